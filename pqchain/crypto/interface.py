@@ -1,0 +1,203 @@
+"""What every implementation offers: `Signer` and `Kem`.
+
+The base classes check every argument, so that an implementation's `_sign`, `_verify` and so on
+see `bytes` of the right length only. C code takes no lengths of keys: a short key would be read
+past its end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NoReturn
+
+from pqchain.algorithms import Algorithm, Kind
+from pqchain.errors import BadLength, BadType, UsageError
+
+BytesLike = bytes | bytearray | memoryview
+"""What may be given where bytes are needed; everything else is a BadType."""
+
+
+def as_bytes(what: str, value: object) -> bytes:
+    """Return the value as bytes: bytes untouched, bytearray and memoryview copied once.
+
+    Raises BadType for anything else; text in particular is never encoded silently.
+    """
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    remedy = "encode it first, for example with .encode()" if isinstance(value, str) else "convert"
+    raise BadType(
+        f"the {what} is of type {type(value).__name__}; bytes, bytearray or memoryview is "
+        f"needed: {remedy}."
+    )
+
+
+class _Scheme(ABC):
+    """What signers and KEMs share: their names and the checks of lengths."""
+
+    __slots__ = ("_public_key_bytes", "_secret_key_bytes", "algorithm", "implementation")
+
+    _kind: Kind
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Note the algorithm and the name of the implementation.
+
+        Raises UsageError if the algorithm is of the other kind.
+        """
+        if algorithm.kind != self._kind:
+            raise UsageError(
+                f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
+                "use open_signer for signatures and open_kem for KEMs."
+            )
+        self.algorithm = algorithm
+        self.implementation = implementation
+        self._public_key_bytes = algorithm.public_key_bytes
+        self._secret_key_bytes = algorithm.secret_key_bytes
+
+    def __repr__(self) -> str:
+        """Name the algorithm and who computes it."""
+        return f"<{type(self).__name__} {self.algorithm.name} by {self.implementation}>"
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh public key and its secret key."""
+        return self._generate_keypair()
+
+    @abstractmethod
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a public key and a secret key of the registry's lengths."""
+
+    def _refuse_length(self, what: str, value: bytes, expected: int) -> NoReturn:
+        """Raise the BadLength that says what was wrong; a secret value is not shown."""
+        raise BadLength(
+            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected}: "
+            f"pass it as the same algorithm produced it, whole and unpadded."
+        )
+
+
+class Signer(_Scheme):
+    """A signature scheme of one implementation. Holds no keys; threads may share it."""
+
+    __slots__ = ("_context_bytes", "_signature_bytes", "_signature_max_bytes")
+
+    _kind = "signature"
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Note the algorithm and the name of the implementation."""
+        super().__init__(algorithm, implementation)
+        self._context_bytes = algorithm.family_facts.context_bytes
+        self._signature_max_bytes = algorithm.signature_max_bytes
+        self._signature_bytes = 0 if algorithm.signature_varies else algorithm.signature_bytes
+
+    def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
+        """Return a signature of the message.
+
+        A context separates uses of one key; only some families have one (`pqchain algorithms`).
+        Raises BadType, BadLength, and CryptoFailure if the library refuses the secret key.
+        """
+        if type(message) is not bytes:
+            message = as_bytes("message", message)
+        if type(secret_key) is not bytes:
+            secret_key = as_bytes("secret key", secret_key)
+        if len(secret_key) != self._secret_key_bytes:
+            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
+        if type(context) is not bytes or context:
+            context = self._checked_context(context)
+        return self._sign(message, secret_key, context)
+
+    def verify(
+        self,
+        message: BytesLike,
+        signature: BytesLike,
+        public_key: BytesLike,
+        context: BytesLike = b"",
+    ) -> bool:
+        """Return whether the signature is valid for the message, public key and context.
+
+        A signature of a wrong length is a wrong signature: False. Raises BadType, and BadLength
+        for a public key or context of a length that the algorithm cannot have.
+        """
+        if type(message) is not bytes:
+            message = as_bytes("message", message)
+        if type(signature) is not bytes:
+            signature = as_bytes("signature", signature)
+        if type(public_key) is not bytes:
+            public_key = as_bytes("public key", public_key)
+        if len(public_key) != self._public_key_bytes:
+            self._refuse_length("public key", public_key, self._public_key_bytes)
+        if type(context) is not bytes or context:
+            context = self._checked_context(context)
+        length = len(signature)
+        if length != self._signature_bytes and (
+            self._signature_bytes or not 0 < length <= self._signature_max_bytes
+        ):
+            return False
+        return self._verify(message, signature, public_key, context)
+
+    def _checked_context(self, context: object) -> bytes:
+        """Return the context as bytes if the family takes one of that length."""
+        checked = as_bytes("context", context)
+        if len(checked) > self._context_bytes:
+            limit = (
+                f"takes at most {self._context_bytes}: shorten or hash it"
+                if self._context_bytes
+                else "takes no context: leave it out, or put it into the message"
+            )
+            raise BadLength(f"the context has {len(checked)} bytes; {self.algorithm.name} {limit}.")
+        return checked
+
+    @abstractmethod
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        """Sign; lengths have been checked."""
+
+    @abstractmethod
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        """Verify; lengths have been checked."""
+
+
+class Kem(_Scheme):
+    """A key-encapsulation mechanism of one implementation. Holds no keys; threads may share it."""
+
+    __slots__ = ("_ciphertext_bytes",)
+
+    _kind = "kem"
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Note the algorithm and the name of the implementation."""
+        super().__init__(algorithm, implementation)
+        self._ciphertext_bytes = algorithm.ciphertext_bytes
+
+    def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
+        """Return a ciphertext for the holder of the secret key, and the shared secret.
+
+        Raises BadType, BadLength, and CryptoFailure if the library refuses the public key.
+        """
+        if type(public_key) is not bytes:
+            public_key = as_bytes("public key", public_key)
+        if len(public_key) != self._public_key_bytes:
+            self._refuse_length("public key", public_key, self._public_key_bytes)
+        return self._encapsulate(public_key)
+
+    def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return the shared secret that the ciphertext carries.
+
+        A forged ciphertext gives an unrelated secret where the scheme rejects implicitly.
+        Raises BadType, BadLength, and CryptoFailure if the library reports a failure.
+        """
+        if type(ciphertext) is not bytes:
+            ciphertext = as_bytes("ciphertext", ciphertext)
+        if type(secret_key) is not bytes:
+            secret_key = as_bytes("secret key", secret_key)
+        if len(ciphertext) != self._ciphertext_bytes:
+            self._refuse_length("ciphertext", ciphertext, self._ciphertext_bytes)
+        if len(secret_key) != self._secret_key_bytes:
+            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
+        return self._decapsulate(ciphertext, secret_key)
+
+    @abstractmethod
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        """Encapsulate; lengths have been checked."""
+
+    @abstractmethod
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        """Decapsulate; lengths have been checked."""
