@@ -1,0 +1,305 @@
+"""Frames and files: the columns every frame promises, and CSV files with a JSON sidecar.
+
+The sidecar holds the schema version, the contract, the checksum of the CSV and the provenance:
+where and how the numbers were made. `pqchain.machine.provenance` lists the keys; the one that this
+module itself reads is `machine_id`, because frames of different machines must not be mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pqchain.errors import DataError, MachineMismatch, UnknownName
+
+SCHEMA_VERSION = 1
+"""Version of the file format. 1: the first one."""
+
+CONTRACTS: dict[str, dict[str, str]] = {
+    "measurement": {
+        "algorithm": "str",
+        "implementation": "str",
+        "operation": "str",
+        "samples": "Int64",
+        "median_seconds": "float64",
+        "mean_seconds": "float64",
+        "mad_seconds": "float64",
+        "min_seconds": "float64",
+        "p95_seconds": "float64",
+        "median_cycles": "float64",
+        "status": "str",
+        "reason": "str",
+    },
+    "samples": {
+        "algorithm": "str",
+        "implementation": "str",
+        "operation": "str",
+        "index": "Int64",
+        "warmup": "bool",
+        "seconds": "float64",
+        "cycles": "float64",
+    },
+    "published": {
+        "paper": "str",
+        "table": "str",
+        "algorithm": "str",
+        "printed_name": "str",
+        "implementation": "str",
+        "quantity": "str",
+        "value": "float64",
+        "unit": "str",
+        "note": "str",
+    },
+    "comparison": {
+        "paper": "str",
+        "table": "str",
+        "algorithm": "str",
+        "operation": "str",
+        "published_implementation": "str",
+        "published_seconds": "float64",
+        "implementation": "str",
+        "median_seconds": "float64",
+        "mad_seconds": "float64",
+        "ratio": "float64",
+        "status": "str",
+        "note": "str",
+    },
+    "sizes": {
+        "paper": "str",
+        "table": "str",
+        "algorithm": "str",
+        "quantity": "str",
+        "published_bytes": "float64",
+        "registry_bytes": "float64",
+        "verdict": "str",
+        "note": "str",
+    },
+    "claims": {
+        "paper": "str",
+        "claim_id": "str",
+        "section": "str",
+        "statement": "str",
+        "verdict": "str",
+        "evidence": "str",
+        "source": "str",
+    },
+}
+"""Columns, in order, and dtypes of every kind of frame. Text is never missing: it may be ""."""
+
+
+def check(frame: pd.DataFrame, contract: str) -> pd.DataFrame:
+    """Return the frame with the contract's column order and dtypes, attrs kept, index dropped.
+
+    Raises DataError if columns are missing or unexpected, or a value has the wrong type, and
+    UnknownName if there is no such contract.
+    """
+    columns = _contract(contract)
+    if sorted(map(str, frame.columns)) != sorted(columns):
+        raise DataError(
+            f"a {contract} frame has the columns {list(columns)}, but this one has "
+            f"{list(frame.columns)}; add or drop columns until they agree"
+        )
+    ordered = frame[list(columns)].reset_index(drop=True)
+    checked = pd.DataFrame(
+        {
+            name: _cast(ordered[name], dtype, f"column {name!r} of a {contract} frame")
+            for name, dtype in columns.items()
+        }
+    )
+    checked.attrs = dict(frame.attrs)
+    return checked
+
+
+def save(
+    frame: pd.DataFrame,
+    path: str | Path,
+    *,
+    contract: str,
+    provenance: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write the frame to `path` (.csv) and its sidecar (.json) beside it; return `path`.
+
+    Without `provenance`, that of `frame.attrs["provenance"]` is written. Floats keep every bit.
+    Each file is replaced in one step; a pair of which only one half was replaced does not load.
+    Raises DataError as `check` does, and if the provenance is not plain JSON.
+    """
+    path = _csv_path(path)
+    checked = check(frame, contract)
+    table = checked.to_csv(index=False, lineterminator="\n").encode()
+    if provenance is None:
+        provenance = frame.attrs.get("provenance", {})
+    sidecar = {
+        "schema_version": SCHEMA_VERSION,
+        "contract": contract,
+        "rows": len(checked),
+        "csv_sha256": hashlib.sha256(table).hexdigest(),
+        "provenance": dict(provenance),
+    }
+    try:
+        text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"the provenance of {path.name} is not plain JSON ({error}); "
+            "use text, finite numbers, lists and dictionaries only"
+        ) from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, table)
+    write_atomically(path.with_suffix(".json"), text + "\n")
+    return path
+
+
+def load(path: str | Path) -> pd.DataFrame:
+    """Read a frame that `save` wrote, with the columns of its contract.
+
+    `attrs["provenance"]` is restored. Raises DataError if either file is missing, unreadable or
+    of an unknown schema version, if the CSV is not the one that the sidecar describes, or if it
+    breaks its contract.
+    """
+    path = _csv_path(path)
+    sidecar = _sidecar(path)
+    try:
+        table = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    if hashlib.sha256(table).hexdigest() != sidecar.get("csv_sha256"):
+        raise DataError(
+            f"{path} was changed after its sidecar was written, so its provenance no longer holds; "
+            "restore both files or make the numbers again"
+        )
+    contract = str(sidecar.get("contract"))
+    columns = _contract(contract)
+    with path.open(encoding="utf-8", newline="") as file:
+        header = pd.read_csv(file, nrows=0).columns
+    if list(header) != list(columns):
+        raise DataError(
+            f"{path} should have the columns {list(columns)}, but has {list(header)}; "
+            f"save it again as {contract!r}"
+        )
+    numeric = [name for name, dtype in columns.items() if dtype not in ("str", "bool")]
+    with path.open(encoding="utf-8", newline="") as file:
+        frame = pd.read_csv(
+            file,
+            dtype=columns,
+            keep_default_na=False,
+            na_values={name: [""] for name in numeric},
+            float_precision="round_trip",
+        )
+    frame = check(frame, contract)
+    frame.attrs["provenance"] = sidecar.get("provenance", {})
+    return frame
+
+
+def merge(frames: Iterable[pd.DataFrame], *, contract: str = "measurement") -> pd.DataFrame:
+    """Return the rows of all frames in one, with the contract's columns.
+
+    What all provenances agree on stays at the top of `attrs["provenance"]`; what differs is kept
+    per frame in its list "runs". Raises MachineMismatch if the frames were made on different
+    machines, and DataError if one does not say where it was made or there are none.
+    """
+    checked = [check(frame, contract) for frame in frames]
+    if not checked:
+        raise DataError("no frames to merge; give at least one")
+    provenances: list[dict[str, Any]] = [frame.attrs.get("provenance", {}) for frame in checked]
+    machines = [str(provenance.get("machine_id", "")) for provenance in provenances]
+    if "" in machines:
+        raise DataError(
+            f"frame {machines.index('') + 1} of {len(machines)} does not say on which machine it "
+            "was made; load frames with pqchain.results.load or set attrs['provenance']"
+        )
+    if len(set(machines)) > 1:
+        raise MachineMismatch(
+            f"measurements of different machines do not mix: {sorted(set(machines))}; "
+            "compare them side by side, or measure again on one machine"
+        )
+    for frame in checked:
+        frame.attrs = {}
+    merged = pd.concat(checked, ignore_index=True)
+    merged.attrs["provenance"] = _merged_provenance(provenances)
+    return merged
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write the file under a temporary name in the same folder, then rename it over `path`."""
+    data = content.encode() if isinstance(content, str) else content
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _contract(name: str) -> dict[str, str]:
+    """Return the columns of a contract."""
+    if name not in CONTRACTS:
+        raise UnknownName("contract", name, CONTRACTS, "pqchain.results.CONTRACTS.")
+    return CONTRACTS[name]
+
+
+def _csv_path(path: str | Path) -> Path:
+    """Return the path, which must end in .csv so that the sidecar has a name of its own."""
+    path = Path(path)
+    if path.suffix != ".csv":
+        raise DataError(f"{path} is not the name of a table; it should end in .csv")
+    return path
+
+
+def _sidecar(path: Path) -> dict[str, Any]:
+    """Read the sidecar of a CSV file and check its schema version."""
+    beside = path.with_suffix(".json")
+    try:
+        sidecar = json.loads(beside.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "
+            "restore it, or write the table with pqchain.results.save"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read the sidecar {beside}: {error}; restore it") from error
+    version = sidecar.get("schema_version") if isinstance(sidecar, dict) else None
+    if version != SCHEMA_VERSION:
+        raise DataError(
+            f"{beside} has the schema version {version!r}, but this pqchain reads "
+            f"{SCHEMA_VERSION}; use the pqchain that wrote it, or make the numbers again"
+        )
+    return dict(sidecar)
+
+
+def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
+    """Return the column as that dtype; text is never parsed and nothing is rounded."""
+    is_text = column.map(lambda value: isinstance(value, str)).astype(bool)
+    is_truth = column.map(lambda value: isinstance(value, (bool, np.bool_))).astype(bool)
+    fits = {"str": is_text, "bool": is_truth}.get(dtype, ~(is_text | is_truth))
+    wrong = column[~fits]
+    if not wrong.empty:
+        raise DataError(f"{what} holds {wrong.iloc[0]!r}; expected {dtype} in every row")
+    target: Any = dtype
+    try:
+        cast: pd.Series[Any] = column.astype(target)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} is not {dtype}: {error}") from error
+    return cast
+
+
+def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
+    """Lift what all agree on; keep the rest per run. Runs of runs are flattened."""
+    runs = []
+    for provenance in provenances:
+        shared = {key: value for key, value in provenance.items() if key != "runs"}
+        runs += [shared | run for run in provenance.get("runs", [{}])]
+    common = {
+        key: value
+        for key, value in runs[0].items()
+        if all(key in run and run[key] == value for run in runs)
+    }
+    differing = [{key: run[key] for key in run if key not in common} for run in runs]
+    return common | ({"runs": differing} if any(differing) else {})
