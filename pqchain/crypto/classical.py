@@ -1,0 +1,316 @@
+"""What chains sign with today: ECDSA and Schnorr on secp256k1, ECDSA on P-256, Ed25519.
+
+Formats are those of the registry: a public key is a compressed point (33 bytes; 32 for Ed25519),
+a secret key the scalar or seed (32), a signature r || s, big-endian (R || s for Ed25519, as RFC
+8032 has it; 64). All signing is deterministic (RFC 6979, BIP 340 without auxiliary randomness,
+RFC 8032): equal input gives equal bytes in every implementation of one scheme. ECDSA signs the
+SHA-256 of the message; Schnorr and Ed25519 take the message as it is.
+
+Malleability is what the libraries have: libsecp256k1 makes and accepts only the lower of the two
+values of s; ECDSA on P-256 accepts both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+from pqchain.algorithms import Algorithm, get
+from pqchain.crypto.interface import Signer
+from pqchain.errors import CryptoFailure, Unsupported
+
+_HALF = 32
+"""Length of a coordinate, a scalar, and each half of a signature."""
+
+
+@contextmanager
+def _needs(package: str, what: str) -> Iterator[None]:
+    """Turn a failed import into an Unsupported that says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise Unsupported(
+            f"{what} needs the package {package}, which cannot be imported ({error}): "
+            f"pip install {package}"
+        ) from error
+
+
+def _refused_secret_key(algorithm: Algorithm) -> CryptoFailure:
+    """Return the error for a scalar that is 0 or not below the order of the group."""
+    return CryptoFailure(
+        f"{algorithm.name}: the secret key is no scalar between 1 and the group's order - 1: "
+        "use one that generate_keypair() returned."
+    )
+
+
+class _Secp256k1(Signer):
+    """libsecp256k1 through coincurve's C bindings.
+
+    coincurve's own PrivateKey computes two public keys before each signature, which takes longer
+    than signing; chains do not pay that, so the C functions are called directly.
+    """
+
+    __slots__ = ("_context", "_ffi", "_lib")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Load coincurve."""
+        super().__init__(algorithm, implementation)
+        with _needs("coincurve", algorithm.name):
+            from coincurve._libsecp256k1 import ffi, lib  # type: ignore[import-not-found]
+            from coincurve.context import GLOBAL_CONTEXT
+        self._ffi, self._lib, self._context = ffi, lib, GLOBAL_CONTEXT.ctx
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        while True:
+            secret_key = os.urandom(_HALF)
+            point = self._ffi.new("secp256k1_pubkey *")
+            if self._lib.secp256k1_ec_pubkey_create(self._context, point, secret_key):
+                break
+        length = self._ffi.new("size_t *", _HALF + 1)
+        public_key = self._ffi.new("unsigned char[33]")
+        self._lib.secp256k1_ec_pubkey_serialize(
+            self._context, public_key, length, point, self._lib.SECP256K1_EC_COMPRESSED
+        )
+        return bytes(self._ffi.buffer(public_key)), secret_key
+
+
+class _Secp256k1Ecdsa(_Secp256k1):
+    """ECDSA as Bitcoin and Ethereum use it: low s only."""
+
+    __slots__ = ()
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        signature = self._ffi.new("secp256k1_ecdsa_signature *")
+        null = self._ffi.NULL
+        if not self._lib.secp256k1_ecdsa_sign(
+            self._context, signature, sha256(message).digest(), secret_key, null, null
+        ):
+            raise _refused_secret_key(self.algorithm)
+        compact = self._ffi.new("unsigned char[64]")
+        self._lib.secp256k1_ecdsa_signature_serialize_compact(self._context, compact, signature)
+        return bytes(self._ffi.buffer(compact))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        point = self._ffi.new("secp256k1_pubkey *")
+        parsed = self._ffi.new("secp256k1_ecdsa_signature *")
+        library, state = self._lib, self._context
+        return bool(
+            library.secp256k1_ec_pubkey_parse(state, point, public_key, len(public_key))
+            and library.secp256k1_ecdsa_signature_parse_compact(state, parsed, signature)
+            and library.secp256k1_ecdsa_verify(state, parsed, sha256(message).digest(), point)
+        )
+
+
+class _Secp256k1Schnorr(_Secp256k1):
+    """BIP 340, which takes messages of any length.
+
+    BIP 340 knows a public key by its x alone; the registry's 33 bytes carry the parity of y as
+    well, which verification ignores.
+    """
+
+    __slots__ = ()
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        keypair = self._ffi.new("secp256k1_keypair *")
+        signature = self._ffi.new("unsigned char[64]")
+        if not self._lib.secp256k1_keypair_create(self._context, keypair, secret_key):
+            raise _refused_secret_key(self.algorithm)
+        if not self._lib.secp256k1_schnorrsig_sign_custom(
+            self._context, signature, message, len(message), keypair, self._ffi.NULL
+        ):
+            raise CryptoFailure(f"{self.algorithm.name}: libsecp256k1 could not sign.")
+        return bytes(self._ffi.buffer(signature))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        if public_key[0] not in (2, 3):
+            return False
+        point = self._ffi.new("secp256k1_xonly_pubkey *")
+        library, state = self._lib, self._context
+        return bool(
+            library.secp256k1_xonly_pubkey_parse(state, point, public_key[1:])
+            and library.secp256k1_schnorrsig_verify(state, signature, message, len(message), point)
+        )
+
+
+class _OpensslP256(Signer):
+    """ECDSA on P-256 by OpenSSL through cryptography."""
+
+    __slots__ = ("_curve", "_ec", "_hashes", "_invalid", "_last", "_sign_with", "_utils")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Load cryptography."""
+        super().__init__(algorithm, implementation)
+        with _needs("cryptography", algorithm.name):
+            from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+            from cryptography.hazmat.primitives import hashes
+            from cryptography.hazmat.primitives.asymmetric import ec, utils
+        self._ec, self._hashes, self._utils = ec, hashes, utils
+        self._curve = ec.SECP256R1()
+        self._invalid = InvalidSignature
+        try:
+            self._sign_with = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
+        except UnsupportedAlgorithm as error:
+            raise Unsupported(
+                f"{algorithm.name} signs deterministically, which this OpenSSL cannot do "
+                "(3.2 or later can): pip install --upgrade cryptography"
+            ) from error
+        self._last: tuple[bytes, ec.EllipticCurvePrivateKey] | None = None
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        key = self._ec.generate_private_key(self._curve)
+        numbers = key.private_numbers()
+        public = numbers.public_numbers
+        public_key = bytes([2 + public.y % 2]) + public.x.to_bytes(_HALF, "big")
+        return public_key, numbers.private_value.to_bytes(_HALF, "big")
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        # OpenSSL computes the public key on loading a secret one, which takes as long as signing:
+        # signing again with the very same bytes object reuses the loaded key.
+        last = self._last
+        if last is None or last[0] is not secret_key:
+            try:
+                scalar = int.from_bytes(secret_key, "big")
+                last = secret_key, self._ec.derive_private_key(scalar, self._curve)
+            except ValueError as error:
+                raise _refused_secret_key(self.algorithm) from error
+            self._last = last
+        encoded = last[1].sign(message, self._sign_with)
+        r, s = self._utils.decode_dss_signature(encoded)
+        return r.to_bytes(_HALF, "big") + s.to_bytes(_HALF, "big")
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        r = int.from_bytes(signature[:_HALF], "big")
+        s = int.from_bytes(signature[_HALF:], "big")
+        try:
+            key = self._ec.EllipticCurvePublicKey.from_encoded_point(self._curve, public_key)
+            encoded = self._utils.encode_dss_signature(r, s)
+            key.verify(encoded, message, self._ec.ECDSA(self._hashes.SHA256()))
+        except (ValueError, self._invalid):
+            return False
+        return True
+
+
+class _OpensslEd25519(Signer):
+    """Ed25519 by OpenSSL through cryptography."""
+
+    __slots__ = ("_invalid", "_last", "_private", "_public")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Load cryptography."""
+        super().__init__(algorithm, implementation)
+        with _needs("cryptography", algorithm.name):
+            from cryptography.exceptions import InvalidSignature
+            from cryptography.hazmat.primitives.asymmetric import ed25519
+        self._invalid = InvalidSignature
+        self._private, self._public = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
+        self._last: tuple[bytes, ed25519.Ed25519PrivateKey] | None = None
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        key = self._private.generate()
+        return key.public_key().public_bytes_raw(), key.private_bytes_raw()
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        # As for P-256: the loaded key is kept for the next signature of the same secret key.
+        last = self._last
+        if last is None or last[0] is not secret_key:
+            self._last = last = secret_key, self._private.from_private_bytes(secret_key)
+        return last[1].sign(message)
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        try:
+            self._public.from_public_bytes(public_key).verify(signature, message)
+        except (ValueError, self._invalid):
+            return False
+        return True
+
+
+class _PycryptodomeP256(Signer):
+    """ECDSA on P-256 by pycryptodome; a slow baseline, and shown as one."""
+
+    __slots__ = ("_dss", "_ecc", "_hash")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Load pycryptodome."""
+        super().__init__(algorithm, implementation)
+        with _needs("pycryptodome", algorithm.name):
+            from Crypto.Hash import SHA256
+            from Crypto.PublicKey import ECC
+            from Crypto.Signature import DSS
+        self._ecc, self._dss, self._hash = ECC, DSS, SHA256
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        key = self._ecc.generate(curve="P-256")
+        return key.public_key().export_key(format="SEC1", compress=True), key.d.to_bytes(_HALF)
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        try:
+            key = self._ecc.construct(curve="P-256", d=int.from_bytes(secret_key, "big"))
+        except ValueError as error:
+            raise _refused_secret_key(self.algorithm) from error
+        return self._dss.new(key, "deterministic-rfc6979").sign(self._hash.new(message))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        if public_key[0] not in (2, 3):  # import_key would try other formats
+            return False
+        try:
+            key = self._ecc.import_key(public_key, curve_name="P-256")
+            self._dss.new(key, "fips-186-3").verify(self._hash.new(message), signature)
+        except ValueError:
+            return False
+        return True
+
+
+class _PycryptodomeEd25519(Signer):
+    """Ed25519 by pycryptodome; a slow baseline, and shown as one."""
+
+    __slots__ = ("_ecc", "_eddsa")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        """Load pycryptodome."""
+        super().__init__(algorithm, implementation)
+        with _needs("pycryptodome", algorithm.name):
+            from Crypto.PublicKey import ECC
+            from Crypto.Signature import eddsa
+        self._ecc, self._eddsa = ECC, eddsa
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        key = self._ecc.generate(curve="Ed25519")
+        return key.public_key().export_key(format="raw"), key.seed
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        key = self._eddsa.import_private_key(secret_key)
+        return self._eddsa.new(key, "rfc8032").sign(message)
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        try:
+            key = self._eddsa.import_public_key(public_key)
+            self._eddsa.new(key, "rfc8032").verify(message, signature)
+        except ValueError:
+            return False
+        return True
+
+
+_SIGNERS: dict[tuple[str, str], type[Signer]] = {
+    ("ECDSA-secp256k1", "coincurve/libsecp256k1"): _Secp256k1Ecdsa,
+    ("Schnorr-secp256k1", "coincurve/libsecp256k1"): _Secp256k1Schnorr,
+    ("ECDSA-P256", "cryptography/openssl"): _OpensslP256,
+    ("ECDSA-P256", "pycryptodome/python"): _PycryptodomeP256,
+    ("Ed25519", "cryptography/openssl"): _OpensslEd25519,
+    ("Ed25519", "pycryptodome/python"): _PycryptodomeEd25519,
+}
+"""Who computes what; the registry lists the same pairs."""
+
+
+def open_classical(algorithm: Algorithm | str, implementation: str) -> Signer:
+    """Return the signer of a classical algorithm by one of its implementations.
+
+    Raises UnknownAlgorithm, and Unsupported if there is no such pair or its package is missing.
+    """
+    row = get(algorithm) if isinstance(algorithm, str) else algorithm
+    signer = _SIGNERS.get((row.name, implementation))
+    if signer is None:
+        known = ", ".join(f"{name} by {who}" for name, who in _SIGNERS)
+        raise Unsupported(f"no {row.name} by {implementation!r}; there is: {known}.")
+    return signer(row, implementation)
