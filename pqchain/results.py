@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,22 @@ CONTRACTS: dict[str, dict[str, str]] = {
     },
 }
 """Columns, in order, and dtypes of every kind of frame. Text is never missing: it may be ""."""
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "str": str,
+    "Int64": lambda text: int(text) if text else pd.NA,
+    "float64": lambda text: float(text) if text else float("nan"),
+    "bool": lambda text: text == "True",
+}
+"""How each dtype is read back. Python's own float() is exact in every version of pandas."""
+
+_EXPECTED = {
+    "str": "text without carriage returns",  # CSV writers do not agree on how to quote them
+    "Int64": "a whole number or nothing",
+    "float64": "a number",
+    "bool": "True or False",
+}
+"""The dtypes in words, for errors."""
 
 
 def check(frame: pd.DataFrame, contract: str) -> pd.DataFrame:
@@ -177,21 +193,16 @@ def load(path: str | Path) -> pd.DataFrame:
     contract = str(sidecar.get("contract"))
     columns = _contract(contract)
     with path.open(encoding="utf-8", newline="") as file:
-        header = pd.read_csv(file, nrows=0).columns
-    if list(header) != list(columns):
+        printed = pd.read_csv(file, dtype=str, keep_default_na=False)
+    if list(printed.columns) != list(columns):
         raise DataError(
-            f"{path} should have the columns {list(columns)}, but has {list(header)}; "
+            f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "
             f"save it again as {contract!r}"
         )
-    numeric = [name for name, dtype in columns.items() if dtype not in ("str", "bool")]
-    with path.open(encoding="utf-8", newline="") as file:
-        frame = pd.read_csv(
-            file,
-            dtype=columns,
-            keep_default_na=False,
-            na_values={name: [""] for name in numeric},
-            float_precision="round_trip",
-        )
+    parsed: dict[str, Any] = {
+        name: [_PARSERS[dtype](text) for text in printed[name]] for name, dtype in columns.items()
+    }
+    frame = pd.DataFrame({name: pd.Series(parsed[name], dtype=object) for name in columns})
     frame = check(frame, contract)
     frame.attrs["provenance"] = sidecar.get("provenance", {})
     return frame
@@ -277,11 +288,12 @@ def _sidecar(path: Path) -> dict[str, Any]:
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
     """Return the column as that dtype; text is never parsed and nothing is rounded."""
     is_text = column.map(lambda value: isinstance(value, str)).astype(bool)
+    is_line = column.map(lambda value: isinstance(value, str) and "\r" not in value).astype(bool)
     is_truth = column.map(lambda value: isinstance(value, (bool, np.bool_))).astype(bool)
-    fits = {"str": is_text, "bool": is_truth}.get(dtype, ~(is_text | is_truth))
+    fits = {"str": is_line, "bool": is_truth}.get(dtype, ~(is_text | is_truth))
     wrong = column[~fits]
     if not wrong.empty:
-        raise DataError(f"{what} holds {wrong.iloc[0]!r}; expected {dtype} in every row")
+        raise DataError(f"{what} holds {wrong.iloc[0]!r}; expected {_EXPECTED[dtype]} in every row")
     target: Any = dtype
     try:
         cast: pd.Series[Any] = column.astype(target)

@@ -1,0 +1,137 @@
+"""Where a number was made: processor, operating system, interpreter, native builds and commit.
+
+Nothing here names a person, a host or a folder, so that provenance can be published as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pqchain
+from pqchain.algorithms import Implementation
+from pqchain.errors import DataError
+
+_CPUINFO = Path("/proc/cpuinfo")
+
+_TOLD_FLAGS = (
+    "popcnt", "aes", "pclmulqdq", "avx", "avx2", "bmi1", "bmi2", "adx", "sha_ni", "vaes", "avx512f",
+    "constant_tsc", "nonstop_tsc", "hypervisor",
+)  # fmt: skip
+"""The flags that explain a difference in speed, or how far the cycle counter can be trusted."""
+
+_FROM_PYPERF = (
+    "platform", "python_implementation", "python_version", "python_compiler", "timer", "aslr",
+    "cpu_affinity", "cpu_config", "cpu_freq", "load_avg_1min",
+)  # fmt: skip
+"""What we keep of pyperf's metadata; its host name, paths and build arguments stay out."""
+
+
+def provenance() -> dict[str, Any]:
+    """Return what is known about this machine and this pqchain, as plain JSON.
+
+    Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted list of those that matter),
+    pqchain_version, commit ("" outside a checkout; ends in "-dirty" if files were changed), native
+    (see `native_builds`) and date (UTC). Present where the system tells: platform,
+    python_implementation, python_version, python_compiler, timer, aslr, cpu_affinity, cpu_config
+    (governor and turbo), cpu_freq and load_avg_1min, in the words of pyperf.
+    """
+    import pyperf  # type: ignore[import-untyped]  # loaded here: slow, and few need it
+
+    told = pyperf.Run([1.0], collect_metadata=True).get_metadata()
+    cpu_model = _cpu_model() or str(told.get("cpu_model_name", platform.processor() or "unknown"))
+    cpu_count = os.cpu_count() or 1
+    system = f"{platform.system()} {platform.machine()}"
+    return {
+        "machine_id": machine_id(cpu_model=cpu_model, cpu_count=cpu_count, system=system),
+        "cpu_model": cpu_model,
+        "cpu_count": cpu_count,
+        "cpu_flags": sorted(cpu_flags().intersection(_TOLD_FLAGS)),
+        **{key: told[key] for key in _FROM_PYPERF if key in told},
+        "pqchain_version": pqchain.__version__,
+        "commit": _commit(Path(pqchain.__file__).parent.parent),
+        "native": native_builds(),
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
+    """Return a short name for machines that are alike: the processor and eight hex digits.
+
+    The digits depend on the model, the number of processors and the system, and on nothing that
+    would change with an update or tell whose machine it is.
+    """
+    name = re.sub(r"\(.*?\)|\b(cpu|processor|\d+-core)\b|@.*", " ", cpu_model.casefold())
+    slug = "-".join(re.findall(r"[a-z0-9]+", name)) or "unknown"
+    digest = hashlib.sha256(f"{cpu_model}\n{cpu_count}\n{system}".encode()).hexdigest()
+    return f"{slug}-{digest[:8]}"
+
+
+def cpu_flags() -> frozenset[str]:
+    """Return the x86 processor flags as Linux names them; empty on other systems."""
+    return frozenset(_cpuinfo().get("flags", "").split())
+
+
+def missing_flags(implementation: Implementation) -> tuple[str, ...]:
+    """Return the processor flags that the implementation needs and this machine has not."""
+    present = cpu_flags()
+    return tuple(flag for flag in implementation.cpu_flags if flag not in present)
+
+
+def native_builds() -> dict[str, dict[str, Any]]:
+    """Return how each native library here was built, by library; empty in a pure install.
+
+    Keys: source, source_version, source_checksum, corrections, compiler, flags, algorithms. They
+    come from `_native/<library>/build.json`. An editable install has two package folders, and the
+    libraries are in one of them. Raises DataError if such a file cannot be read.
+    """
+    builds: dict[str, dict[str, Any]] = {}
+    for folder in pqchain.__path__:
+        for path in sorted(Path(folder).glob("_native/*/build.json")):
+            try:
+                facts = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise DataError(
+                    f"cannot read {path}: {error}; build the native libraries again with `make`"
+                ) from error
+            builds.setdefault(path.parent.name, facts)
+    return builds
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Return what Linux tells about the first processor; empty on other systems."""
+    try:
+        text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in lines}
+
+
+def _cpu_model() -> str:
+    """Return the model with its numbers, because a virtual machine may only say "AMD EPYC"."""
+    told = _cpuinfo()
+    name = told.get("model name", "")
+    numbers = [f"{key} {told[key]}" for key in ("cpu family", "model", "stepping") if key in told]
+    return f"{name} ({', '.join(numbers)})" if name and numbers else name
+
+
+def _commit(folder: Path) -> str:
+    """Return the commit of a checkout of pqchain; a folder inside another checkout is none."""
+    if not (folder / ".git").exists():
+        return ""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,205 @@
+"""Provenance says enough to judge a number and nothing about whose machine it is."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pqchain
+from pqchain import machine
+from pqchain.algorithms import IMPLEMENTATIONS, Implementation
+from pqchain.errors import DataError
+
+CPUINFO = """\
+processor\t: 0
+vendor_id\t: GenuineIntel
+cpu family\t: 6
+model\t\t: 94
+model name\t: Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz
+stepping\t: 3
+flags\t\t: fpu sse2 popcnt avx2
+
+processor\t: 1
+flags\t\t: fpu
+"""
+
+BUILD = {
+    "source": "oqs-sys",
+    "source_version": "0.11.0+liboqs-0.13.0",
+    "source_checksum": "00ff",
+    "corrections": [],
+    "compiler": "GNU 12.2.0",
+    "flags": ["-O3"],
+    "algorithms": ["Falcon-512"],
+}
+
+
+@pytest.fixture
+def skylake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend to be a machine with a known /proc/cpuinfo."""
+    path = tmp_path / "cpuinfo"
+    path.write_text(CPUINFO, encoding="utf-8")
+    monkeypatch.setattr(machine, "_CPUINFO", path)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend to be a system without /proc/cpuinfo."""
+    monkeypatch.setattr(machine, "_CPUINFO", tmp_path / "missing")
+
+
+def test_provenance_is_plain_json_with_the_promised_keys() -> None:
+    told = machine.provenance()
+    promised = {
+        "machine_id", "cpu_model", "cpu_count", "cpu_flags", "platform", "python_version",
+        "pqchain_version", "commit", "native", "date",
+    }  # fmt: skip
+    assert promised <= set(told)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert told["pqchain_version"] == pqchain.__version__
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", told["date"])
+
+
+def test_provenance_names_no_person_host_or_folder() -> None:
+    told = machine.provenance()
+    assert not {"hostname", "python_executable", "python_config_args"} & set(told)
+    values = [
+        str(value)
+        for key, value in told.items()
+        if key not in ("native", "timer")  # tested where they are written; "CLOCK_..." is no path
+    ]
+    assert not any("/" in value for value in values)
+    assert platform.node() not in values
+    assert getpass.getuser() not in values
+
+
+def test_machine_id_does_not_change_from_one_call_to_the_next() -> None:
+    first, second = machine.provenance(), machine.provenance()
+    assert first["machine_id"] == second["machine_id"]
+
+
+@pytest.mark.parametrize(
+    ("model", "slug"),
+    [
+        ("AMD EPYC", "amd-epyc"),
+        ("AMD EPYC (cpu family 25, model 1, stepping 1)", "amd-epyc"),
+        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763"),
+        ("Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz", "intel-core-i7-6700"),
+        ("Apple M1", "apple-m1"),
+        ("", "unknown"),
+        ("../../etc", "etc"),
+    ],
+)
+def test_machine_id_is_a_readable_slug(model: str, slug: str) -> None:
+    name = machine.machine_id(cpu_model=model, cpu_count=4, system="Linux x86_64")
+    assert re.fullmatch(rf"{re.escape(slug)}-[0-9a-f]{{8}}", name)
+
+
+def test_machine_id_tells_different_machines_apart() -> None:
+    names = {
+        machine.machine_id(cpu_model=model, cpu_count=count, system=system)
+        for model in ("AMD EPYC (model 1)", "AMD EPYC (model 17)")
+        for count in (4, 8)
+        for system in ("Linux x86_64", "Linux aarch64")
+    }
+    assert len(names) == 8
+
+
+@pytest.mark.usefixtures("skylake")
+def test_flags_and_model_come_from_the_first_processor() -> None:
+    assert machine.cpu_flags() == {"fpu", "sse2", "popcnt", "avx2"}
+    told = machine.provenance()
+    assert told["cpu_model"] == (
+        "Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz (cpu family 6, model 94, stepping 3)"
+    )
+    assert told["cpu_flags"] == ["avx2", "popcnt"]
+
+
+@pytest.mark.usefixtures("skylake")
+def test_missing_flags_keeps_the_order_of_the_registry() -> None:
+    assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"]) == ("bmi2",)
+    assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/ref"]) == ()
+    needs = Implementation("a/b", "", cpu_flags=("z", "avx2", "a"))
+    assert machine.missing_flags(needs) == ("z", "a")
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_without_cpuinfo_no_flag_is_known_and_provenance_still_works() -> None:
+    assert machine.cpu_flags() == frozenset()
+    assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"])
+    told = machine.provenance()
+    assert told["cpu_flags"] == []
+    assert told["cpu_model"]
+
+
+def test_native_builds_are_found_in_every_package_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, library, version in (("a", "one", "1"), ("b", "one", "2"), ("b", "two", "2")):
+        place = tmp_path / folder / "_native" / library
+        place.mkdir(parents=True)
+        text = json.dumps(BUILD | {"source_version": version})
+        (place / "build.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path / "a"), str(tmp_path / "b")])
+    builds = machine.native_builds()
+    assert {library: facts["source_version"] for library, facts in builds.items()} == {
+        "one": "1",
+        "two": "2",
+    }
+
+
+def test_a_pure_install_has_no_native_builds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path)])
+    assert machine.native_builds() == {}
+
+
+def test_a_broken_build_file_says_how_to_mend_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "_native" / "one"
+    place.mkdir(parents=True)
+    (place / "build.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path)])
+    with pytest.raises(DataError, match="build the native libraries again"):
+        machine.native_builds()
+
+
+def test_native_builds_of_this_install_tell_all_the_facts() -> None:
+    for facts in machine.native_builds().values():
+        assert set(BUILD) <= set(facts)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git as a fixed author and without anyone's settings."""
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_commit_of_a_checkout_and_whether_it_was_changed(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "file").write_text("a", encoding="utf-8")
+    git(tmp_path, "add", "file")
+    git(tmp_path, "commit", "--quiet", "--message=first")
+    git(tmp_path, "tag", "v1")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    assert machine._commit(tmp_path) == commit
+    assert machine._commit(tmp_path / "inside") == ""
+    (tmp_path / "file").write_text("b", encoding="utf-8")
+    assert machine._commit(tmp_path) == f"{commit}-dirty"
+
+
+def test_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    assert machine._commit(tmp_path) == ""
+    monkeypatch.setenv("PATH", "")
+    assert machine._commit(tmp_path) == ""

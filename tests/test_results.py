@@ -1,0 +1,272 @@
+"""Frames keep their contracts, and files give back every bit and where the numbers came from."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqchain import results
+from pqchain.errors import DataError, MachineMismatch, PqchainError, UnknownName
+
+PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\r"))
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "str": TEXT,
+    "Int64": st.integers(-(2**63), 2**63 - 1) | st.none(),
+    "float64": st.floats(),
+    "bool": st.booleans(),
+}
+
+
+def measurement(**changes: object) -> pd.DataFrame:
+    """One honest row of a measurement frame."""
+    row: dict[str, object] = {
+        "algorithm": "Falcon-512",
+        "implementation": "liboqs-0.13/avx2",
+        "operation": "verify",
+        "samples": 1000,
+        "median_seconds": 46.1e-6,
+        "mean_seconds": 47e-6,
+        "mad_seconds": 1e-7,
+        "min_seconds": 45e-6,
+        "p95_seconds": 0.1 + 0.2,
+        "median_cycles": float("nan"),
+        "status": "ok",
+        "reason": "",
+    }
+    frame = pd.DataFrame([row | changes])
+    frame.attrs["provenance"] = dict(PROVENANCE)
+    return frame
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> tuple[str, pd.DataFrame]:
+    """Any frame of any contract, empty ones too."""
+    contract = draw(st.sampled_from(sorted(results.CONTRACTS)))
+    columns = results.CONTRACTS[contract]
+    rows = draw(st.lists(st.tuples(*(VALUES[dtype] for dtype in columns.values())), max_size=4))
+    series = {
+        name: pd.Series([row[position] for row in rows], dtype=dtype)
+        for position, (name, dtype) in enumerate(columns.items())
+    }
+    return contract, pd.DataFrame(series)
+
+
+@settings(max_examples=50, deadline=None)
+@given(frames())
+def test_a_saved_frame_comes_back_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[str, pd.DataFrame]
+) -> None:
+    contract, frame = case
+    path = tmp_path_factory.mktemp("saved") / "table.csv"
+    results.save(frame, path, contract=contract, provenance=PROVENANCE)
+    loaded = results.load(path)
+    pd.testing.assert_frame_equal(loaded, frame, check_exact=True)
+    assert loaded.attrs["provenance"] == PROVENANCE
+
+
+def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
+    loaded = results.load(
+        results.save(measurement(reason="NA"), tmp_path / "a.csv", contract="measurement")
+    )
+    assert loaded.loc[0, "reason"] == "NA"
+    assert math.isnan(loaded.loc[0, "median_cycles"])
+    assert loaded.loc[0, "p95_seconds"] == 0.1 + 0.2
+    assert loaded.attrs["provenance"] == PROVENANCE
+
+
+def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
+    results.save(measurement(), tmp_path / "deep" / "a.csv", contract="measurement")
+    sidecar = json.loads((tmp_path / "deep" / "a.json").read_text(encoding="utf-8"))
+    assert list(sidecar) == ["schema_version", "contract", "rows", "csv_sha256", "provenance"]
+    assert (sidecar["schema_version"], sidecar["contract"], sidecar["rows"]) == (
+        results.SCHEMA_VERSION,
+        "measurement",
+        1,
+    )
+    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["a.csv", "a.json"]
+
+
+def test_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        results.save(measurement(), tmp_path / f"{name}.csv", contract="measurement")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_check_orders_columns_and_casts_dtypes() -> None:
+    frame = measurement(median_seconds=1, samples=2.0)
+    checked = results.check(frame[frame.columns[::-1]], "measurement")
+    assert list(checked.columns) == list(results.CONTRACTS["measurement"])
+    assert checked["samples"].dtype == "Int64"
+    assert checked["median_seconds"].dtype == "float64"
+    assert checked.attrs == frame.attrs
+
+
+def test_check_names_expected_and_actual_columns() -> None:
+    frame = measurement().drop(columns="status").assign(extra=1)
+    with pytest.raises(DataError) as caught:
+        results.check(frame, "measurement")
+    assert "'status'" in str(caught.value)
+    assert "'extra'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("reason", None),
+        ("reason", 3.0),
+        ("reason", "two\r\nlines"),
+        ("algorithm", float("nan")),
+        ("median_seconds", "fast"),
+        ("median_seconds", "1.5"),
+        ("median_seconds", True),
+        ("samples", 1.5),
+        ("samples", "10"),
+    ],
+)
+def test_check_refuses_a_value_of_the_wrong_type(column: str, value: object) -> None:
+    with pytest.raises(DataError, match=column):
+        results.check(measurement(**{column: value}), "measurement")
+
+
+def test_unknown_contract_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="did you mean 'measurement'"):
+        results.check(measurement(), "measurements")
+
+
+def test_a_missing_sidecar_is_refused(tmp_path: Path) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path.with_suffix(".json").unlink()
+    with pytest.raises(DataError, match=r"has no sidecar a\.json"):
+        results.load(path)
+
+
+def test_a_missing_table_is_refused(tmp_path: Path) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path.unlink()
+    with pytest.raises(DataError, match="cannot read"):
+        results.load(path)
+
+
+def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path.write_text(path.read_text(encoding="utf-8").replace("Falcon", "Hawk"), encoding="utf-8")
+    with pytest.raises(DataError, match="changed after its sidecar"):
+        results.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": 99}', "{}"])
+def test_an_unknown_or_broken_sidecar_is_refused(tmp_path: Path, text: str) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path.with_suffix(".json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"sidecar|schema version"):
+        results.load(path)
+
+
+def test_a_table_under_another_contract_is_refused(tmp_path: Path) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    beside = path.with_suffix(".json")
+    beside.write_text(beside.read_text(encoding="utf-8").replace('"measurement"', '"claims"'))
+    with pytest.raises(DataError, match=r"columns \['paper'.*but has \['algorithm'"):
+        results.load(path)
+
+
+def test_only_csv_names_are_taken(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"end in \.csv"):
+        results.save(measurement(), tmp_path / "a.json", contract="measurement")
+    with pytest.raises(DataError, match=r"end in \.csv"):
+        results.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}])
+def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
+    with pytest.raises(DataError, match="not plain JSON"):
+        results.save(
+            measurement(), tmp_path / "a.csv", contract="measurement", provenance={"a": value}
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "page.html"
+    results.write_atomically(path, "old")
+
+    def full(source: Path, target: Path) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(results.os, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        results.write_atomically(path, b"new")
+    assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [
+        ("page.html", "old")
+    ]
+
+
+def made_on(machine: str, **facts: object) -> pd.DataFrame:
+    """One row that says where it was made."""
+    frame = measurement()
+    frame.attrs["provenance"] = {"machine_id": machine, **facts}
+    return frame
+
+
+def test_merge_keeps_what_agrees_and_lists_what_differs() -> None:
+    one = results.merge([made_on("m", date="d1", commit="c"), made_on("m", date="d2", commit="c")])
+    assert len(one) == 2
+    assert list(one.index) == [0, 1]
+    assert one.attrs["provenance"] == {
+        "machine_id": "m",
+        "commit": "c",
+        "runs": [{"date": "d1"}, {"date": "d2"}],
+    }
+    both = results.merge([one, made_on("m", date="d3", commit="other")])
+    assert both.attrs["provenance"] == {
+        "machine_id": "m",
+        "runs": [
+            {"commit": "c", "date": "d1"},
+            {"commit": "c", "date": "d2"},
+            {"commit": "other", "date": "d3"},
+        ],
+    }
+
+
+def test_merge_of_one_frame_is_that_frame() -> None:
+    frame = made_on("m", date="d")
+    merged = results.merge([frame])
+    pd.testing.assert_frame_equal(merged, results.check(frame, "measurement"))
+    assert merged.attrs == frame.attrs
+
+
+def test_merge_leaves_its_arguments_alone() -> None:
+    frame = made_on("m", date="d")
+    results.merge([frame, frame])
+    assert frame.attrs == {"provenance": {"machine_id": "m", "date": "d"}}
+
+
+def test_merge_refuses_two_machines() -> None:
+    with pytest.raises(MachineMismatch, match=r"\['a', 'b'\]"):
+        results.merge([made_on("a"), made_on("b"), made_on("a")])
+
+
+def test_merge_refuses_frames_from_nowhere() -> None:
+    nowhere = measurement()
+    nowhere.attrs = {}
+    with pytest.raises(DataError, match="frame 2 of 2 does not say"):
+        results.merge([made_on("a"), nowhere])
+    with pytest.raises(DataError, match="no frames"):
+        results.merge([])
+
+
+def test_every_refusal_is_an_error_of_ours() -> None:
+    assert issubclass(MachineMismatch, DataError)
+    assert issubclass(DataError, PqchainError)
