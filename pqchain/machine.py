@@ -27,10 +27,15 @@ _TOLD_FLAGS = (
 )  # fmt: skip
 """The flags that explain a difference in speed, or how far the cycle counter can be trusted."""
 
-_FROM_PYPERF = (
-    "platform", "python_implementation", "python_version", "python_compiler", "timer", "aslr",
-    "cpu_affinity", "cpu_config", "cpu_freq", "load_avg_1min",
-)  # fmt: skip
+_FROM_PYPERF = {
+    "platform": "platform",
+    "timer": "timer",
+    "aslr": "aslr",
+    "cpu_affinity": "cpu_affinity",
+    "cpu_config": "cpu_config",
+    "cpu_freq": "cpu_frequency",
+    "load_avg_1min": "load_average",
+}
 """What we keep of pyperf's metadata; its host name, paths and build arguments stay out."""
 
 
@@ -38,12 +43,12 @@ def provenance() -> dict[str, Any]:
     """Return what is known about this machine and this pqchain, as plain JSON.
 
     Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted list of those that matter),
-    pqchain_version, commit ("" outside a checkout; ends in "-dirty" if files were changed), native
-    (see `native_builds`) and date (UTC). Present where the system tells: platform,
-    python_implementation, python_version, python_compiler, timer, aslr, cpu_affinity, cpu_config
-    (governor and turbo), cpu_freq and load_avg_1min, in the words of pyperf.
+    python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
+    "-dirty" if files were changed), native (see `native_builds`) and date (UTC). Present where the
+    system tells, in the words of pyperf: platform, timer, aslr, cpu_affinity, cpu_config (governor
+    and turbo), cpu_frequency and load_average (over one minute).
     """
-    import pyperf  # type: ignore[import-untyped]  # loaded here: slow, and few need it
+    import pyperf  # loaded here: slow, and few need it
 
     told = pyperf.Run([1.0], collect_metadata=True).get_metadata()
     cpu_model = _cpu_model() or str(told.get("cpu_model_name", platform.processor() or "unknown"))
@@ -54,8 +59,9 @@ def provenance() -> dict[str, Any]:
         "cpu_model": cpu_model,
         "cpu_count": cpu_count,
         "cpu_flags": sorted(cpu_flags().intersection(_TOLD_FLAGS)),
-        **{key: told[key] for key in _FROM_PYPERF if key in told},
-        "pqchain_version": pqchain.__version__,
+        **{ours: told[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in told},
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "pqchain": pqchain.__version__,
         "commit": _commit(Path(pqchain.__file__).parent.parent),
         "native": native_builds(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -88,9 +94,10 @@ def missing_flags(implementation: Implementation) -> tuple[str, ...]:
 def native_builds() -> dict[str, dict[str, Any]]:
     """Return how each native library here was built, by library; empty in a pure install.
 
-    Keys: source, source_version, source_checksum, corrections, compiler, flags, algorithms. They
-    come from `_native/<library>/build.json`. An editable install has two package folders, and the
-    libraries are in one of them. Raises DataError if such a file cannot be read.
+    Keys: source, source_version, source_origin, source_digest, variant, corrections, algorithms,
+    compiler, flags, processor. They come from `_native/<library>/build.json`. An editable install
+    has two package folders, and the libraries are in one of them. Raises DataError if such a file
+    cannot be read.
     """
     builds: dict[str, dict[str, Any]] = {}
     for folder in pqchain.__path__:

@@ -1,0 +1,195 @@
+"""The registry is consistent: names, sizes, families, implementations and status."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain import algorithms
+from pqchain.algorithms import ALGORITHMS, FAMILIES, IMPLEMENTATIONS, Algorithm
+from pqchain.errors import UnknownAlgorithm, UnknownImplementation
+
+STATUSES = {
+    "standardised", "draft", "candidate", "superseded", "not selected", "withdrawn", "broken",
+}  # fmt: skip
+
+DEFAULT_BUILD = [
+    "Dilithium2", "Dilithium3", "Dilithium5", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87",
+    "Falcon-512", "Falcon-1024", "Falcon-padded-512", "Falcon-padded-1024",
+    "SPHINCS+-SHA2-128f-simple", "SPHINCS+-SHA2-128s-simple", "SPHINCS+-SHA2-192f-simple",
+    "SPHINCS+-SHA2-192s-simple", "SPHINCS+-SHA2-256f-simple", "SPHINCS+-SHA2-256s-simple",
+    "MAYO-1", "MAYO-2", "MAYO-3", "MAYO-5",
+    "cross-rsdp-128-balanced", "cross-rsdp-192-balanced", "cross-rsdp-256-balanced",
+    "Classic-McEliece-348864", "Kyber512", "Kyber768", "Kyber1024",
+    "ML-KEM-512", "ML-KEM-768", "ML-KEM-1024",
+]  # fmt: skip
+"""What the default native build holds."""
+
+EACH = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
+
+
+@EACH
+def test_sizes_fit_the_kind(algorithm: Algorithm) -> None:
+    assert algorithm.public_key_bytes > 0
+    assert algorithm.secret_key_bytes > 0
+    signature = (algorithm.signature_bytes, algorithm.signature_max_bytes)
+    kem = (algorithm.ciphertext_bytes, algorithm.shared_secret_bytes)
+    if algorithm.kind == "signature":
+        assert 0 < signature[0] <= signature[1]
+        assert kem == (0, 0)
+        assert algorithm.operations == algorithms.SIGNATURE_OPERATIONS
+    else:
+        assert algorithm.kind == "kem"
+        assert signature == (0, 0)
+        assert kem[0] > 0
+        assert kem[1] in (16, 24, 32)
+        assert algorithm.operations == algorithms.KEM_OPERATIONS
+
+
+@EACH
+def test_family_level_and_implementations_are_known(algorithm: Algorithm) -> None:
+    assert algorithm.family_facts.name == algorithm.family
+    assert set(algorithm.implementations) <= set(IMPLEMENTATIONS)
+    assert len(set(algorithm.implementations)) == len(algorithm.implementations)
+    levels = {1, 2, 3, 4, 5} if algorithm.family_facts.post_quantum else {0}
+    assert algorithm.nist_level in levels
+
+
+@EACH
+def test_every_spelling_leads_to_the_algorithm(algorithm: Algorithm) -> None:
+    for spelling in (algorithm.name, *algorithm.aliases):
+        assert algorithms.get(spelling) is algorithm
+        assert algorithms.get(spelling.upper()) is algorithm
+        assert algorithms.get(spelling.lower()) is algorithm
+
+
+def test_no_two_algorithms_share_a_spelling() -> None:
+    spellings = [
+        spelling
+        for algorithm in ALGORITHMS.values()
+        for spelling in {each.casefold() for each in (algorithm.name, *algorithm.aliases)}
+    ]
+    assert sorted(spellings) == sorted(set(spellings))
+
+
+def test_no_row_of_the_tables_is_shadowed_by_another_of_the_same_name() -> None:
+    rows = [
+        line.split()[0]
+        for table in (algorithms._SIGNATURES, algorithms._KEMS)
+        for line in table.strip().splitlines()[1:]
+    ]
+    assert rows == list(ALGORITHMS)
+    assert set(algorithms._ALIASES) <= set(ALGORITHMS)
+
+
+def test_only_unpadded_falcon_signatures_vary_in_length() -> None:
+    varying = {name for name, algorithm in ALGORITHMS.items() if algorithm.signature_varies}
+    assert varying == {"Falcon-512", "Falcon-1024"}
+
+
+def test_every_family_is_used_and_says_where_its_status_comes_from() -> None:
+    assert {algorithm.family for algorithm in ALGORITHMS.values()} == set(FAMILIES)
+    for name, family in FAMILIES.items():
+        assert family.name == name
+        assert family.security_status in STATUSES
+        assert family.problem
+        assert family.security_note.endswith(".")
+        assert family.security_source
+
+
+def test_status_of_the_families_that_must_not_be_used() -> None:
+    bad = {name: family.security_status for name, family in FAMILIES.items()}
+    assert bad["Rainbow"] == "broken"
+    assert bad["Hawk"] == "withdrawn"
+    assert {name for name, status in bad.items() if status == "standardised"} == {
+        "ML-DSA", "ML-KEM", "secp256k1", "P-256", "Ed25519",
+    }  # fmt: skip
+
+
+def test_the_correction_of_the_avx2_verifier_is_told_for_both_families_it_concerns() -> None:
+    corrected = {name for name, family in FAMILIES.items() if family.avx2_corrected}
+    assert corrected == {"Dilithium", "ML-DSA"}
+
+
+def test_a_context_is_taken_by_ml_dsa_only() -> None:
+    assert {name: f.context_bytes for name, f in FAMILIES.items() if f.context_bytes} == {
+        "ML-DSA": 255
+    }
+
+
+def test_every_implementation_is_used_and_described() -> None:
+    offered = {name for row in ALGORITHMS.values() for name in row.implementations}
+    assert offered == set(IMPLEMENTATIONS)
+    for name, implementation in IMPLEMENTATIONS.items():
+        assert implementation.name == name
+        assert len(name.split("/")) == 2
+        assert implementation.description
+        assert not implementation.cpu_flags or implementation.library
+
+
+def test_default_build_is_what_the_native_build_compiles() -> None:
+    ours = [
+        name
+        for name in algorithms.names()
+        if any(IMPLEMENTATIONS[each].library for each in ALGORITHMS[name].implementations)
+    ]
+    assert ours == DEFAULT_BUILD
+
+
+def test_names_filters_by_kind_family_and_build() -> None:
+    assert algorithms.names("kem", family="ML-KEM") == ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"]
+    assert algorithms.names("signature", family="ML-KEM") == []
+    assert algorithms.names(everything=True) == list(ALGORITHMS)
+    assert "BIKE-L1" not in algorithms.names()
+    assert "BIKE-L1" in algorithms.names("kem", everything=True)
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [
+        ("Falcon512", "Falcon-512"),
+        ("falcon_1024", "Falcon-1024"),
+        ("MLDSA44", "ML-DSA-44"),
+        ("ML-DSA-45", "ML-DSA-44"),
+        ("Dilithium4", "Dilithium2"),
+        ("Kyber 513", "Kyber512"),
+        ("SPHINCS+-SHA2-128f", "SPHINCS+-SHA2-128f-simple"),
+        ("mceliece", "Classic-McEliece-348864"),
+        ("ecdsa", "ECDSA-P256"),
+        ("ed25518", "Ed25519"),
+    ],
+)
+def test_a_typo_is_answered_with_the_name_that_was_meant(typo: str, meant: str) -> None:
+    with pytest.raises(UnknownAlgorithm) as caught:
+        algorithms.get(typo)
+    assert repr(typo) in str(caught.value)
+    assert repr(meant) in str(caught.value)
+    assert "pqchain algorithms" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [None, 512, b"Falcon-512", ["Falcon-512"], ""])
+def test_a_name_of_another_type_is_an_unknown_algorithm(name: object) -> None:
+    with pytest.raises(UnknownAlgorithm):
+        algorithms.get(name)  # type: ignore[arg-type]
+
+
+@given(st.text())
+def test_any_text_is_an_algorithm_or_an_error_of_ours(name: str) -> None:
+    try:
+        assert isinstance(algorithms.get(name), Algorithm)
+    except UnknownAlgorithm as error:
+        assert error.name == name
+
+
+def test_an_unknown_implementation_suggests_the_nearest() -> None:
+    assert algorithms.implementation("liboqs-0.13/ref") is IMPLEMENTATIONS["liboqs-0.13/ref"]
+    with pytest.raises(UnknownImplementation, match=r"did you mean .*'liboqs-0\.13/avx2'"):
+        algorithms.implementation("liboqs/avx2")
+
+
+def test_rows_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        algorithms.get("Falcon-512").nist_level = 5  # type: ignore[misc]

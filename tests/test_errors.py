@@ -1,0 +1,69 @@
+"""Errors share one root, say what to do, and survive a trip between processes."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import pytest
+
+from pqchain import errors
+from pqchain.errors import PqchainError, UnknownName
+
+CLASSES = [
+    thing
+    for _, thing in inspect.getmembers(errors, inspect.isclass)
+    if thing.__module__ == errors.__name__
+]
+
+KNOWN = ("Falcon-512", "Falcon-1024", "Dilithium2")
+
+
+def make(kind: type[PqchainError]) -> PqchainError:
+    """Build one error of that kind."""
+    if issubclass(kind, UnknownName):
+        return kind("algorithm", "Falcon512", KNOWN, "`pqchain algorithms`.")
+    return kind("it is 3; expected 4; use 4")
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_has_one_root_and_says_what_it_is_for(kind: type[PqchainError]) -> None:
+    assert issubclass(kind, PqchainError)
+    assert inspect.getdoc(kind)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_survives_pickling(kind: type[PqchainError]) -> None:
+    error = make(kind)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert str(copy) == str(error)
+    assert vars(copy) == vars(error)
+
+
+def test_an_unknown_name_suggests_the_nearest_and_says_where_to_look() -> None:
+    error = make(errors.UnknownAlgorithm)
+    assert str(error) == (
+        "unknown algorithm 'Falcon512'; did you mean 'Falcon-512' or 'Falcon-1024'? "
+        "See `pqchain algorithms`."
+    )
+    assert error.name == "Falcon512"  # type: ignore[attr-defined]
+
+
+def test_an_unknown_name_far_from_all_others_suggests_nothing() -> None:
+    error = UnknownName("paper", "xyzzy", KNOWN, "`pqchain papers`.")
+    assert str(error) == "unknown paper 'xyzzy'. See `pqchain papers`."
+
+
+@pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), ""])
+def test_a_name_need_not_be_text(name: object) -> None:
+    assert repr(name) in str(UnknownName("algorithm", name, KNOWN, "the list."))
+
+
+def test_known_names_may_come_from_an_iterator_or_be_none() -> None:
+    assert "did you mean 'Dilithium2'" in str(
+        UnknownName("algorithm", "dilithium", iter(KNOWN), "the list.")
+    )
+    assert str(UnknownName("algorithm", "a", (), "the list.")) == (
+        "unknown algorithm 'a'. See the list."
+    )

@@ -1,0 +1,94 @@
+"""The front door: which names it offers, that it is cheap to open, and that versions agree."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pqchain as pq
+from pqchain import errors
+
+PUBLIC = [
+    "PqchainError", "__version__", "algorithms", "bench", "compare", "costs", "crypto", "errors",
+    "machine", "measure", "open_kem", "open_signer", "papers", "plots", "preset", "report",
+    "results",
+]  # fmt: skip
+"""Changing this list changes what other people's scripts may rely on: say so in the changelog."""
+
+MODULES = [
+    "algorithms", "bench", "compare", "costs", "crypto", "errors", "machine", "papers", "plots",
+    "report", "results",
+]  # fmt: skip
+
+ROOT = Path(__file__).parent.parent
+
+HEAVY = ("numpy", "pandas", "matplotlib", "oqs", "coincurve", "cryptography", "Crypto", "pyperf")
+"""Slow or native: loaded at the first use of what needs them."""
+
+
+def run(code: str) -> str:
+    """Run the code in a fresh interpreter and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(pq.__all__) == PUBLIC
+    assert set(PUBLIC) <= set(dir(pq))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(pq, name) is not None
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_is_the_module_itself(name: str) -> None:
+    assert getattr(pq, name) is importlib.import_module(f"pqchain.{name}")
+
+
+def test_shortcuts_lead_to_the_functions_of_the_modules() -> None:
+    assert pq.measure is pq.bench.measure
+    assert pq.preset is pq.bench.preset
+    assert pq.open_signer is pq.crypto.open_signer
+    assert pq.open_kem is pq.crypto.open_kem
+    assert pq.PqchainError is errors.PqchainError
+
+
+def test_every_public_function_is_documented() -> None:
+    for name in ("measure", "open_kem", "open_signer", "preset"):
+        assert inspect.getdoc(getattr(pq, name))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = pq.no_such_name
+
+
+def test_importing_the_package_prints_nothing_and_loads_nothing_heavy() -> None:
+    loaded = run("import sys, pqchain; print(*sorted({n.partition('.')[0] for n in sys.modules}))")
+    assert not set(HEAVY) & set(loaded.split())
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's /proc")
+def test_importing_the_package_maps_no_native_library_of_ours() -> None:
+    maps = run("import pathlib, pqchain; print(pathlib.Path('/proc/self/maps').read_text())")
+    assert "_native" not in maps
+    assert "liboqs" not in maps
+
+
+def test_the_version_is_the_same_wherever_it_is_written() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [pq.__version__]
+    assert re.findall(r'^version: "?([^"\n]*)"?$', citation, re.MULTILINE) == [pq.__version__]
