@@ -1,0 +1,67 @@
+"""Every error that pqchain raises on purpose: the value, what was expected, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PqchainError(Exception):
+    """Base of all errors of this package."""
+
+
+class UsageError(PqchainError):
+    """An argument has the wrong type, range or combination."""
+
+
+class UnknownName(UsageError):
+    """A name that no table of ours holds; the message suggests the nearest."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str], see: str) -> None:
+        """Build the message from the kind of thing, the name given and the names known."""
+        known = list(known)
+        folded = {candidate.casefold(): candidate for candidate in known}
+        near = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else "."
+        super().__init__(f"unknown {what} {name!r}{hint} See {see}")
+        self.name = name
+
+
+class UnknownAlgorithm(UnknownName):
+    """No algorithm of that name is in the registry."""
+
+
+class UnknownImplementation(UnknownName):
+    """No implementation of that name is in the registry."""
+
+
+class UnknownPaper(UnknownName):
+    """No paper, or no table of a paper, has that key."""
+
+
+class BadLength(UsageError):
+    """A key, signature, ciphertext or context has a length that the algorithm cannot have."""
+
+
+class BadType(UsageError):
+    """Something other than bytes was given where bytes are needed."""
+
+
+class Unsupported(PqchainError):
+    """The algorithm or implementation cannot run here; the message says why and what would help."""
+
+
+class NativeLibraryMissing(Unsupported):
+    """A native library was not built or not installed; the message holds the command."""
+
+
+class CryptoFailure(PqchainError):
+    """The cryptographic library reported a failure on well-formed input."""
+
+
+class DataError(PqchainError):
+    """A data file or frame breaks its contract."""
+
+
+class MachineMismatch(DataError):
+    """Measurements of different machines were about to be mixed."""
