@@ -1,0 +1,281 @@
+/* The parts of pq_native.h that do not depend on what is measured: the timed loop and the batch. */
+#define _POSIX_C_SOURCE 200809L
+#include "pq_native.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+PQ_API int pq_abi(void) { return PQ_ABI; }
+
+PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t first, size_t last,
+                              const uint8_t *messages, const uint64_t *message_offsets,
+                              const uint8_t *signatures, const uint64_t *signature_offsets,
+                              const uint8_t *public_keys, size_t public_key_stride,
+                              int stop_at_first, uint8_t *verdicts) {
+    size_t wrong = 0;
+    for (size_t i = first; i < last; i++) {
+        const int valid =
+            pq_verify(scheme, messages + message_offsets[i],
+                      message_offsets[i + 1] - message_offsets[i],
+                      signatures + signature_offsets[i],
+                      signature_offsets[i + 1] - signature_offsets[i], NULL, 0,
+                      public_keys + i * public_key_stride) == PQ_OK;
+        verdicts[i] = (uint8_t)valid;
+        if (!valid) {
+            wrong++;
+            if (stop_at_first) {
+                break;
+            }
+        }
+    }
+    return wrong;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* The fences keep work from drifting across the reading. The counter runs at a constant rate, so
+ * this counts reference cycles, not the cycles of a core in turbo. */
+static uint64_t now_cycles(void) {
+#if defined(__x86_64__)
+    _mm_lfence();
+    const uint64_t t = __rdtsc();
+    _mm_lfence();
+    return t;
+#else
+    return 0;
+#endif
+}
+
+typedef struct {
+    uint64_t ns;
+    uint64_t cycles;
+} reading;
+
+static reading start_clock(void) {
+    reading r;
+    r.ns = now_ns();
+    r.cycles = now_cycles();
+    return r;
+}
+
+static reading stop_clock(reading start) {
+    reading r;
+    r.cycles = now_cycles() - start.cycles;
+    r.ns = now_ns() - start.ns;
+    return r;
+}
+
+static int compare_u64(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+PQ_API double pq_empty_sample_ns(void) {
+    enum { COUNT = 1001 };
+    uint64_t t[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        t[i] = stop_clock(start_clock()).ns;
+    }
+    qsort(t, COUNT, sizeof t[0], compare_u64);
+    return (double)t[COUNT / 2];
+}
+
+/* splitmix64: messages need to differ, not to be secret. */
+static uint64_t next_word(uint64_t *state) {
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void fill(uint8_t *buffer, size_t bytes, uint64_t *state) {
+    while (bytes > 0) {
+        const uint64_t word = next_word(state);
+        const size_t n = bytes < sizeof word ? bytes : sizeof word;
+        memcpy(buffer, &word, n);
+        buffer += n;
+        bytes -= n;
+    }
+}
+
+/* All inputs and outputs of one run, in one allocation. */
+typedef struct {
+    uint8_t *memory;
+    uint8_t *public_keys, *secret_keys; /* pool entries */
+    uint8_t *messages;                  /* pool entries */
+    uint8_t *sealed;                    /* pool signatures or ciphertexts */
+    uint8_t *secrets;                   /* pool shared secrets */
+    uint8_t *scratch_public, *scratch_secret, *scratch_sealed, *scratch_shared;
+    size_t *sealed_bytes;
+} buffers;
+
+static int allocate(buffers *b, const pq_sizes_t *z, const pq_plan *plan, size_t sealed) {
+    const size_t pool = plan->pool;
+    const size_t parts[] = {pool * sizeof(size_t),
+                            pool * z->public_key_bytes,
+                            pool * z->secret_key_bytes,
+                            pool * plan->message_bytes,
+                            pool * sealed,
+                            pool * z->shared_secret_bytes,
+                            z->public_key_bytes,
+                            z->secret_key_bytes,
+                            sealed,
+                            z->shared_secret_bytes};
+    uint8_t **slots[] = {NULL,           &b->public_keys,    &b->secret_keys,    &b->messages,
+                         &b->sealed,     &b->secrets,        &b->scratch_public, &b->scratch_secret,
+                         &b->scratch_sealed, &b->scratch_shared};
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        total += (parts[i] + 63) / 64 * 64 + 64;
+    }
+    b->memory = calloc(1, total);
+    if (b->memory == NULL) {
+        return PQ_NO_MEMORY;
+    }
+    uint8_t *at = b->memory;
+    b->sealed_bytes = (size_t *)(void *)at;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (slots[i] != NULL) {
+            *slots[i] = at;
+        }
+        at += (parts[i] + 63) / 64 * 64 + 64;
+    }
+    return PQ_OK;
+}
+
+/* Make the key pairs and, where the operation needs them, the messages and sealed inputs. */
+static int prepare(const pq_scheme *scheme, const pq_sizes_t *z, const pq_plan *plan, buffers *b,
+                   size_t sealed, uint64_t *state) {
+    if (plan->operation == PQ_GENERATE_KEYPAIR) {
+        return PQ_OK;
+    }
+    for (size_t i = 0; i < plan->pool; i++) {
+        uint8_t *public_key = b->public_keys + i * z->public_key_bytes;
+        uint8_t *secret_key = b->secret_keys + i * z->secret_key_bytes;
+        uint8_t *message = b->messages + i * plan->message_bytes;
+        int code = pq_keypair(scheme, public_key, secret_key);
+        if (code == PQ_OK && plan->operation == PQ_VERIFY) {
+            fill(message, plan->message_bytes, state);
+            b->sealed_bytes[i] = sealed;
+            code = pq_sign(scheme, b->sealed + i * sealed, &b->sealed_bytes[i], message,
+                           plan->message_bytes, NULL, 0, secret_key);
+        } else if (code == PQ_OK && plan->operation == PQ_DECAPSULATE) {
+            code = pq_encapsulate(scheme, b->sealed + i * sealed,
+                                  b->secrets + i * z->shared_secret_bytes, public_key);
+        }
+        if (code != PQ_OK) {
+            return code;
+        }
+    }
+    return PQ_OK;
+}
+
+/* One sample: prepare outside the clock, run, check outside the clock. */
+static int sample(const pq_scheme *scheme, const pq_sizes_t *z, const pq_plan *plan, buffers *b,
+                  size_t sealed, uint64_t *state, size_t index, reading *elapsed) {
+    const size_t i = index % plan->pool;
+    uint8_t *public_key = b->public_keys + i * z->public_key_bytes;
+    uint8_t *secret_key = b->secret_keys + i * z->secret_key_bytes;
+    uint8_t *message = b->messages + i * plan->message_bytes;
+    size_t length = sealed;
+    int code = PQ_NO_SUCH_OPERATION;
+    reading start;
+
+    switch (plan->operation) {
+    case PQ_GENERATE_KEYPAIR:
+        start = start_clock();
+        code = pq_keypair(scheme, b->scratch_public, b->scratch_secret);
+        *elapsed = stop_clock(start);
+        return code;
+    case PQ_SIGN:
+        fill(message, plan->message_bytes, state);
+        start = start_clock();
+        code = pq_sign(scheme, b->scratch_sealed, &length, message, plan->message_bytes, NULL, 0,
+                       secret_key);
+        *elapsed = stop_clock(start);
+        if (code == PQ_OK && index < plan->pool) { /* each key's first signature must verify */
+            code = pq_verify(scheme, message, plan->message_bytes, b->scratch_sealed, length, NULL,
+                             0, public_key) == PQ_OK
+                       ? PQ_OK
+                       : PQ_WRONG_RESULT;
+        }
+        return code;
+    case PQ_VERIFY:
+        start = start_clock();
+        code = pq_verify(scheme, message, plan->message_bytes, b->sealed + i * sealed,
+                         b->sealed_bytes[i], NULL, 0, public_key);
+        *elapsed = stop_clock(start);
+        return code == PQ_REJECTED ? PQ_WRONG_RESULT : code;
+    case PQ_ENCAPSULATE:
+        start = start_clock();
+        code = pq_encapsulate(scheme, b->scratch_sealed, b->secrets + i * z->shared_secret_bytes,
+                              public_key);
+        *elapsed = stop_clock(start);
+        if (code == PQ_OK && index < plan->pool) { /* each key's first secret must come back */
+            code = pq_decapsulate(scheme, b->scratch_shared, b->scratch_sealed, secret_key);
+            if (code == PQ_OK && memcmp(b->scratch_shared, b->secrets + i * z->shared_secret_bytes,
+                                        z->shared_secret_bytes) != 0) {
+                code = PQ_WRONG_RESULT;
+            }
+        }
+        return code;
+    case PQ_DECAPSULATE:
+        start = start_clock();
+        code = pq_decapsulate(scheme, b->scratch_shared, b->sealed + i * sealed, secret_key);
+        *elapsed = stop_clock(start);
+        if (code == PQ_OK && memcmp(b->scratch_shared, b->secrets + i * z->shared_secret_bytes,
+                                    z->shared_secret_bytes) != 0) {
+            code = PQ_WRONG_RESULT;
+        }
+        return code;
+    default:
+        return PQ_NO_SUCH_OPERATION;
+    }
+}
+
+PQ_API int64_t pq_measure(const pq_scheme *scheme, const pq_plan *plan, uint64_t *nanoseconds,
+                          uint64_t *cycles) {
+    pq_sizes_t z;
+    pq_sizes(scheme, &z);
+    const int signature_operation = plan->operation == PQ_SIGN || plan->operation == PQ_VERIFY;
+    if (plan->operation > PQ_DECAPSULATE || plan->pool == 0 ||
+        (plan->operation != PQ_GENERATE_KEYPAIR && signature_operation != (z.kind == PQ_SIGNATURE))) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    const size_t sealed = z.kind == PQ_SIGNATURE ? z.signature_max_bytes : z.ciphertext_bytes;
+    uint64_t state = plan->seed;
+    buffers b;
+    int code = allocate(&b, &z, plan, sealed);
+    if (code != PQ_OK) {
+        return code;
+    }
+    code = prepare(scheme, &z, plan, &b, sealed, &state);
+
+    uint64_t spent = 0;
+    size_t done = 0;
+    while (code == PQ_OK && done < plan->warmup + plan->samples) {
+        if (plan->limit_ns != 0 && spent >= plan->limit_ns &&
+            done >= plan->warmup + plan->minimum) {
+            break;
+        }
+        reading elapsed = {0, 0};
+        code = sample(scheme, &z, plan, &b, sealed, &state, done, &elapsed);
+        if (code == PQ_OK) {
+            nanoseconds[done] = elapsed.ns;
+            cycles[done] = elapsed.cycles;
+            done++;
+            spent += elapsed.ns;
+        }
+    }
+    free(b.memory);
+    return code == PQ_OK ? (int64_t)done : code;
+}

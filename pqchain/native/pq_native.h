@@ -1,0 +1,116 @@
+/* One C interface for every native library of pqchain.
+ *
+ * Each library (liboqs with AVX2, liboqs portable, later liboqs 0.7.1, Hawk, Rainbow, Falcon) is a
+ * shared object of its own that exports exactly these functions. Two files implement them:
+ *   common.c         the timed loop and the batch verifier, the same in every library;
+ *   <source>_glue.c  the rest, on top of the code that the library carries.
+ *
+ * Buffers belong to the caller and have at least the sizes that pq_sizes() gives; lengths are
+ * checked by the caller (crypto/interface.py), not here. A pq_scheme is immutable after pq_open()
+ * and may be used by any number of threads. Nothing here allocates while a clock runs.
+ */
+#ifndef PQ_NATIVE_H
+#define PQ_NATIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PQ_API __attribute__((visibility("default")))
+
+#define PQ_ABI 1 /* raised with every change of this file; the loader refuses another number */
+
+enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
+
+/* What every operation returns. */
+enum {
+    PQ_OK = 0,
+    PQ_REJECTED = 1, /* verify: the signature is wrong */
+    PQ_FAILED = -1,  /* the code below reported a failure */
+    PQ_NO_SUCH_OPERATION = -2,
+    PQ_NO_MEMORY = -3,
+    PQ_WRONG_RESULT = -4 /* measure: an operation gave a wrong answer */
+};
+
+enum {
+    PQ_GENERATE_KEYPAIR = 0,
+    PQ_SIGN = 1,
+    PQ_VERIFY = 2,
+    PQ_ENCAPSULATE = 3,
+    PQ_DECAPSULATE = 4
+};
+
+typedef struct pq_scheme pq_scheme;
+
+typedef struct {
+    uint64_t kind;
+    uint64_t nist_level;
+    uint64_t public_key_bytes;
+    uint64_t secret_key_bytes;
+    uint64_t signature_max_bytes;
+    uint64_t ciphertext_bytes;
+    uint64_t shared_secret_bytes;
+    uint64_t context; /* 1 if sign and verify take a context string */
+} pq_sizes_t;
+
+/* The library: its ABI number, what it was built from, the algorithms in it by number. */
+PQ_API int pq_abi(void);
+PQ_API const char *pq_source(void);
+PQ_API size_t pq_count(void);
+PQ_API const char *pq_name(size_t index);
+
+/* A scheme by its name as pq_name() gives it; NULL if the library does not hold it. */
+PQ_API pq_scheme *pq_open(const char *name);
+PQ_API void pq_close(pq_scheme *scheme);
+PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes);
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key);
+PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
+                   const uint8_t *message, size_t message_bytes, const uint8_t *context,
+                   size_t context_bytes, const uint8_t *secret_key);
+PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
+                     size_t context_bytes, const uint8_t *public_key);
+PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,
+                          const uint8_t *public_key);
+PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
+                          const uint8_t *ciphertext, const uint8_t *secret_key);
+
+/* Replace the source of randomness of this library, for reproducible runs; NULL gives back the
+ * operating system's. It holds for the whole process, so draws of several threads interleave. */
+typedef void (*pq_random_fn)(uint8_t *buffer, size_t bytes);
+PQ_API void pq_random(pq_random_fn source);
+
+/* Verify the signatures first <= i < last, one call for many. Message i is the bytes
+ * message_offsets[i] .. message_offsets[i + 1] of messages, signatures likewise; public key i
+ * starts at i * public_key_stride (stride 0: the same key for all). verdicts[i] becomes 1 (valid)
+ * or 0 (wrong); with stop_at_first the loop ends at the first wrong one and the rest of verdicts
+ * is left as it was. Returns how many were wrong. */
+PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t first, size_t last,
+                              const uint8_t *messages, const uint64_t *message_offsets,
+                              const uint8_t *signatures, const uint64_t *signature_offsets,
+                              const uint8_t *public_keys, size_t public_key_stride,
+                              int stop_at_first, uint8_t *verdicts);
+
+/* One timed run. Sample i works on key pair i % pool and, for sign, on a fresh message; verify and
+ * decapsulate walk through pool prepared inputs. Key generation makes a new key each time. */
+typedef struct {
+    uint64_t operation;
+    uint64_t warmup;        /* samples made first; they stand at the front of the arrays */
+    uint64_t samples;       /* samples after them */
+    uint64_t minimum;       /* of these, how many are made even when the time is up */
+    uint64_t limit_ns;      /* stop when the timed part has taken so long; 0: no limit */
+    uint64_t pool;          /* prepared key pairs and inputs, at least 1 */
+    uint64_t message_bytes; /* length of each message */
+    uint64_t seed;          /* of the messages */
+} pq_plan;
+
+/* Fill nanoseconds[] and cycles[] (warmup + samples entries each; time-stamp counter cycles, 0
+ * where the processor has none that user code may read). Returns how many entries were filled, or
+ * a negative code. Every result is checked, outside the timed part. */
+PQ_API int64_t pq_measure(const pq_scheme *scheme, const pq_plan *plan, uint64_t *nanoseconds,
+                          uint64_t *cycles);
+
+/* Median cost of an empty sample in nanoseconds: what each sample of pq_measure() includes. */
+PQ_API double pq_empty_sample_ns(void);
+
+#endif
