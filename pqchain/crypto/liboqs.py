@@ -1,0 +1,155 @@
+"""The default implementation: liboqs-python on our main library. The only importer of `oqs`.
+
+liboqs-python 0.16 needs a fence at import. It prefers a liboqs of the system, writes to stdout,
+clones and builds one where it finds none (and ends the process if that fails), and warns that our
+0.13 is not its 0.16. In use it pads short keys with zeros, so lengths are checked before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from pqchain.algorithms import Algorithm
+from pqchain.crypto import native
+from pqchain.crypto.interface import Kem, Signer
+from pqchain.errors import CryptoFailure, Unsupported
+
+IMPLEMENTATION = "liboqs-0.13/dispatch"
+"""Name of this implementation in the registry."""
+
+_LOCK = threading.Lock()
+_PATH_VARIABLE = "OQS_INSTALL_PATH"
+
+
+@contextlib.contextmanager
+def _install_path(folder: Path) -> Iterator[None]:
+    """Tell liboqs-python where our library lies, for the time of its import."""
+    before = os.environ.get(_PATH_VARIABLE)
+    os.environ[_PATH_VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_PATH_VARIABLE]
+        else:
+            os.environ[_PATH_VARIABLE] = before
+
+
+def module() -> ModuleType:
+    """Import liboqs-python onto our library, once, silently.
+
+    Raises NativeLibraryMissing if our library is not there, Unsupported if liboqs-python is not
+    installed or was imported on another library before.
+    """
+    library = native.library(IMPLEMENTATION)
+    with _LOCK:
+        try:
+            with (
+                _install_path(library.path.parent.parent),
+                native.only_our_library(),
+                contextlib.redirect_stdout(io.StringIO()),
+                warnings.catch_warnings(),
+            ):
+                warnings.filterwarnings("ignore", message=r"liboqs version \(major, minor\)")
+                oqs = importlib.import_module("oqs")
+        except ImportError as error:
+            raise Unsupported(
+                f"{IMPLEMENTATION} needs liboqs-python, which cannot be imported ({error}): "
+                "pip install liboqs-python"
+            ) from error
+    loaded = Path(oqs.native()._name)
+    if loaded != library.path:
+        raise Unsupported(
+            f"liboqs-python was imported before pqchain and uses {loaded}; expected "
+            f"{library.path}: use pqchain first, or name an implementation such as liboqs-0.13/avx2"
+        )
+    return oqs
+
+
+class LiboqsSigner(Signer):
+    """A signature scheme through liboqs-python."""
+
+    __slots__ = ("_oqs", "_shared")
+
+    def __init__(self, algorithm: Algorithm) -> None:
+        """Open the scheme; raises Unsupported if the build does not hold it."""
+        super().__init__(algorithm, IMPLEMENTATION)
+        native.library(IMPLEMENTATION).scheme(algorithm.name)
+        self._oqs = module()
+        self._shared = self._oqs.Signature(algorithm.name)
+        """For verification, which keeps no state; keys get an object of their own."""
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        with self._oqs.Signature(self.algorithm.name) as scheme:
+            try:
+                public_key = scheme.generate_keypair()
+            except RuntimeError as error:
+                raise CryptoFailure(f"key generation of {self.algorithm.name}: {error}") from error
+            return public_key, scheme.export_secret_key()
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        with self._oqs.Signature(self.algorithm.name, secret_key) as scheme:
+            try:
+                signature: bytes = (
+                    scheme.sign_with_ctx_str(message, context) if context else scheme.sign(message)
+                )
+            except RuntimeError as error:
+                raise CryptoFailure(
+                    f"signing with {self.algorithm.name}: {error}; the secret key may be damaged"
+                ) from error
+            return signature
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        if context:
+            valid = self._shared.verify_with_ctx_str(message, signature, context, public_key)
+        else:
+            valid = self._shared.verify(message, signature, public_key)
+        return bool(valid)
+
+
+class LiboqsKem(Kem):
+    """A key-encapsulation mechanism through liboqs-python."""
+
+    __slots__ = ("_oqs", "_shared")
+
+    def __init__(self, algorithm: Algorithm) -> None:
+        """Open the scheme; raises Unsupported if the build does not hold it."""
+        super().__init__(algorithm, IMPLEMENTATION)
+        native.library(IMPLEMENTATION).scheme(algorithm.name)
+        self._oqs = module()
+        self._shared = self._oqs.KeyEncapsulation(algorithm.name)
+        """For encapsulation, which keeps no state; secret keys get an object of their own."""
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        with self._oqs.KeyEncapsulation(self.algorithm.name) as scheme:
+            try:
+                public_key = scheme.generate_keypair()
+            except RuntimeError as error:
+                raise CryptoFailure(f"key generation of {self.algorithm.name}: {error}") from error
+            return public_key, scheme.export_secret_key()
+
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        try:
+            ciphertext, shared_secret = self._shared.encap_secret(public_key)
+        except RuntimeError as error:
+            raise CryptoFailure(
+                f"encapsulation with {self.algorithm.name}: {error}; the public key may be damaged"
+            ) from error
+        return bytes(ciphertext), bytes(shared_secret)
+
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        with self._oqs.KeyEncapsulation(self.algorithm.name, secret_key) as scheme:
+            try:
+                return bytes(scheme.decap_secret(ciphertext))
+            except RuntimeError as error:
+                raise CryptoFailure(
+                    f"decapsulation with {self.algorithm.name}: {error}; the key may be damaged"
+                ) from error

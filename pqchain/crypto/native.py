@@ -1,0 +1,371 @@
+"""Our native libraries through ctypes: one C interface (native/pq_native.h), many libraries.
+
+The only module that imports ctypes. Libraries are loaded at first use, never at import.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pqchain
+from pqchain import algorithms, machine
+from pqchain.algorithms import Algorithm
+from pqchain.crypto.interface import Kem, Signer
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+
+_ABI = 1
+"""The number in pq_native.h that this module was written for."""
+
+_OK, _REJECTED = 0, 1
+
+_FAILURES = {
+    -1: "the library reported a failure",
+    -2: "the scheme has no such operation",
+    -3: "there was not enough memory",
+    -4: "an operation gave a wrong result",
+}
+
+_RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), ctypes.c_size_t)
+
+MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
+"""What to do about a missing native library."""
+
+
+class _Sizes(ctypes.Structure):
+    """pq_sizes_t."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint64)
+        for name in (
+            "kind",
+            "nist_level",
+            "public_key_bytes",
+            "secret_key_bytes",
+            "signature_max_bytes",
+            "ciphertext_bytes",
+            "shared_secret_bytes",
+            "context",
+        )
+    )
+
+
+class Plan(ctypes.Structure):
+    """pq_plan: one timed run. The fields are explained in pq_native.h."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_uint64)
+        for name in (
+            "operation",
+            "warmup",
+            "samples",
+            "minimum",
+            "limit_ns",
+            "pool",
+            "message_bytes",
+            "seed",
+        )
+    )
+
+
+_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "pq_abi": (_INT, ()),
+    "pq_source": (ctypes.c_char_p, ()),
+    "pq_count": (_SIZE, ()),
+    "pq_name": (ctypes.c_char_p, (_SIZE,)),
+    "pq_open": (_POINTER, (ctypes.c_char_p,)),
+    "pq_close": (None, (_POINTER,)),
+    "pq_sizes": (None, (_POINTER, ctypes.POINTER(_Sizes))),
+    "pq_keypair": (_INT, (_POINTER,) * 3),
+    "pq_sign": (
+        _INT,
+        (_POINTER, _POINTER, ctypes.POINTER(_SIZE), _POINTER, _SIZE, _POINTER, _SIZE, _POINTER),
+    ),
+    "pq_verify": (
+        _INT,
+        (_POINTER, _POINTER, _SIZE, _POINTER, _SIZE, _POINTER, _SIZE, _POINTER),
+    ),
+    "pq_encapsulate": (_INT, (_POINTER,) * 4),
+    "pq_decapsulate": (_INT, (_POINTER,) * 4),
+    "pq_random": (None, (_RANDOM,)),
+    "pq_verify_batch": (
+        _SIZE,
+        (_POINTER, _SIZE, _SIZE, *(_POINTER,) * 5, _SIZE, _INT, _POINTER),
+    ),
+    "pq_measure": (ctypes.c_int64, (_POINTER, ctypes.POINTER(Plan), _POINTER, _POINTER)),
+    "pq_empty_sample_ns": (ctypes.c_double, ()),
+}
+
+
+def library_path(stem: str) -> Path | None:
+    """Return the file of the native library of that stem, or None if it is not installed."""
+    for folder in pqchain.__path__:
+        path = Path(folder) / "_native" / stem / "lib" / "liboqs.so"
+        if path.is_file():
+            return path
+    return None
+
+
+def _stem(implementation: str) -> str:
+    """Return the stem of the library behind an implementation, "" for a Python package.
+
+    The dispatching implementation uses the portable library where no other was built.
+    """
+    stem = algorithms.implementation(implementation).library
+    if implementation == "liboqs-0.13/dispatch" and library_path(stem) is None:
+        return algorithms.implementation("liboqs-0.13/ref").library
+    return stem
+
+
+def available(implementation: str) -> str:
+    """Return "" if the native library of the implementation can run here, else the reason.
+
+    Raises UnknownImplementation.
+    """
+    row = algorithms.implementation(implementation)
+    if not row.library:
+        return f"{implementation} is not a native library of pqchain"
+    missing = machine.missing_flags(row)
+    if missing:
+        return f"this processor lacks {', '.join(missing)}, which {implementation} needs"
+    if library_path(_stem(implementation)) is None:
+        return f"the native library of {implementation} is not installed: {MEND}"
+    return ""
+
+
+class Library:
+    """One loaded native library."""
+
+    def __init__(self, path: Path) -> None:
+        """Load the file and check that it speaks our interface."""
+        self.path = path
+        self._handle = ctypes.CDLL(str(path))
+        try:
+            for name, (result, arguments) in _PROTOTYPES.items():
+                function = getattr(self._handle, name)
+                function.restype, function.argtypes = result, arguments
+            abi = self._handle.pq_abi()
+        except AttributeError as error:
+            raise NativeLibraryMissing(
+                f"{path.name} is not a library of pqchain: {MEND}"
+            ) from error
+        if abi != _ABI:
+            raise NativeLibraryMissing(
+                f"{path} has interface {abi}, this pqchain needs {_ABI}: {MEND}"
+            )
+        self.source: str = self._handle.pq_source().decode()
+        self._schemes: dict[str, int] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of the algorithms in this build."""
+        found = (self._handle.pq_name(index) for index in range(self._handle.pq_count()))
+        return [name.decode() for name in found if name is not None]
+
+    def build_facts(self) -> dict[str, Any]:
+        """Return what the build wrote down about itself: source, corrections, compiler, flags."""
+        facts: dict[str, Any] = json.loads((self.path.parent.parent / "build.json").read_text())
+        return facts
+
+    def scheme(self, name: str) -> int:
+        """Return the handle of a scheme, opened once and kept.
+
+        Raises Unsupported if the build does not hold it.
+        """
+        handle = self._schemes.get(name)
+        if handle is None:
+            handle = self._handle.pq_open(name.encode())
+            if not handle:
+                raise Unsupported(
+                    f"{name} is not in this build of {self.source}; "
+                    "build it with PQCHAIN_ALGORITHMS=all make"
+                )
+            # Two threads may both open it; the loser's handle is closed.
+            kept = self._schemes.setdefault(name, handle)
+            if kept != handle:
+                self._handle.pq_close(handle)
+            handle = kept
+        return handle
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the sizes that the library itself states, by the field names of pq_sizes_t."""
+        sizes = _Sizes()
+        self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
+        return {field[0]: int(getattr(sizes, field[0])) for field in _Sizes._fields_}
+
+    @contextmanager
+    def randomness(self, source: Callable[[int], bytes] | None) -> Iterator[None]:
+        """Let the library draw its randomness from `source(count) -> bytes` within the block.
+
+        For reproducible runs and tests only: it holds for the whole process, and draws of several
+        threads interleave. An exception of the source is raised when the block ends.
+        """
+        errors: list[BaseException] = []
+
+        def draw(buffer: Any, count: int) -> None:
+            try:
+                data = source(count) if source is not None else b""
+                if len(data) != count:
+                    raise UsageError(f"the source gave {len(data)} bytes; {count} were asked for")
+            except BaseException as error:  # noqa: BLE001 - C cannot pass it on, the block's end does
+                errors.append(error)
+                data = bytes(count)
+            ctypes.memmove(buffer, data, count)
+
+        callback = _RANDOM(draw) if source is not None else _RANDOM()
+        self._handle.pq_random(callback)
+        try:
+            yield
+        finally:
+            self._handle.pq_random(_RANDOM())
+        if errors:
+            raise errors[0]
+
+    def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
+        """Run the timed loop; return nanoseconds and cycles of each sample, warm-up included.
+
+        Raises CryptoFailure if an operation failed or gave a wrong result.
+        """
+        entries = plan.warmup + plan.samples
+        nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
+        done = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
+        if done < 0:
+            raise CryptoFailure(f"{name} in {self.source}: {_FAILURES.get(done, done)}")
+        return nanoseconds[:done], cycles[:done]
+
+    def empty_sample_seconds(self) -> float:
+        """Return what the clock itself adds to each sample."""
+        return float(self._handle.pq_empty_sample_ns()) * 1e-9
+
+    def signer(self, algorithm: Algorithm, implementation: str) -> Signer:
+        """Return a signer for an algorithm of this library."""
+        return _NativeSigner(algorithm, implementation, self)
+
+    def kem(self, algorithm: Algorithm, implementation: str) -> Kem:
+        """Return a KEM of this library."""
+        return _NativeKem(algorithm, implementation, self)
+
+
+@cache
+def load(path: Path) -> Library:
+    """Load a library once per file."""
+    return Library(path)
+
+
+def library(implementation: str) -> Library:
+    """Return the loaded library of an implementation.
+
+    Raises UnknownImplementation, NativeLibraryMissing, or Unsupported with the reason.
+    """
+    reason = available(implementation)
+    path = library_path(_stem(implementation)) if not reason else None
+    if path is None:
+        kind = NativeLibraryMissing if "not installed" in reason else Unsupported
+        raise kind(reason)
+    return load(path)
+
+
+def _expect_ok(code: int, what: str) -> None:
+    """Raise CryptoFailure unless the call went well."""
+    if code != _OK:
+        raise CryptoFailure(
+            f"{what}: {_FAILURES.get(code, f'code {code}')}; the key may be damaged"
+        )
+
+
+class _NativeSigner(Signer):
+    """A signature scheme of a native library."""
+
+    __slots__ = ("_c", "_scheme")
+
+    def __init__(self, algorithm: Algorithm, implementation: str, owner: Library) -> None:
+        super().__init__(algorithm, implementation)
+        self._c = owner._handle
+        self._scheme = owner.scheme(algorithm.name)
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        public_key = ctypes.create_string_buffer(self._public_key_bytes)
+        secret_key = ctypes.create_string_buffer(self._secret_key_bytes)
+        code = self._c.pq_keypair(self._scheme, public_key, secret_key)
+        _expect_ok(code, f"key generation of {self.algorithm.name}")
+        return public_key.raw, secret_key.raw
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        signature = ctypes.create_string_buffer(self._signature_max_bytes)
+        length = _SIZE(self._signature_max_bytes)
+        code = self._c.pq_sign(
+            self._scheme,
+            signature,
+            ctypes.byref(length),
+            message,
+            len(message),
+            context,
+            len(context),
+            secret_key,
+        )
+        _expect_ok(code, f"signing with {self.algorithm.name}")
+        return signature.raw[: length.value]
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        code: int = self._c.pq_verify(
+            self._scheme,
+            message,
+            len(message),
+            signature,
+            len(signature),
+            context,
+            len(context),
+            public_key,
+        )
+        if code not in (_OK, _REJECTED):
+            _expect_ok(code, f"verification with {self.algorithm.name}")
+        return code == _OK
+
+
+class _NativeKem(Kem):
+    """A key-encapsulation mechanism of a native library."""
+
+    __slots__ = ("_c", "_scheme")
+
+    def __init__(self, algorithm: Algorithm, implementation: str, owner: Library) -> None:
+        super().__init__(algorithm, implementation)
+        self._c = owner._handle
+        self._scheme = owner.scheme(algorithm.name)
+
+    def _generate_keypair(self) -> tuple[bytes, bytes]:
+        public_key = ctypes.create_string_buffer(self._public_key_bytes)
+        secret_key = ctypes.create_string_buffer(self._secret_key_bytes)
+        code = self._c.pq_keypair(self._scheme, public_key, secret_key)
+        _expect_ok(code, f"key generation of {self.algorithm.name}")
+        return public_key.raw, secret_key.raw
+
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        ciphertext = ctypes.create_string_buffer(self._ciphertext_bytes)
+        shared_secret = ctypes.create_string_buffer(self.algorithm.shared_secret_bytes)
+        code = self._c.pq_encapsulate(self._scheme, ciphertext, shared_secret, public_key)
+        _expect_ok(code, f"encapsulation with {self.algorithm.name}")
+        return ciphertext.raw, shared_secret.raw
+
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        shared_secret = ctypes.create_string_buffer(self.algorithm.shared_secret_bytes)
+        code = self._c.pq_decapsulate(self._scheme, shared_secret, ciphertext, secret_key)
+        _expect_ok(code, f"decapsulation with {self.algorithm.name}")
+        return shared_secret.raw
+
+
+@contextmanager
+def only_our_library() -> Iterator[None]:
+    """Hide the system's libraries from `ctypes.util.find_library` within the block."""
+    find = ctypes.util.find_library
+    ctypes.util.find_library = lambda name: None
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = find

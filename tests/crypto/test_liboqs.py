@@ -1,0 +1,116 @@
+"""The default implementation: silent import onto our library, the fence around liboqs-python."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import native, open_kem, open_signer
+from pqchain.errors import BadLength, Unsupported, UsageError
+
+pytestmark = pytest.mark.skipif(
+    bool(native.available("liboqs-0.13/dispatch")),
+    reason=native.available("liboqs-0.13/dispatch") or "available",
+)
+
+
+def run(code: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python code in a fresh process."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True, text=True, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n in algorithms.names("signature")
+                                  if "liboqs-0.13/dispatch" in algorithms.get(n).implementations
+                                  and not n.endswith("s-simple")])  # fmt: skip
+def test_signature_round_trip(name: str) -> None:
+    signer = open_signer(name)
+    assert signer.implementation == "liboqs-0.13/dispatch"
+    public_key, secret_key = signer.generate_keypair()
+    signature = signer.sign(b"a message", secret_key)
+    assert signer.verify(b"a message", signature, public_key)
+    assert not signer.verify(b"another", signature, public_key)
+
+
+@pytest.mark.parametrize("name", ["ML-KEM-512", "Kyber768"])
+def test_kem_round_trip(name: str) -> None:
+    kem = open_kem(name)
+    public_key, secret_key = kem.generate_keypair()
+    ciphertext, shared_secret = kem.encapsulate(public_key)
+    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+
+
+def test_signatures_cross_between_implementations() -> None:
+    ours, theirs = open_signer("ML-DSA-65", "liboqs-0.13/ref"), open_signer("ML-DSA-65")
+    public_key, secret_key = theirs.generate_keypair()
+    assert ours.verify(b"m", theirs.sign(b"m", secret_key, b"c"), public_key, b"c")
+    assert theirs.verify(b"m", ours.sign(b"m", secret_key, b"c"), public_key, b"c")
+    assert not theirs.verify(b"m", ours.sign(b"m", secret_key, b"c"), public_key, b"d")
+
+
+def test_import_is_silent_and_uses_our_file() -> None:
+    result = run(
+        "import pqchain as pq\n"
+        "s = pq.open_signer('ML-DSA-44')\n"
+        "import pathlib; maps = pathlib.Path('/proc/self/maps').read_text()\n"
+        "assert 'liboqs-0.13-avx2/lib/liboqs.so' in maps or 'liboqs-0.13-ref' in maps\n"
+        "import os; assert 'OQS_INSTALL_PATH' not in os.environ\n"
+        "import ctypes.util; assert ctypes.util.find_library('c')\n"
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_a_named_install_path_does_not_lead_astray() -> None:
+    result = run(
+        "import os, pqchain as pq\n"
+        "pq.open_signer('ML-DSA-44')\n"
+        "assert os.environ['OQS_INSTALL_PATH'] == '/nonexistent'\n",
+        OQS_INSTALL_PATH="/nonexistent",
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_liboqs_python_on_another_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pqchain.crypto import liboqs
+
+    class Elsewhere:
+        @staticmethod
+        def native() -> object:
+            return type("Handle", (), {"_name": "/usr/lib/liboqs.so"})()
+
+    monkeypatch.setitem(sys.modules, "oqs", Elsewhere)
+    with pytest.raises(Unsupported, match="was imported before pqchain and uses /usr/lib"):
+        liboqs.module()
+
+
+def test_a_short_key_is_never_padded() -> None:
+    signer = open_signer("ML-DSA-44")
+    _, secret_key = signer.generate_keypair()
+    with pytest.raises(BadLength, match="2559 bytes; ML-DSA-44 needs exactly 2560"):
+        signer.sign(b"m", secret_key[:-1])
+
+
+def test_threads_do_not_mix_their_keys() -> None:
+    signer = open_signer("ML-DSA-44")
+
+    def work(index: int) -> bool:
+        public_key, secret_key = signer.generate_keypair()
+        message = b"%d" % index
+        return signer.verify(message, signer.sign(message, secret_key), public_key)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(200)))
+
+
+def test_kind_and_offer_are_checked() -> None:
+    with pytest.raises(UsageError, match=r"ML-KEM-512 is a kem; .* open_kem"):
+        open_signer("ML-KEM-512")
+    with pytest.raises(Unsupported, match="does not offer ML-DSA-44; expected one of liboqs"):
+        open_signer("ML-DSA-44", "coincurve/libsecp256k1")
+    with pytest.raises(Unsupported, match="has no implementation of it"):
+        open_signer("Rainbow-I-Classic")

@@ -1,0 +1,204 @@
+"""Our C interface: what it lists, states, refuses, and how it behaves under threads."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pqchain import algorithms, machine
+from pqchain.crypto import native, open_kem, open_signer
+from pqchain.errors import (
+    CryptoFailure,
+    NativeLibraryMissing,
+    UnknownImplementation,
+    Unsupported,
+    UsageError,
+)
+
+BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+
+
+@pytest.fixture(params=BUILDS)
+def build(request: pytest.FixtureRequest) -> str:
+    reason = native.available(request.param)
+    if reason:
+        pytest.skip(reason)
+    return str(request.param)
+
+
+def test_holds_exactly_the_algorithms_that_the_registry_promises(build: str) -> None:
+    library = native.library(build)
+    everything = library.build_facts()["algorithms"] == "all"
+    promised = [
+        name
+        for name in algorithms.names(everything=everything)
+        if build in algorithms.get(name).implementations
+    ]
+    assert sorted(library.names()) == sorted(promised)
+
+
+def test_states_the_sizes_of_the_registry(build: str) -> None:
+    library = native.library(build)
+    for name in library.names():
+        row = algorithms.get(name)
+        stated = library.sizes(name)
+        assert stated == {
+            "kind": 1 if row.kind == "signature" else 2,
+            "nist_level": row.nist_level,
+            "public_key_bytes": row.public_key_bytes,
+            "secret_key_bytes": row.secret_key_bytes,
+            "signature_max_bytes": row.signature_max_bytes,
+            "ciphertext_bytes": row.ciphertext_bytes,
+            "shared_secret_bytes": row.shared_secret_bytes,
+            "context": int(row.family_facts.context_bytes > 0),
+        }, name
+
+
+def test_build_facts_name_source_and_correction(build: str) -> None:
+    facts = native.library(build).build_facts()
+    assert facts["source_version"] == "0.13.0"
+    assert len(facts["source_digest"]) == 64
+    assert facts["corrections"] == ["ml-dsa-avx2-verify"]
+    assert native.library(build).source == "liboqs 0.13.0"
+
+
+@pytest.mark.parametrize("name", ["Falcon-512", "Falcon-1024"])
+def test_nominal_signature_length_is_the_mean(name: str) -> None:
+    build = next((b for b in BUILDS if not native.available(b)), None)
+    if build is None:
+        pytest.skip("no native library")
+    signer = open_signer(name, build)
+    _, secret_key = signer.generate_keypair()
+    lengths = [len(signer.sign(b"%d" % i, secret_key)) for i in range(150)]
+    # The lengths spread by about 2.3 bytes, so the mean of 150 is good to 0.2.
+    assert sum(lengths) / len(lengths) == pytest.approx(signer.algorithm.signature_bytes, abs=1.5)
+    assert max(lengths) <= signer.algorithm.signature_max_bytes
+
+
+def test_unknown_scheme_says_how_to_get_it(build: str) -> None:
+    with pytest.raises(Unsupported, match="PQCHAIN_ALGORITHMS=all"):
+        native.library(build).scheme("No-Such-Scheme")
+
+
+def test_unknown_implementation_suggests() -> None:
+    with pytest.raises(UnknownImplementation, match=r"did you mean 'liboqs-0\.13/avx2'"):
+        native.available("liboqs-0.13/avx")
+
+
+def test_processor_without_avx2_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"popcnt"}))
+    assert native.available("liboqs-0.13/avx2") == (
+        "this processor lacks avx2, bmi2, which liboqs-0.13/avx2 needs"
+    )
+    with pytest.raises(Unsupported, match="lacks avx2, bmi2"):
+        open_signer("ML-DSA-44", "liboqs-0.13/avx2")
+
+
+def test_missing_library_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "library_path", lambda stem: None)
+    assert "is not installed: build it with `make`" in native.available("liboqs-0.13/ref")
+    with pytest.raises(NativeLibraryMissing):
+        native.library("liboqs-0.13/ref")
+
+
+def test_a_foreign_library_is_refused(tmp_path: Path) -> None:
+    libc = next(iter(Path("/lib").glob("*/libc.so.6")), None) or Path("/lib64/libc.so.6")
+    if not libc.exists():
+        pytest.skip("no libc.so.6 where this test looks")
+    with pytest.raises(NativeLibraryMissing, match="not a library of pqchain"):
+        native.Library(libc)
+
+
+def test_randomness_is_reproducible_and_given_back(build: str) -> None:
+    library = native.library(build)
+    signer = open_signer("ML-DSA-44", build)
+
+    def source(count: int) -> bytes:
+        return b"\x07" * count
+
+    with library.randomness(source):
+        first = signer.generate_keypair()
+    with library.randomness(source):
+        second = signer.generate_keypair()
+    assert first == second
+    assert signer.generate_keypair() != signer.generate_keypair()
+
+
+def test_an_error_of_the_randomness_source_is_not_lost(build: str) -> None:
+    def source(count: int) -> bytes:
+        raise ValueError("dry")
+
+    with pytest.raises(ValueError, match="dry"), native.library(build).randomness(source):
+        open_signer("ML-DSA-44", build).generate_keypair()
+    with (
+        pytest.raises(UsageError, match="gave 1 bytes; 32 were asked for"),
+        native.library(build).randomness(lambda count: b"x"),
+    ):
+        open_signer("ML-DSA-44", build).generate_keypair()
+
+
+def test_measure_fills_every_sample(build: str) -> None:
+    plan = native.Plan(operation=2, warmup=2, samples=5, minimum=5, pool=2, message_bytes=3)
+    nanoseconds, cycles = native.library(build).measure("Dilithium2", plan)
+    assert len(nanoseconds) == len(cycles) == 7
+    assert all(value > 0 for value in nanoseconds)
+
+
+def test_measure_stops_at_the_limit_but_not_before_the_minimum(build: str) -> None:
+    plan = native.Plan(
+        operation=0, warmup=1, samples=100_000, minimum=2, limit_ns=1, pool=1, message_bytes=0
+    )
+    nanoseconds, _ = native.library(build).measure("ML-KEM-512", plan)
+    assert len(nanoseconds) == 3
+
+
+def test_measure_refuses_an_operation_of_the_other_kind(build: str) -> None:
+    plan = native.Plan(operation=3, samples=1, pool=1)
+    with pytest.raises(CryptoFailure, match="no such operation"):
+        native.library(build).measure("ML-DSA-44", plan)
+
+
+def test_many_threads_share_one_signer(build: str) -> None:
+    signer = open_signer("Falcon-512", build)
+    public_key, secret_key = signer.generate_keypair()
+
+    def work(index: int) -> bool:
+        message = b"%d" % index
+        signature = signer.sign(message, secret_key)
+        return signer.verify(message, signature, public_key) and not signer.verify(
+            message + b"!", signature, public_key
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(64)))
+
+
+def test_many_threads_may_open_the_same_scheme(build: str) -> None:
+    library = native.Library(native.library(build).path)
+    barrier = threading.Barrier(8)
+    handles = []
+
+    def work() -> None:
+        barrier.wait()
+        handles.append(library.scheme("MAYO-1"))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(handles) == 8
+    assert len(set(handles)) == 1
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in algorithms.names("kem") if algorithms.get(name).implementations]
+)
+def test_kem_round_trip(name: str, build: str) -> None:
+    kem = open_kem(name, build)
+    public_key, secret_key = kem.generate_keypair()
+    ciphertext, shared_secret = kem.encapsulate(public_key)
+    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+    corrupted = bytes([ciphertext[0] ^ 1]) + ciphertext[1:]
+    assert kem.decapsulate(corrupted, secret_key) != shared_secret
