@@ -1,0 +1,63 @@
+# The documented commands, nothing hidden. `make help` lists them.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PRESET ?= quick
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+# Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
+NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/*)
+
+.DEFAULT_GOAL := install
+.PHONY: install reproduce test check notebooks wheel clean help
+.PHONY: bench-overhead bench-correction bench-import
+
+install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
+
+$(VENV)/.installed: $(NATIVE_INPUTS)
+	@echo "pqchain: set up in $(VENV); liboqs is built twice the first time (2 to 5 minutes)"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet -c constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		scikit-build-core -r pyproject.toml --extra dev
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@touch $@
+
+reproduce: install ## measure, compare with the papers, write results/index.html
+	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
+
+test: install ## run the tests
+	$(BIN)/python -m pytest -n auto
+
+check: install ## lint, types, walls between modules, spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
+	$(BIN)/python -m pytest --nbmake --overwrite --nbmake-timeout=600 -n 1 notebooks
+
+$(VENV)/.notebooks: $(VENV)/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra notebooks
+	@touch $@
+
+wheel: install ## build the wheel into dist/
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python
+
+bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
+	$(BIN)/python benchmarks/overhead.py
+
+bench-correction: install ## the corrected AVX2 verifier against the uncorrected one
+	$(BIN)/python benchmarks/correction.py
+
+bench-import: install ## how long `import pqchain` and `pqchain --help` take
+	$(BIN)/python benchmarks/startup.py
+
+clean: ## remove what was built here; the cache outside the checkout stays
+	rm -rf $(VENV) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
