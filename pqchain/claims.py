@@ -1,0 +1,407 @@
+"""What the papers say in words, checked on their own numbers, on the registry and on ours.
+
+`data/papers/<key>/claims.toml` holds each statement with the comparisons that decide it. A number
+is named "<name>: <quantity>", where the name is the registry's or the printed one, a trailing
+"/<implementation>" picks an implementation, and a quantity may be a sum or product of quantities.
+Kinds of check:
+
+less       every name in `smaller` is below every name in `larger`, per quantity
+ordered    `names` ascend
+falling    each of `names` falls as n grows
+ratio      `of` over `to` is `about` a number (within FACTOR), `at_least` it, or `at_most` it
+value      `of` is exactly `is`
+at_most    no cell exceeds `limit`, an absolute bound that only the paper's machine can be held to
+quotient   `of` over `to`, times `times`, gives the `printed` number within the print's rounding
+sum        `cells` add up to `total` within the print's rounding
+open       nothing here can decide it, for the `reason`
+
+Milliseconds are never compared across machines: on our numbers only ranks and ratios are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import pairwise, product
+from operator import add, mul
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, display, papers, results
+from pqchain.costs import choose
+from pqchain.errors import DataError
+
+HOLDS = "holds"
+FAILS = "does not hold"
+OPEN = "cannot be decided here"
+
+FACTOR = 1.5
+"""A ratio of "about N" holds from N / 1.5 to 1.5 N: papers round freely, and machines differ."""
+
+MADS = 3.0
+"""Medians closer than this many median absolute deviations have no rank."""
+
+SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
+"""Quantities that the registry knows."""
+
+_OF_THE_PRINT = ("at_most", "quotient", "sum", "value", "open")
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A value with what is uncertain about it."""
+
+    value: float
+    noise: float = 0.0
+    low: float = 0.0
+    """Next to no sample lies below `low` or above `high`."""
+    high: float = 0.0
+    unit: str = ""
+
+    def __add__(self, other: _Number) -> _Number:
+        return _Number(
+            self.value + other.value,
+            self.noise + other.noise,
+            self.low + other.low,
+            self.high + other.high,
+            self.unit,
+        )
+
+    def __mul__(self, other: _Number) -> _Number:
+        noise = self.noise * other.value + other.noise * self.value
+        return _Number(
+            self.value * other.value, noise, self.low * other.low, self.high * other.high
+        )
+
+    def __str__(self) -> str:
+        show = {"s": display.seconds, "B": display.byte_count}
+        if self.unit in show:
+            return show[self.unit](self.value)
+        return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """The outcome of one comparison."""
+
+    verdict: str
+    text: str
+    margin: float = float("inf")
+    """Of one that holds: how far it is from not holding, as a factor."""
+
+
+class _Undecided(Exception):
+    """A number that a check needs is not there; the message says why."""
+
+
+_Read = Callable[[str, str, str], _Number]
+"""Name, quantity and implementation to a number. Raises _Undecided."""
+
+
+def claims(key: str, measurements: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Check every statement of a paper; one row per statement and source of numbers.
+
+    Columns: paper, claim_id, section, statement, verdict ("holds", "does not hold", "cannot be
+    decided here"), evidence (the figures or the reason), source: "published" for the paper's own
+    numbers, "sizes" for the registry, "measured" for `measurements`, a measurement frame. Raises
+    UnknownPaper, and DataError for a frame or file that breaks its contract.
+    """
+    readers = {
+        "published": _published(key),
+        "sizes": _registry,
+        "measured": _measured(measurements),
+    }
+    rows = []
+    for claim in papers.document(key, "claims.toml")["claims"]:
+        for source in _sources(claim["checks"]):
+            verdict, evidence = _decide(key, claim, readers[source])
+            about = (key, claim["id"], claim["section"], claim["statement"])
+            rows.append((*about, verdict, evidence, source))
+    return results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["claims"])), "claims")
+
+
+def _sources(checks: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Say on which numbers a claim can be checked at all."""
+    kinds = {check["kind"] for check in checks}
+    if kinds == {"value"}:
+        return ("published", "sizes")
+    if kinds & set(_OF_THE_PRINT):
+        return ("published",)
+    used = {part for check in checks for part in _quantities(check)}
+    return ("published", "sizes" if used <= set(SIZES) else "measured")
+
+
+def _quantities(check: dict[str, Any]) -> Iterator[str]:
+    """Yield the quantities of a check, sums and products taken apart."""
+    named = [check[side].rpartition(": ")[2] for side in ("of", "to") if side in check]
+    for expression in [*named, *_listed(check.get("quantity", []))]:
+        yield from expression.replace("*", "+").split("+")
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    """Return a list of one if it is not a list."""
+    return [value] if isinstance(value, str) else value
+
+
+def _decide(key: str, claim: dict[str, Any], read: _Read) -> tuple[str, str]:
+    """Return verdict and evidence of one claim on one source of numbers."""
+    findings: list[_Finding] = []
+    for check in claim["checks"]:
+        kind = check.get("kind")
+        if kind not in _KINDS:
+            raise DataError(
+                f"claim {claim['id']!r} of {key}: unknown kind of check {kind!r}; "
+                f"expected one of {sorted(_KINDS)}"
+            )
+        steps = [""] if kind == "falling" or "n" not in check else [_step(n) for n in check["n"]]
+        for step in steps:
+            asked = _Asked(check, claim.get("implementation", ""), step, read)
+            for compare in _KINDS[kind](asked):
+                findings.append(_tried(compare))
+    failed = [finding for finding in findings if finding.verdict == FAILS]
+    undecided = [finding for finding in findings if finding.verdict == OPEN]
+    decisive = failed or undecided or sorted(findings, key=lambda finding: finding.margin)
+    texts = list(dict.fromkeys(finding.text for finding in decisive))
+    more = len(texts) - _SHOWN
+    tail = f"; and {more} more" if more > 0 else ""
+    return decisive[0].verdict, "; ".join(texts[:_SHOWN]) + tail
+
+
+def _tried(compare: Callable[[], _Finding]) -> _Finding:
+    """Run a comparison; a number that is not there leaves it open."""
+    try:
+        return compare()
+    except _Undecided as reason:
+        return _Finding(OPEN, str(reason))
+
+
+def _step(n: int) -> str:
+    """Return the end of a printed name in a table that goes across n."""
+    return f", n = {n}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One check with the numbers it is to be made on."""
+
+    check: dict[str, Any]
+    implementation: str
+    step: str
+    read: _Read
+
+    def number(self, name: str, step: str, quantity: str) -> _Number:
+        """Return one number; in a quantity of several, sums bind weaker than products."""
+        terms = [
+            reduce(mul, [self.read(name + step, part, self.implementation) for part in term])
+            for term in (term.split("*") for term in quantity.split("+"))
+        ]
+        return reduce(add, terms)
+
+    def cell(self, text: str) -> _Number:
+        """Return the number of "<name>: <quantity>"."""
+        name, _, quantity = text.rpartition(": ")
+        return self.number(name, self.step, quantity)
+
+    def below(self, small: tuple[str, str, str], large: tuple[str, str, str]) -> _Finding:
+        """Compare two numbers, each given by name, step and quantity."""
+        first = f"{small[0]}{small[1]} {_spoken(small[2])}"
+        second = f"{large[0]}{large[1]}"
+        if large[2] != small[2]:
+            second = f"{second} {_spoken(large[2])}"
+        return _below(first, self.number(*small), second, self.number(*large))
+
+
+def _spoken(quantity: str) -> str:
+    """Turn a quantity into words; its number carries the unit."""
+    for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes"):
+        quantity = quantity.replace(ending, "")
+    return quantity.replace("+", " + ").replace("*", " x ").replace("_", " ")
+
+
+def _label(cell: str, step: str = "") -> str:
+    """Turn "<name>: <quantity>" into words."""
+    name, _, quantity = cell.rpartition(": ")
+    return f"{name}{step} {_spoken(quantity)}"
+
+
+_Comparisons = Iterator[Callable[[], _Finding]]
+
+
+def _below(first: str, a: _Number, second: str, b: _Number) -> _Finding:
+    """Compare two numbers; too close for their noise is open, unless the samples do not overlap."""
+    noise = a.noise + b.noise
+    if b.value - a.value > noise or (a.value < b.value and a.high < b.low):
+        margin = b.value / a.value if a.value else float("inf")
+        return _Finding(HOLDS, f"{first} {a} < {second} {b}", margin)
+    if a.value - b.value > noise or (b.value < a.value and b.high < a.low):
+        return _Finding(FAILS, f"{first} {a} is not below {second} {b}")
+    return _Finding(OPEN, f"{first} {a} and {second} {b} are too close to rank")
+
+
+def _less(asked: _Asked) -> _Comparisons:
+    check, step = asked.check, asked.step
+    for quantity in _listed(check["quantity"]):
+        other = check.get("larger_quantity", quantity)
+        for small, large in product(check["smaller"], check["larger"]):
+            yield partial(asked.below, (small, step, quantity), (large, step, other))
+
+
+def _ordered(asked: _Asked) -> _Comparisons:
+    quantity, step = asked.check["quantity"], asked.step
+    for small, large in pairwise(asked.check["names"]):
+        yield partial(asked.below, (small, step, quantity), (large, step, quantity))
+
+
+def _falling(asked: _Asked) -> _Comparisons:
+    quantity = asked.check["quantity"]
+    for name in asked.check["names"]:
+        for before, after in pairwise(_step(n) for n in asked.check["n"]):
+            yield partial(asked.below, (name, after, quantity), (name, before, quantity))
+
+
+def _ratio(asked: _Asked) -> _Comparisons:
+    check = asked.check
+
+    def compare() -> _Finding:
+        of, to = asked.cell(check["of"]), asked.cell(check["to"])
+        ratio = of.value / to.value
+        if "about" in check:
+            stated, lowest, highest = f"about {check['about']}", 1 / FACTOR, FACTOR
+            lowest, highest = check["about"] * lowest, check["about"] * highest
+        else:
+            lowest, highest = check.get("at_least", 0.0), check.get("at_most", float("inf"))
+            stated = f"at least {lowest}" if "at_least" in check else f"at most {highest}"
+        verdict = HOLDS if lowest <= ratio <= highest else FAILS
+        text = f"{_label(check['of'], asked.step)} {of} over {_label(check['to'])} {to}"
+        return _Finding(verdict, f"{text} is {ratio:.4g}, stated {stated}")
+
+    yield compare
+
+
+def _value(asked: _Asked) -> _Comparisons:
+    def compare() -> _Finding:
+        number, stated = asked.cell(asked.check["of"]), asked.check["is"]
+        verdict = HOLDS if number.value == stated else FAILS
+        return _Finding(verdict, f"{_label(asked.check['of'])} {number}, stated {stated}")
+
+    yield compare
+
+
+def _at_most(asked: _Asked) -> _Comparisons:
+    limit = asked.check["limit"]
+    for text in asked.check["cells"]:
+
+        def compare(text: str = text) -> _Finding:
+            number = asked.cell(text)
+            found = f"{_label(text)} {number}, limit {_Number(limit, unit=number.unit)}"
+            if number.value <= limit:
+                return _Finding(HOLDS, found, limit / number.value)
+            return _Finding(FAILS, found)
+
+        yield compare
+
+
+def _quotient(asked: _Asked) -> _Comparisons:
+    check = asked.check
+
+    def compare() -> _Finding:
+        of, to, printed = (asked.cell(check[side]) for side in ("of", "to", "printed"))
+        times = check.get("times", 1)
+        value = of.value / to.value * times
+        slack = value * (of.noise / of.value + to.noise / to.value) + printed.noise
+        verdict = HOLDS if abs(value - printed.value) <= slack * (1 + 1e-9) else FAILS
+        text = f"{_label(check['of'])} over {_label(check['to'])} gives {value:.6g}"
+        return _Finding(verdict, f"{text}, printed {printed.value:g}")
+
+    yield compare
+
+
+def _sum(asked: _Asked) -> _Comparisons:
+    def compare() -> _Finding:
+        numbers = [asked.cell(text) for text in asked.check["cells"]]
+        total = asked.cell(asked.check["total"])
+        value = sum(number.value for number in numbers)
+        slack = sum(number.noise for number in numbers) + total.noise
+        verdict = HOLDS if abs(value - total.value) <= slack * (1 + 1e-9) else FAILS
+        text = f"{_label(asked.check['total'])} {total.value:g}, the parts give {value:.6g}"
+        return _Finding(verdict, text)
+
+    yield compare
+
+
+def _open(asked: _Asked) -> _Comparisons:
+    yield lambda: _Finding(OPEN, str(asked.check["reason"]))
+
+
+_KINDS: dict[str, Callable[[_Asked], _Comparisons]] = {
+    "less": _less,
+    "ordered": _ordered,
+    "falling": _falling,
+    "ratio": _ratio,
+    "value": _value,
+    "at_most": _at_most,
+    "quotient": _quotient,
+    "sum": _sum,
+    "open": _open,
+}
+
+
+def _split(name: str, implementation: str) -> tuple[str, str]:
+    """Take a trailing "/<implementation>" off a name."""
+    base, slash, own = name.rpartition("/")
+    return (base, own) if slash else (name, implementation)
+
+
+def _published(key: str) -> _Read:
+    """Read the paper's own numbers; their noise is the rounding of the print."""
+    found: dict[tuple[str, str, str], _Number] = {}
+    for cell in papers.cells(key):
+        value, noise = float(cell.value), float(cell.rounding)
+        number = _Number(value, noise, value - noise, value + noise, cell.unit)
+        for name in (cell.printed_name, cell.algorithm):
+            found.setdefault((name, cell.quantity, cell.implementation), number)
+            found.setdefault((name, cell.quantity, ""), number)
+
+    def read(name: str, quantity: str, implementation: str) -> _Number:
+        for asked, variant in ((name, implementation), _split(name, implementation)):
+            for known in (variant, "") if quantity in SIZES else (variant,):
+                if (asked, quantity, known) in found:
+                    return found[asked, quantity, known]
+        raise _Undecided(f"the paper prints no {quantity} of {name}")
+
+    return read
+
+
+def _registry(name: str, quantity: str, implementation: str) -> _Number:
+    """Read a size from the registry."""
+    size = getattr(algorithms.get(name), quantity)
+    return _Number(size, 0.0, size, size, "B")
+
+
+def _measured(measurements: pd.DataFrame | None) -> _Read:
+    """Read our medians; their noise is MADS median absolute deviations."""
+    frame = None if measurements is None else results.check(measurements, "measurement")
+
+    def read(name: str, quantity: str, implementation: str) -> _Number:
+        name, variant = _split(name, implementation)
+        operation = quantity.removesuffix("_seconds")
+        if operation not in algorithms.OPERATIONS:
+            raise _Undecided(f"no measurement of {quantity} is given")
+        what = f"{operation} of {name}"
+        if frame is None:
+            raise _Undecided(f"no measurement of {what} is given")
+        rows = choose(frame, algorithms.get(name).name, variant=variant)
+        if operation not in rows:
+            raise _Undecided(f"no measurement of {what} is given")
+        row = rows[operation]
+        if row["status"] != "ok":
+            raise _Undecided(f"{what} is {row['status']}: {row['reason']}")
+        if variant and not str(row["implementation"]).endswith("/" + variant):
+            raise _Undecided(f"no measurement of {what} with {variant} is given")
+        low, high = row["min_seconds"], row["p95_seconds"]
+        return _Number(row["median_seconds"], MADS * row["mad_seconds"], low, high, "s")
+
+    return read

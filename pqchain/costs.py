@@ -1,0 +1,218 @@
+"""What one algorithm costs, in bytes and seconds, as the models of a chain need it.
+
+A CostTable says where its numbers come from: "paper:pqdpol" or "measured:<machine>". Models take a
+CostTable and nothing else, so that they run alike on published and on measured numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms
+from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+
+PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
+"""What stands for "measured here" where nobody chose; without it the fastest that ran."""
+
+_NEEDED_COLUMNS = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
+
+
+class MissingCosts(DataError, KeyError):
+    """The table has no costs of that algorithm; the message says why."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotation marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Bytes and seconds of one signature scheme."""
+
+    algorithm: str
+    """Canonical name in the registry."""
+    public_key_bytes: int
+    signature_bytes: int
+    """The fixed length, or the mean or printed length where it varies."""
+    generate_keypair_seconds: float
+    sign_seconds: float
+    verify_seconds: float
+    source: str
+    """Where these numbers come from, down to the table or the implementation."""
+
+    def __post_init__(self) -> None:
+        """Refuse sizes and times that no scheme can have."""
+        if algorithms.get(self.algorithm).name != self.algorithm:
+            raise UsageError(
+                f"{self.algorithm!r} is an alias; use the canonical name "
+                f"{algorithms.get(self.algorithm).name!r}"
+            )
+        for name in ("public_key_bytes", "signature_bytes"):
+            size = getattr(self, name)
+            if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
+                raise UsageError(f"{name} of {self.algorithm} is {size!r}; expected an int above 0")
+        for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
+            time = getattr(self, name)
+            if not isinstance(time, (int, float)) or not math.isfinite(time) or time < 0:
+                raise UsageError(
+                    f"{name} of {self.algorithm} is {time!r}; expected finite seconds, 0 or more"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable(Mapping[str, Costs]):
+    """Costs by canonical name, in the order of the registry; aliases find them, too.
+
+    Equal and hashable by content, so that a scenario can be identified by what it used.
+    """
+
+    rows: tuple[Costs, ...]
+    source: str
+    """Label of the whole table, such as "paper:pqdpol" or "measured:<machine>"."""
+    gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Algorithms that were looked at but have no costs, each with the reason."""
+
+    def __post_init__(self) -> None:
+        """Sort the rows as the registry does and refuse two of one algorithm."""
+        named = {row.algorithm: row for row in self.rows}
+        if len(named) != len(self.rows):
+            raise UsageError(
+                f"two rows of one algorithm in the costs of {self.source!r}: "
+                f"{sorted(row.algorithm for row in self.rows)}; give each once"
+            )
+        ordered = tuple(named[name] for name in algorithms.ALGORITHMS if name in named)
+        object.__setattr__(self, "rows", ordered)
+
+    def __getitem__(self, name: str) -> Costs:
+        """Return the costs of the algorithm of that name or alias.
+
+        Raises UnknownAlgorithm if no such algorithm exists and MissingCosts, which is a KeyError,
+        if it has no costs here.
+        """
+        canonical = algorithms.get(name).name
+        for row in self.rows:
+            if row.algorithm == canonical:
+                return row
+        reason = dict(self.gaps).get(canonical, "it is not among the numbers given")
+        raise MissingCosts(
+            f"no costs of {canonical!r} in {self.source!r}: {reason}; "
+            f"it has {[row.algorithm for row in self.rows]}"
+        )
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there are costs of the algorithm of that name or alias."""
+        try:
+            return isinstance(name, str) and self[name] is not None
+        except (UnknownAlgorithm, MissingCosts):
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the canonical names."""
+        return (row.algorithm for row in self.rows)
+
+    def __len__(self) -> int:
+        """Return how many algorithms have costs."""
+        return len(self.rows)
+
+
+def from_frame(measurements: pd.DataFrame, implementation: str | None = None) -> CostTable:
+    """Return the costs of every signature scheme of which all three operations were measured.
+
+    Times are medians in seconds; sizes are those of the registry, the mean where the length
+    varies. Without `implementation`, the one that `choose` prefers stands for each algorithm.
+    Raises DataError if the frame lacks columns or no scheme is complete.
+    """
+    require_columns(measurements, _NEEDED_COLUMNS, "a measurement frame")
+    machine = measurements.attrs.get("provenance", {}).get("machine_id", "unknown machine")
+    rows, gaps = [], []
+    for name in dict.fromkeys(measurements["algorithm"]):
+        algorithm = algorithms.get(name)
+        if algorithm.kind != "signature":
+            continue
+        chosen = choose(measurements, algorithm.name, implementation=implementation)
+        seconds = {
+            operation: float(chosen[operation]["median_seconds"])
+            for operation in algorithm.operations
+            if operation in chosen and chosen[operation]["status"] == "ok"
+        }
+        lacking = [operation for operation in algorithm.operations if operation not in seconds]
+        if lacking:
+            gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
+            continue
+        rows.append(
+            Costs(
+                algorithm=algorithm.name,
+                public_key_bytes=algorithm.public_key_bytes,
+                signature_bytes=algorithm.signature_bytes,
+                generate_keypair_seconds=seconds["generate_keypair"],
+                sign_seconds=seconds["sign"],
+                verify_seconds=seconds["verify"],
+                source=f"{chosen['sign']['implementation']} on {machine}",
+            )
+        )
+    if not rows:
+        raise DataError(
+            "no signature scheme has all of generate_keypair, sign and verify measured"
+            + "".join(f"; {name}: {reason}" for name, reason in gaps)
+        )
+    return CostTable(rows=tuple(rows), source=f"measured:{machine}", gaps=tuple(gaps))
+
+
+def choose(
+    measurements: pd.DataFrame,
+    algorithm: str,
+    *,
+    implementation: str | None = None,
+    variant: str = "",
+) -> dict[str, dict[str, Any]]:
+    """Return the rows of one implementation of the algorithm, by operation.
+
+    `implementation` names it; else `variant`, the part after the slash ("ref"), narrows the choice
+    if any has it. Among the rest come first those with most operations measured, then
+    PREFERRED_IMPLEMENTATION, then the smallest sum of medians. Raises DataError if an operation
+    occurs twice. Nothing fits: no rows.
+    """
+    rows = measurements[measurements["algorithm"] == algorithm]
+    if implementation is not None:
+        rows = rows[rows["implementation"] == implementation]
+    elif variant:
+        fitting = rows[rows["implementation"].str.endswith("/" + variant)]
+        rows = fitting if len(fitting) else rows
+    if rows.duplicated(["implementation", "operation"]).any():
+        raise DataError(
+            f"the measurements hold an operation of {algorithm} twice for one implementation; "
+            "keep one of the runs"
+        )
+
+    def rank(name: str) -> tuple[int, bool, float]:
+        """Order implementations; the smallest is chosen."""
+        measured = rows[(rows["implementation"] == name) & (rows["status"] == "ok")]
+        total = float(measured["median_seconds"].sum())
+        return (-len(measured), name != PREFERRED_IMPLEMENTATION, total)
+
+    best = min(dict.fromkeys(rows["implementation"]), key=rank, default="")
+    found = rows[rows["implementation"] == best].to_dict("records")
+    return {str(row["operation"]): {str(name): row[name] for name in row} for row in found}
+
+
+def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) -> None:
+    """Raise DataError unless the frame has all these columns."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise DataError(f"{what} needs the columns {missing}; this one has {list(frame.columns)}")
+
+
+def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:
+    """Say why operations have no time."""
+    if not chosen:
+        return f"nothing was measured with {implementation!r}"
+    reasons = [
+        f"{operation} is {chosen[operation]['status']} ({chosen[operation]['reason']})"
+        if operation in chosen
+        else f"{operation} was not measured"
+        for operation in lacking
+    ]
+    return ", ".join(reasons)
