@@ -2,13 +2,12 @@
 
 set(PQCHAIN_LIBOQS_TAG "0.13.0")
 set(PQCHAIN_LIBOQS_GIT "https://github.com/open-quantum-safe/liboqs.git")
-set(PQCHAIN_NO_SOURCE
+string(CONCAT PQCHAIN_NO_SOURCE
   "pqchain needs the source of liboqs 0.13.0, once. Any one of these mends it:\n"
   "  - install cargo (Debian: apt-get install cargo) and let it reach the Rust package registry;\n"
   "  - install git and let it reach ${PQCHAIN_LIBOQS_GIT};\n"
   "  - unpack liboqs 0.13.0 by hand and set PQCHAIN_LIBOQS_SOURCE=<that folder>;\n"
   "  - do without native code: PQCHAIN_NATIVE=off pip install . (papers, compare and plots work).")
-string(CONCAT PQCHAIN_NO_SOURCE ${PQCHAIN_NO_SOURCE})
 
 # One digest over the files that the build reads. A tree from git or from a folder must have the
 # digest of the tree that the lock file's checksum stands for.
