@@ -58,7 +58,7 @@ class _Secp256k1(Signer):
         """Load coincurve."""
         super().__init__(algorithm, implementation)
         with _needs("coincurve", algorithm.name):
-            from coincurve._libsecp256k1 import ffi, lib  # type: ignore[import-not-found]
+            from coincurve._libsecp256k1 import ffi, lib
             from coincurve.context import GLOBAL_CONTEXT
         self._ffi, self._lib, self._context = ffi, lib, GLOBAL_CONTEXT.ctx
 

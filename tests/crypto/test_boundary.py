@@ -7,19 +7,17 @@ does not check the bound on z at all, as that of the unpatched AVX2 code in libo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
 
-from pqchain.crypto import native, open_signer
+from pqchain.crypto import open_signer
 from tests.crypto import dilithium_model as model
+from tests.crypto.builds import IMPLEMENTATIONS, need
 from tests.crypto.dilithium_model import PARAMETER_SETS, Integers, ParameterSet
 
 MESSAGE = b"boundary"
-IMPLEMENTATIONS = ("liboqs-0.13/avx2", "liboqs-0.13/ref", None)
-"""None is the default, which goes through liboqs-python."""
-
 POSITIONS = ((0, 0), (0, 7), (1, 8), (2, 131), (-1, 248), (-1, 255))
 """Rows and coefficients at the ends of polynomials and of vector registers."""
 
@@ -196,11 +194,11 @@ def misjudged(name: str, verify) -> list[str]:
     ]
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 @pytest.mark.parametrize("name", PARAMETER_SETS)
 def test_verification_is_exact_at_every_boundary(name, implementation):
-    if implementation is not None and (reason := native.available(implementation)):
-        pytest.skip(reason)
+    need(implementation, name)
     assert misjudged(name, open_signer(name, implementation).verify) == []
 
 

@@ -1,0 +1,24 @@
+"""Which builds of liboqs the tests compare, and what may be skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain import algorithms, machine
+from pqchain.crypto import native
+
+BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+"""Both builds of the same source."""
+
+IMPLEMENTATIONS = (*BUILDS, None)
+"""Both builds and the default, which goes through liboqs-python."""
+
+
+def need(implementation: str | None, name: str) -> None:
+    """Skip what this processor or this build cannot have; what should be there may only fail."""
+    row = algorithms.implementation(implementation or "liboqs-0.13/dispatch")
+    if missing := machine.missing_flags(row):
+        pytest.skip(f"{row.name} needs {', '.join(missing)}")
+    optional = not algorithms.get(name).default_build
+    if optional and name not in native.library(row.name).names():
+        pytest.skip("not in this build; PQCHAIN_ALGORITHMS=all builds it")

@@ -1,0 +1,183 @@
+"""liboqs's own known answers through our wrapper, and both builds byte for byte.
+
+The digests are of the text that liboqs's kat_sig and kat_kem print, which is the format of NIST's
+response files. The text is built here, with the generator of NIST's test programs as the source
+of randomness of the C code.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from pqchain.crypto import native, open_kem, open_signer
+from pqchain.crypto.randomness import NistDrbg
+from tests.crypto.builds import BUILDS, need
+
+pytestmark = pytest.mark.native
+
+ANSWERS = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "kat_sha256.json").read_text(encoding="utf-8")
+)
+SIGNATURES, KEMS = list(ANSWERS["signature"]), list(ANSWERS["kem"])
+
+FAST = ("Dilithium", "ML-DSA", "Falcon", "MAYO", "Kyber", "ML-KEM", "Classic-McEliece-348864")
+"""Families and sets whose every vector takes seconds; of the others, count 0."""
+
+
+def fast(names: list[str]) -> list[str]:
+    """Return the algorithms that are fast enough for all their vectors."""
+    return [name for name in names if name.startswith(FAST)]
+
+
+def signed_message(name: str, message: bytes, signature: bytes) -> bytes:
+    """Return message and signature in one, in the layout that each submission chose."""
+    if name in ("Falcon-512", "Falcon-1024"):
+        length = len(signature) - 40
+        header = b"\x29" if name == "Falcon-512" else b"\x2a"
+        nonce, compressed = signature[1:41], signature[41:]
+        return length.to_bytes(2, "big") + nonce + message + header + compressed
+    if name.startswith(("cross-", "OV-")):
+        return message + signature
+    return signature + message
+
+
+def lines(**fields: int | bytes) -> str:
+    """Return the lines of one vector."""
+    return "".join(
+        f"{key} = {value if isinstance(value, int) else value.hex().upper()}\n"
+        for key, value in fields.items()
+    )
+
+
+def signature_response(name: str, implementation: str, counts: int) -> str:
+    """Return the text that kat_sig prints for that many vectors."""
+    signer, library = open_signer(name, implementation), native.library(implementation)
+    drbg = NistDrbg(bytes(range(48)))
+    texts = []
+    for count in range(counts):
+        seed = drbg(48)
+        message = drbg(33 * (count + 1))
+        with library.randomness(NistDrbg(seed)):
+            public_key, secret_key = signer.generate_keypair()
+            signature = signer.sign(message, secret_key)
+        assert signer.verify(message, signature, public_key)
+        both = signed_message(name, message, signature)
+        texts.append(
+            lines(
+                count=count,
+                seed=seed,
+                mlen=len(message),
+                msg=message,
+                pk=public_key,
+                sk=secret_key,
+                smlen=len(both),
+                sm=both,
+            )
+        )
+    return "\n".join(texts)
+
+
+def kem_response(name: str, implementation: str, counts: int) -> str:
+    """Return the text that kat_kem prints for that many vectors."""
+    kem, library = open_kem(name, implementation), native.library(implementation)
+    drbg = NistDrbg(bytes(range(48)))
+    texts = []
+    for count in range(counts):
+        seed = drbg(48)
+        with library.randomness(NistDrbg(seed)):
+            public_key, secret_key = kem.generate_keypair()
+            ciphertext, shared_secret = kem.encapsulate(public_key)
+        assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+        texts.append(
+            lines(
+                count=count, seed=seed, pk=public_key, sk=secret_key,
+                ct=ciphertext, ss=shared_secret,
+            )
+        )  # fmt: skip
+    return "\n".join(texts)
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a response text."""
+    return sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("implementation", BUILDS)
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_first_signature_vector(name, implementation):
+    need(implementation, name)
+    expected = ANSWERS["signature"][name]["single"]
+    assert digest(signature_response(name, implementation, 1)) == expected
+
+
+@pytest.mark.parametrize("implementation", BUILDS)
+@pytest.mark.parametrize("name", fast(SIGNATURES))
+def test_every_signature_vector(name, implementation):
+    need(implementation, name)
+    expected = ANSWERS["signature"][name]["all"]
+    assert digest(signature_response(name, implementation, 100)) == expected
+
+
+@pytest.mark.parametrize("implementation", BUILDS)
+@pytest.mark.parametrize("name", KEMS)
+def test_first_kem_vector(name, implementation):
+    need(implementation, name)
+    expected = ANSWERS["kem"][name]["single"]
+    assert digest(kem_response(name, implementation, 1)) == expected
+
+
+@pytest.mark.parametrize("implementation", BUILDS)
+@pytest.mark.parametrize("name", fast(KEMS))
+def test_every_kem_vector(name, implementation):
+    need(implementation, name)
+    counts = 10 if name.startswith("Classic-McEliece") else 100
+    expected = ANSWERS["kem"][name]["all"]
+    assert digest(kem_response(name, implementation, counts)) == expected
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_builds_sign_alike(name):
+    """Keys, signatures and verdicts agree, with a context where the scheme has one."""
+    made, signers = [], []
+    for implementation in BUILDS:
+        need(implementation, name)
+        signer = open_signer(name, implementation)
+        context = b"context"[: signer.algorithm.family_facts.context_bytes]
+        with native.library(implementation).randomness(NistDrbg(bytes(range(1, 49)))):
+            public_key, secret_key = signer.generate_keypair()
+            signature = signer.sign(b"message", secret_key, context)
+        made.append((public_key, secret_key, signature))
+        signers.append(signer)
+    assert made[0] == made[1]
+    for signer in signers:
+        public_key, _, signature = made[0]
+        assert signer.verify(b"message", signature, public_key, context)
+        assert not signer.verify(b"massage", signature, public_key, context)
+
+
+@pytest.mark.parametrize("name", KEMS)
+def test_builds_encapsulate_alike(name):
+    """Keys, ciphertexts and secrets agree, also the secret that a forged ciphertext gives."""
+    made = []
+    for implementation in BUILDS:
+        need(implementation, name)
+        kem = open_kem(name, implementation)
+        with native.library(implementation).randomness(NistDrbg(bytes(48))):
+            public_key, secret_key = kem.generate_keypair()
+            ciphertext, shared_secret = kem.encapsulate(public_key)
+        forged = bytes([ciphertext[0] ^ 1]) + ciphertext[1:]
+        rejected = kem.decapsulate(forged, secret_key)
+        made.append((public_key, secret_key, ciphertext, shared_secret, rejected))
+        assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+        assert rejected != shared_secret
+    assert made[0] == made[1]
+
+
+def test_every_algorithm_of_the_builds_has_a_known_answer():
+    for implementation in BUILDS:
+        need(implementation, "Falcon-512")
+        assert set(native.library(implementation).names()) <= {*SIGNATURES, *KEMS}

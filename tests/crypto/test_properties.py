@@ -1,0 +1,252 @@
+"""What must hold for every algorithm of the default build, through the default implementation."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import cache
+from random import Random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqchain import algorithms
+from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
+from pqchain.crypto.randomness import NistDrbg
+from pqchain.errors import BadLength, BadType
+
+pytestmark = pytest.mark.native
+
+SIGNATURES = [n for n in algorithms.names("signature") if algorithms.get(n).implementations]
+KEMS = [n for n in algorithms.names("kem") if algorithms.get(n).implementations]
+CONTEXTS = [name for name in SIGNATURES if algorithms.get(name).family_facts.context_bytes]
+
+MESSAGE = bytes(range(64))
+MEBIBYTE = bytes(1 << 20)
+
+EXHAUSTIVE_BYTES = 200
+"""Up to this length every position is tried, however slow the scheme."""
+
+FAST = ("Dilithium", "ML-DSA", "Falcon", "MAYO-1", "MAYO-2", "MAYO-3", "Kyber", "ML-KEM")
+"""Schemes so fast that every position of anything is tried; of the others, a choice."""
+
+NOT_BYTES = ("text", None, 7, [1, 2])
+
+
+class Signed(NamedTuple):
+    """One key pair of an algorithm and one signature by it."""
+
+    signer: Signer
+    public_key: bytes
+    secret_key: bytes
+    signature: bytes
+
+
+class Encapsulated(NamedTuple):
+    """One key pair of a KEM and one ciphertext for it."""
+
+    kem: Kem
+    public_key: bytes
+    secret_key: bytes
+    ciphertext: bytes
+    shared_secret: bytes
+
+
+def reproducible(implementation: str):
+    """Return a context in which a native library draws the same randomness in every run."""
+    if not algorithms.implementation(implementation).library:
+        return nullcontext()
+    return native.library(implementation).randomness(NistDrbg(b"reproducible".ljust(48)))
+
+
+@cache
+def signed(name: str) -> Signed:
+    """Return a key pair and a signature of MESSAGE, made once."""
+    signer = open_signer(name)
+    with reproducible(signer.implementation):
+        public_key, secret_key = signer.generate_keypair()
+        signature = signer.sign(MESSAGE, secret_key)
+    assert signer.verify(MESSAGE, signature, public_key)
+    return Signed(signer, public_key, secret_key, signature)
+
+
+@cache
+def encapsulated(name: str) -> Encapsulated:
+    """Return a key pair and a ciphertext, made once."""
+    kem = open_kem(name)
+    with reproducible(kem.implementation):
+        public_key, secret_key = kem.generate_keypair()
+        ciphertext, shared_secret = kem.encapsulate(public_key)
+    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+    return Encapsulated(kem, public_key, secret_key, ciphertext, shared_secret)
+
+
+def for_each_flip(name: str, data: bytes, check) -> None:
+    """Call check(position, changed data) for every position, or for many of long data."""
+
+    def flip(position: int, mask: int) -> None:
+        changed = bytearray(data)
+        changed[position] ^= mask
+        check(position, bytes(changed))
+
+    if len(data) <= EXHAUSTIVE_BYTES or name.startswith(FAST):
+        for position in range(len(data)):
+            flip(position, 1 << position % 8)
+        return
+    for position in (0, 1, len(data) - 1):
+        flip(position, 1)
+    positions, masks = st.integers(0, len(data) - 1), st.integers(1, 255)
+    settings(max_examples=60, database=None)(given(position=positions, mask=masks)(flip))()
+
+
+def refuses(function, good: tuple, wrong: object) -> None:
+    """Check that each argument in turn is refused if it is no bytes."""
+    for index in range(len(good)):
+        arguments = [*good[:index], wrong, *good[index + 1 :]]
+        with pytest.raises(BadType, match=f"of type {type(wrong).__name__}; bytes"):
+            function(*arguments)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_changed_signature_is_wrong(name):
+    case = signed(name)
+
+    def check(position, changed):
+        assert case.signer.verify(MESSAGE, changed, case.public_key) is False, position
+
+    for_each_flip(name, case.signature, check)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_changed_message_is_wrong(name):
+    case = signed(name)
+
+    def check(position, changed):
+        assert case.signer.verify(changed, case.signature, case.public_key) is False, position
+
+    for_each_flip(name, MESSAGE, check)
+    for other in (b"", MESSAGE[:-1], MESSAGE + b"\0"):
+        assert case.signer.verify(other, case.signature, case.public_key) is False
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_changed_public_key_is_wrong(name):
+    case = signed(name)
+
+    def check(position, changed):
+        # BIP 340 knows a key by its x alone: the parity in the first byte does not matter.
+        ignored = name == "Schnorr-secp256k1" and position == 0
+        assert case.signer.verify(MESSAGE, case.signature, changed) is ignored, position
+
+    for_each_flip(name, case.public_key, check)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_signature_of_another_length_is_wrong(name):
+    signer, public_key, _, signature = signed(name)
+    padded = {"Falcon-512": 666, "Falcon-1024": 1280}.get(name, 0)
+    maximum = signer.algorithm.signature_max_bytes
+    for length in {0, 1, len(signature) - 1, len(signature) // 2}:
+        assert signer.verify(MESSAGE, signature[:length], public_key) is False
+    longer = {*range(len(signature) + 1, len(signature) + 40), maximum + 1, 2 * maximum}
+    assert padded in {0, *longer}
+    for length in longer:
+        # liboqs takes the padded form of a Falcon signature for the unpadded scheme as well.
+        expected = length == padded
+        assert signer.verify(MESSAGE, signature.ljust(length, b"\0"), public_key) is expected
+        assert signer.verify(MESSAGE, signature.ljust(length, b"\1"), public_key) is False
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_noise_is_no_signature_and_no_key(name):
+    signer, public_key, _, signature = signed(name)
+    random = Random(name)
+    for noise in (bytes, lambda n: b"\xff" * n, random.randbytes, random.randbytes):
+        assert signer.verify(MESSAGE, noise(len(signature)), public_key) is False
+        assert signer.verify(MESSAGE, signature, noise(len(public_key))) is False
+        assert signer.verify(MESSAGE, noise(len(signature)), noise(len(public_key))) is False
+
+
+@pytest.mark.parametrize("message", [b"", MEBIBYTE], ids=["empty", "1-MiB"])
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_messages_of_extreme_length(name, message):
+    signer, public_key, secret_key, _ = signed(name)
+    signature = signer.sign(message, secret_key)
+    assert signer.verify(message, signature, public_key) is True
+    assert signer.verify(message + b"\0", signature, public_key) is False
+    assert signer.verify(message[:-1] + b"\1", signature, public_key) is False
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signers_check_types(name):
+    signer, public_key, secret_key, signature = signed(name)
+    for wrong in NOT_BYTES:
+        refuses(signer.sign, (MESSAGE, secret_key, b""), wrong)
+        refuses(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
+    views = (bytearray(MESSAGE), memoryview(signature), bytearray(public_key), memoryview(b""))
+    assert signer.verify(*views) is True
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signers_check_lengths(name):
+    signer, public_key, secret_key, signature = signed(name)
+    for wrong in (b"", secret_key[:-1], secret_key + b"\0"):
+        with pytest.raises(BadLength, match=f"has {len(wrong)} bytes; .*{len(secret_key)}"):
+            signer.sign(MESSAGE, wrong)
+    for wrong in (b"", public_key[:-1], public_key + b"\0"):
+        with pytest.raises(BadLength, match=f"has {len(wrong)} bytes; .*{len(public_key)}"):
+            signer.verify(MESSAGE, signature, wrong)
+    for context in (b"c", bytes(255)) if name not in CONTEXTS else (bytes(256), bytes(70_000)):
+        with pytest.raises(BadLength, match=f"context has {len(context)} bytes"):
+            signer.sign(MESSAGE, secret_key, context)
+        with pytest.raises(BadLength, match=f"context has {len(context)} bytes"):
+            signer.verify(MESSAGE, signature, public_key, context)
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_context_is_bound_to_the_signature(name):
+    signer, public_key, secret_key, without = signed(name)
+    for context in (b"c", bytes(1), bytes(range(255))):
+        signature = signer.sign(MESSAGE, secret_key, context)
+        assert signer.verify(MESSAGE, signature, public_key, context) is True
+        assert signer.verify(MESSAGE, signature, public_key, bytearray(context)) is True
+        for other in (b"", context[:-1], context[:-1] + b"\xff"):
+            assert signer.verify(MESSAGE, signature, public_key, other) is False
+        assert signer.verify(MESSAGE, without, public_key, context) is False
+
+
+@pytest.mark.parametrize("name", KEMS)
+def test_a_changed_ciphertext_carries_another_secret(name):
+    case = encapsulated(name)
+
+    def check(position, changed):
+        secret = case.kem.decapsulate(changed, case.secret_key)
+        assert len(secret) == len(case.shared_secret)
+        assert secret != case.shared_secret, position
+
+    for_each_flip(name, case.ciphertext, check)
+
+
+@pytest.mark.parametrize("name", KEMS)
+def test_encapsulation_is_fresh_each_time(name):
+    case = encapsulated(name)
+    again = [case.kem.encapsulate(bytearray(case.public_key)) for _ in range(2)]
+    assert len({case.ciphertext, *(ciphertext for ciphertext, _ in again)}) == 3
+    for ciphertext, shared_secret in again:
+        assert case.kem.decapsulate(memoryview(ciphertext), case.secret_key) == shared_secret
+
+
+@pytest.mark.parametrize("name", KEMS)
+def test_kems_check_types_and_lengths(name):
+    kem, public_key, secret_key, ciphertext, _ = encapsulated(name)
+    for wrong in NOT_BYTES:
+        refuses(kem.encapsulate, (public_key,), wrong)
+        refuses(kem.decapsulate, (ciphertext, secret_key), wrong)
+    for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
+        with pytest.raises(BadLength, match="public key has"):
+            kem.encapsulate(change(public_key))
+        with pytest.raises(BadLength, match="ciphertext has"):
+            kem.decapsulate(change(ciphertext), secret_key)
+        with pytest.raises(BadLength, match="secret key has"):
+            kem.decapsulate(ciphertext, change(secret_key))

@@ -1,0 +1,77 @@
+"""Wycheproof's vectors for verification with ML-DSA-65, through our interface.
+
+The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large to keep here; it is looked for
+beside the checkout, in ../shared/kats/wycheproof.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pqchain.crypto import open_signer
+from pqchain.errors import BadLength
+from tests.crypto.builds import IMPLEMENTATIONS, need
+
+pytestmark = pytest.mark.native
+
+FILE = (
+    Path(__file__).resolve().parents[3]
+    / "shared"
+    / "kats"
+    / "wycheproof"
+    / "mldsa_65_verify_test.json"
+)
+
+LENGTHS = {"IncorrectPublicKeyLength", "InvalidContext"}
+"""Flags of tests for which an error that names the length is as good as False."""
+
+
+@cache
+def cases() -> list[tuple[bytes, dict[str, Any]]]:
+    """Return every test with the public key of its group."""
+    if not FILE.is_file():
+        pytest.skip(f"{FILE.name} is not in {'/'.join(FILE.parts[-4:-1])} beside the checkout")
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    found = [
+        (bytes.fromhex(group["publicKey"]), test)
+        for group in content["testGroups"]
+        for test in group["tests"]
+    ]
+    assert len(found) == content["numberOfTests"]
+    return found
+
+
+def verdict(signer, public_key: bytes, test: dict[str, Any]) -> str:
+    """Return Wycheproof's word for what our interface answers."""
+    message, signature, context = (
+        bytes.fromhex(test.get(key, "")) for key in ("msg", "sig", "ctx")
+    )
+    try:
+        valid = signer.verify(message, signature, public_key, context)
+    except BadLength:
+        return "invalid" if LENGTHS & set(test["flags"]) else "refused"
+    return "valid" if valid else "invalid"
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_every_vector_has_the_expected_result(implementation):
+    need(implementation, "ML-DSA-65")
+    signer = open_signer("ML-DSA-65", implementation)
+    wrong = [
+        f"{test['tcId']}: {found} instead of {test['result']} ({test['comment']})"
+        for public_key, test in cases()
+        if (found := verdict(signer, public_key, test)) != test["result"]
+    ]
+    assert wrong == []
+
+
+def test_the_file_holds_what_it_is_taken_for():
+    flags = {flag for _, test in cases() for flag in test["flags"]}
+    assert {"InfinityNormViolation", "InvalidHintsEncoding", "BoundaryCondition", *LENGTHS} <= flags
+    assert any(test.get("ctx") for _, test in cases() if test["result"] == "valid")
+    assert len(cases()) >= 200
