@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -27,6 +28,15 @@ DEFAULT_BUILD = [
     "ML-KEM-512", "ML-KEM-768", "ML-KEM-1024",
 ]  # fmt: skip
 """What the default native build holds."""
+
+NATIVE_SELECTION = Path(algorithms.__file__).parent / "native" / "algorithms.txt"
+"""The same list in the names that liboqs's build uses."""
+
+
+def letters(name: str) -> str:
+    """Reduce a name to what all spellings of it share."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
 
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
 
@@ -137,6 +147,9 @@ def test_default_build_is_what_the_native_build_compiles() -> None:
         if any(IMPLEMENTATIONS[each].library for each in ALGORITHMS[name].implementations)
     ]
     assert ours == DEFAULT_BUILD
+    lines = NATIVE_SELECTION.read_text(encoding="utf-8").splitlines()
+    built = [line.partition("_")[2] for line in lines if not line.startswith("#")]
+    assert sorted(map(letters, built)) == sorted(map(letters, ours))
 
 
 def test_names_filters_by_kind_family_and_build() -> None:

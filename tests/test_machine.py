@@ -182,7 +182,13 @@ def test_native_builds_of_this_install_tell_all_the_facts() -> None:
 
 def git(folder: Path, *arguments: str) -> str:
     """Run git as a fixed author and without anyone's settings."""
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments]
+    settings = [
+        "user.name=t",
+        "user.email=t@example.org",
+        "commit.gpgSign=false",
+        "core.hooksPath=",
+    ]
+    command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -75,6 +76,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = pq.no_such_name
 
 
+@pytest.mark.parametrize("name", ["tests", "pqchain", "benchmarks"])
+def test_the_checkout_around_the_package_is_no_part_of_it(name: str) -> None:
+    assert importlib.util.find_spec(f"pqchain.{name}") is None
+
+
 def test_importing_the_package_prints_nothing_and_loads_nothing_heavy() -> None:
     loaded = run("import sys, pqchain; print(*sorted({n.partition('.')[0] for n in sys.modules}))")
     assert not set(HEAVY) & set(loaded.split())
@@ -85,6 +91,18 @@ def test_importing_the_package_maps_no_native_library_of_ours() -> None:
     maps = run("import pathlib, pqchain; print(pathlib.Path('/proc/self/maps').read_text())")
     assert "_native" not in maps
     assert "liboqs" not in maps
+
+
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda code: code.split("\n")[2])
+def test_the_examples_of_the_readme_run(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
 
 
 def test_the_version_is_the_same_wherever_it_is_written() -> None:
