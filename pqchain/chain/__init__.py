@@ -1,0 +1,1 @@
+"""Wallets, signed transactions, blocks and a ledger: real bytes, real signatures."""
