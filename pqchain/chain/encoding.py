@@ -41,7 +41,7 @@ from typing import Literal
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.errors import Malformed, UnknownAlgorithm, UsageError
+from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
 """Version of the encoding; another one is refused."""
@@ -117,20 +117,9 @@ def _by_identifier() -> Mapping[int, Algorithm]:
     return {algorithm_identifier(name): algorithms.get(name) for name in names}
 
 
-def algorithm_of(identifier: int) -> Algorithm:
-    """Return the signature scheme of that identifier.
-
-    Raises UnknownAlgorithm.
-    """
-    found = _by_identifier().get(identifier)
-    if found is None:
-        raise UnknownAlgorithm(
-            "algorithm identifier",
-            f"0x{identifier:04x}",
-            (f"0x{known:04x}" for known in _by_identifier()),
-            "pqchain.chain.encoding.algorithm_identifier.",
-        )
-    return found
+def algorithm_of(identifier: int) -> Algorithm | None:
+    """Return the signature scheme of that identifier, or None if the registry has none."""
+    return _by_identifier().get(identifier)
 
 
 def signature_limit(algorithm: Algorithm, form: KeyForm) -> int:

@@ -6,10 +6,10 @@ import importlib.util
 
 from pqchain import algorithms
 from pqchain.crypto import native
-from pqchain.crypto.interface import Kem, Signer
+from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.errors import Unsupported, UsageError
 
-__all__ = ["Kem", "Signer", "available", "open_kem", "open_signer"]
+__all__ = ["Kem", "RecoverableSigner", "Signer", "available", "open_kem", "open_signer"]
 
 _PACKAGES = {
     "liboqs-0.13/dispatch": "oqs",

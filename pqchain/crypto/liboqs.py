@@ -77,12 +77,13 @@ def module() -> ModuleType:
 class LiboqsSigner(Signer):
     """A signature scheme through liboqs-python."""
 
-    __slots__ = ("_oqs", "_shared")
+    __slots__ = ("_native", "_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        native.library(IMPLEMENTATION).scheme(algorithm.name)
+        self._native = native.library(IMPLEMENTATION).signer(algorithm, IMPLEMENTATION)
+        """For batches, which liboqs-python has not."""
         self._oqs = module()
         self._shared = self._oqs.Signature(algorithm.name)
         """For verification, which keeps no state; keys get an object of their own."""
@@ -113,6 +114,19 @@ class LiboqsSigner(Signer):
         else:
             valid = self._shared.verify(message, signature, public_key)
         return bool(valid)
+
+    def _verify_batch(
+        self,
+        messages: list[bytes],
+        signatures: list[bytes],
+        public_keys: list[bytes],
+        *,
+        threads: int,
+        stop_at_first: bool,
+    ) -> list[int]:
+        return self._native._verify_batch(
+            messages, signatures, public_keys, threads=threads, stop_at_first=stop_at_first
+        )
 
 
 class LiboqsKem(Kem):

@@ -11,13 +11,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pqchain
 from pqchain import algorithms, machine
 from pqchain.algorithms import Algorithm
-from pqchain.crypto.interface import Kem, Signer
+from pqchain.crypto.interface import Kem, Signer, in_parts
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 _ABI = 1
@@ -327,6 +328,52 @@ class _NativeSigner(Signer):
         if code not in (_OK, _REJECTED):
             _expect_ok(code, f"verification with {self.algorithm.name}")
         return code == _OK
+
+    def _verify_batch(
+        self,
+        messages: list[bytes],
+        signatures: list[bytes],
+        public_keys: list[bytes],
+        *,
+        threads: int,
+        stop_at_first: bool,
+    ) -> list[int]:
+        """Lay everything out in memory once, then make one call of C per thread."""
+        count = len(messages)
+        if not count:
+            return []
+        message_ends, signature_ends = (
+            (ctypes.c_uint64 * (count + 1))(0, *accumulate(map(len, column)))
+            for column in (messages, signatures)
+        )
+        first_key = public_keys[0]
+        # A block of one sender, or of few, need not be copied 1000 times.
+        shared = all(key == first_key for key in public_keys)
+        keys = first_key if shared else b"".join(public_keys)
+        stride = 0 if shared else self._public_key_bytes
+        all_messages, all_signatures = b"".join(messages), b"".join(signatures)
+        # 1 is "valid": what a thread does not reach is not called wrong.
+        verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
+
+        def part(first: int, last: int) -> list[int]:
+            wrong: int = self._c.pq_verify_batch(
+                self._scheme,
+                first,
+                last,
+                all_messages,
+                message_ends,
+                all_signatures,
+                signature_ends,
+                keys,
+                stride,
+                int(stop_at_first),
+                verdicts,
+            )
+            if not wrong:
+                return []
+            return [i for i in range(first, last) if verdicts[i] == b"\x00"]
+
+        return in_parts(count, part, threads=threads, stop_at_first=stop_at_first)
 
 
 class _NativeKem(Kem):
