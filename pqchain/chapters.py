@@ -94,13 +94,13 @@ def _part(paper: papers.Paper, name: str, title: str, *children: str) -> Markup:
 
 def _byline(paper: papers.Paper) -> list[str]:
     """Say who wrote it, where it appeared and on what its numbers were made."""
-    written = ", ".join(
-        part for part in (", ".join(paper.authors), paper.venue, paper.year) if part
-    )
+    known = (", ".join(paper.authors), paper.venue, paper.year)
+    written = ", ".join(part for part in known if part)
     machine = "; ".join(
         f"{name.replace('_', ' ')}: {value}" for name, value in paper.machine.items()
     )
-    parts: list[str] = [written, Markup("<br>") if written and machine else "", machine]
+    key = page.element("code", paper.key)
+    parts: list[str] = [key, f" {written}", Markup("<br>") if machine else "", machine]
     for target in (paper.url, f"https://doi.org/{paper.doi}" if paper.doi else ""):
         if target:
             parts += [Markup("<br>"), page.link(target, target)]

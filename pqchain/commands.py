@@ -283,10 +283,12 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         only=_split(arguments.only),
         progress=sys.stderr.isatty(),
     )
+    by_print = done.claims["source"] == "published"
     frames = (
-        ("statements", done.claims, "verdict"),
+        ("statements by the print", done.claims[by_print], "verdict"),
+        ("statements by numbers from here", done.claims[~by_print], "verdict"),
         ("sizes", done.sizes, "verdict"),
-        ("operations", done.measurements, "status"),
+        ("operations timed", done.measurements, "status"),
     )
     counts = {
         name: {str(value): int(count) for value, count in frame[column].value_counts().items()}
@@ -299,12 +301,12 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
                 "failures": done.failures,
                 "index": str(done.index),
                 "works": list(done.keys),
-                **counts,
+                **{name.replace(" ", "_"): found for name, found in counts.items()},
             }
         )
     else:
         for name, found in counts.items():
-            talk(f"{name:>11}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
+            talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
         for failure in done.failures:
             talk(f"pqchain: {failure}")
         _write(str(done.index))
