@@ -78,7 +78,7 @@ class _Scheme(ABC):
 
 
 class Signer(_Scheme):
-    """A signature scheme of one implementation. Holds no keys; threads may share it."""
+    """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
     __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
 
@@ -257,7 +257,7 @@ def in_parts(
 
 
 class Kem(_Scheme):
-    """A key-encapsulation mechanism of one implementation. Holds no keys; threads may share it."""
+    """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
     __slots__ = ("_ciphertext_bytes",)
 
