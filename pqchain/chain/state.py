@@ -155,6 +155,14 @@ class State:
             accounts=MappingProxyType(accounts),
         )
 
+    def checks(self, block: Block) -> list[Check]:
+        """Return the signatures of the transactions of a block that could come next.
+
+        Raises BlockRejected where nonces, balances or keys already forbid it.
+        """
+        self._check_algorithms(block)
+        return [check for _, check in self._transfer(block)[1]]
+
     def _decoded(self, block: Block | bytes) -> Block:
         """Return the block, after a look at its size; bytes too long are not even read."""
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
