@@ -22,8 +22,11 @@ int64_t falcon_sample_octets(double centre, double deviation, double sigma_min,
             return -1;
         }
         const uint8_t *at = octets + used;
-        const uint64_t low = load_word(at) | (uint64_t)load_word(at + 4) << 32;
-        verdict = attempt(&sampler, low, at[8], at[9], at[10]);
+        uint64_t low = 0;
+        for (unsigned k = 1; k < 9; k++) {
+            low = low << 8 | at[k];
+        }
+        verdict = attempt(&sampler, low, at[0], at[9], at[10]);
         used += 11;
         while (verdict == UNDECIDED) {
             if (used == bytes) {

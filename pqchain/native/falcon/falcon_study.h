@@ -15,8 +15,8 @@ extern "C" {
  * Returns the status of the attempt. */
 FALCON_API int64_t falcon_census(const uint8_t *request, uint64_t *counts, int64_t logn);
 
-/* One sample with given random bytes; reads them as the stream of the generator. values: the sample
- * and the bytes used. 0, or -1 if the bytes ran out. */
+/* One sample with given random bytes, each base draw as nine bytes with the highest first. values:
+ * the sample and the bytes used. 0, or -1 if the bytes ran out. */
 FALCON_API int64_t falcon_sample_octets(double centre, double deviation, double sigma_min,
                                         const uint8_t *octets, int64_t bytes, int64_t *values);
 
