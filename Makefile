@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PRESET ?= quick
+PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/*) \
@@ -38,7 +38,8 @@ check: install ## lint, types, walls between modules, spelling
 	$(BIN)/codespell
 
 notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
-	$(BIN)/python -m pytest --nbmake --overwrite --nbmake-timeout=600 -n 1 notebooks
+	$(BIN)/python -m nbconvert --to notebook --execute --inplace \
+		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=600 notebooks/*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \

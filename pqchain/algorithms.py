@@ -36,6 +36,8 @@ class Family:
     post_quantum: bool = True
     context_bytes: int = 0
     """The longest context string that signing takes; 0 where the scheme has none."""
+    restarts: tuple[str, ...] = ()
+    """Operations that repeat at random until they succeed: their median lies below their mean."""
     avx2_corrected: str = ""
     """What pqchain corrects in the fetched AVX2 source, if anything."""
 
@@ -102,16 +104,17 @@ FAMILIES: dict[str, Family] = {
             "Dilithium", "module LWE and SIS", "superseded",
             "CRYSTALS-Dilithium 3.1; standardised in changed form as ML-DSA.",
             "NIST FIPS 204 (2024-08-13), appendix D",
-            avx2_corrected=_DILITHIUM_CORRECTION,
+            restarts=("sign",), avx2_corrected=_DILITHIUM_CORRECTION,
         ),
         Family(
             "ML-DSA", "module LWE and SIS", "standardised",
             "NIST's lattice signature standard.", "NIST FIPS 204 (2024-08-13)",
-            context_bytes=255, avx2_corrected=_DILITHIUM_CORRECTION,
+            context_bytes=255, restarts=("sign",), avx2_corrected=_DILITHIUM_CORRECTION,
         ),
         Family(
             "Falcon", "SIS over NTRU lattices", "draft",
-            "Selected in 2022; FN-DSA (FIPS 206) is being written.",
+            "Selected in 2022; FN-DSA (FIPS 206) is being written. The unpadded form is malleable: "
+            "liboqs also takes its own signature padded with zeros to the padded length.",
             "NIST IR 8413 (2022-07); falcon-sign.info specification 1.2",
         ),
         Family(
@@ -169,6 +172,7 @@ FAMILIES: dict[str, Family] = {
         Family(
             "Classic-McEliece", "decoding of binary Goppa codes", "not selected",
             "Fourth-round candidate; NIST selected HQC in 2025.", "NIST IR 8545 (2025-03)",
+            restarts=("generate_keypair",),
         ),
         Family(
             "BIKE", "decoding of quasi-cyclic codes", "not selected",

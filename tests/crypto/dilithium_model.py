@@ -155,7 +155,8 @@ def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
 def decode_hints(parameters: ParameterSet, data: bytes, *, strict: bool = True) -> Integers | None:
     """Return the hints, None if the encoding is not the canonical one (FIPS 204, algorithm 21).
 
-    Not strict, it reads what a careless verifier would: any order, any padding, any counter.
+    Not strict, it reads what a careless verifier would: positions in any order, any padding, and
+    beyond the positions the counters themselves.
     """
     hints = np.zeros((parameters.rows, N), dtype=np.int64)
     index = 0
@@ -163,7 +164,7 @@ def decode_hints(parameters: ParameterSet, data: bytes, *, strict: bool = True) 
         if strict and not index <= count <= parameters.omega:
             return None
         first = index
-        for position in range(index, min(count, parameters.omega)):
+        for position in range(index, min(count, len(data))):
             if strict and position > first and data[position] <= data[position - 1]:
                 return None
             hints[row, data[position]] = 1

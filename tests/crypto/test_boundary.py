@@ -137,20 +137,34 @@ class Forger:
         def refuse(name: str, positions: list[int], counters: list[int]) -> None:
             self.add(name, False, hint_bytes=written(positions, counters))
 
+        # In each of the refused, one check alone stands between it and acceptance.
+        last = rows - 1
         self.add("three hints in two rows", True, hint_bytes=written([3, 5, 4], [2, 3]))
+        self.add("the same position in two rows", True, hint_bytes=written([3, 3], [1, 2]))
         self.add("hints at 0 and 255", True, hint_bytes=written([0, 255], [2]))
         refuse("positions fall", [5, 3, 4], [2, 3])
-        refuse("positions fall in the last row", [3, 2], [0] * (rows - 1) + [2])
+        refuse("positions fall in the last row", [3, 2], [0] * last + [2])
         refuse("a position twice", [3, 3], [2])
         refuse("position 0 twice", [0, 0], [2])
         refuse("padding that is not zero", [3, 7], [1])
         refuse("the last byte of padding is not zero", [0] * (omega - 1) + [1], [0])
-        refuse("a counter falls", [3, 5, 7], [3, 2])
-        refuse("a counter falls to zero", [3, 5, 7], [3] * (rows - 1) + [0])
-        refuse("a counter is omega + 1", list(range(omega)), [omega + 1])
-        refuse("the last counter is omega + 1", list(range(omega)), [0] * (rows - 1) + [omega + 1])
-        refuse("a counter is 255", list(range(omega)), [255])
-        refuse("the last counter is 255", list(range(omega)), [omega] * (rows - 1) + [255])
+        refuse("a counter falls and rises again", [3, 5], [2, 1, 2])
+        refuse("a counter falls to zero over a hint at 0", [0], [1, 0])
+        refuse("the last counter falls to zero over a hint at 0", [0], [1] * last + [0])
+        refuse("a counter is omega + 1", [*range(omega)], [omega + 1])
+        refuse("the last counter is omega + 1", [*range(omega)], [omega] * last + [omega + 1])
+        refuse("a counter is 255", [*range(omega)], [255])
+        refuse("the last counter is 255", [*range(omega)], [omega] * last + [255])
+
+    def add_challenges(self) -> None:
+        """Every byte of the challenge hash counts, although the degenerate key ignores it."""
+        self.add("challenge as it should be", True)
+        good = self.made[-1]
+        for index in range(self.parameters.challenge_bytes):
+            changed = bytearray(good.signature)
+            changed[index] ^= 1 << index % 8
+            name = f"challenge changed in byte {index}"
+            self.made.append(Vector(name, good.public_key, bytes(changed), False))
 
     def add_contexts(self) -> None:
         """Only ML-DSA has contexts; each is bound to the signature."""
@@ -180,6 +194,7 @@ def vectors(name: str) -> tuple[Vector, ...]:
     forger.add_bounds_on_z()
     forger.add_roundings()
     forger.add_hint_encodings()
+    forger.add_challenges()
     if forger.parameters.standard:
         forger.add_contexts()
     return tuple(forger.made)
