@@ -215,6 +215,11 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             "the AVX2 library through liboqs-python: AVX2 where the processor has it, else C",
             library="liboqs-0.13-avx2",
         ),
+        Implementation(
+            "falcon/kernel",
+            "our Falcon signer in parts, the heavy step in the C++ of the hardware kernels",
+            library="falcon-kernel",
+        ),
         Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
         Implementation("cryptography/openssl", "OpenSSL through cryptography"),
         Implementation(
@@ -227,6 +232,7 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
 _OFFERED_BY = {
     "liboqs": ("liboqs-0.13/avx2", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
     "liboqs-all": ("liboqs-0.13/avx2", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
+    "falcon": ("liboqs-0.13/avx2", "falcon/kernel", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
     "coincurve": ("coincurve/libsecp256k1",),
     "openssl+": ("cryptography/openssl", "pycryptodome/python"),
     "-": (),
@@ -240,10 +246,10 @@ Dilithium5                  Dilithium      5     2592     4864       4595     45
 ML-DSA-44                   ML-DSA         2     1312     2560       2420     2420  liboqs
 ML-DSA-65                   ML-DSA         3     1952     4032       3309     3309  liboqs
 ML-DSA-87                   ML-DSA         5     2592     4896       4627     4627  liboqs
-Falcon-512                  Falcon         1      897     1281        655      752  liboqs
-Falcon-1024                 Falcon         5     1793     2305       1271     1462  liboqs
-Falcon-padded-512           Falcon         1      897     1281        666      666  liboqs
-Falcon-padded-1024          Falcon         5     1793     2305       1280     1280  liboqs
+Falcon-512                  Falcon         1      897     1281        655      752  falcon
+Falcon-1024                 Falcon         5     1793     2305       1271     1462  falcon
+Falcon-padded-512           Falcon         1      897     1281        666      666  falcon
+Falcon-padded-1024          Falcon         5     1793     2305       1280     1280  falcon
 SPHINCS+-SHA2-128f-simple   SPHINCS+       1       32       64      17088    17088  liboqs
 SPHINCS+-SHA2-128s-simple   SPHINCS+       1       32       64       7856     7856  liboqs
 SPHINCS+-SHA2-192f-simple   SPHINCS+       3       48       96      35664    35664  liboqs
