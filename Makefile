@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PRESET ?= quick
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
-NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/*)
+NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help

@@ -16,9 +16,6 @@ import pandas as pd
 from pqchain import algorithms
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 
-PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
-"""What stands for "measured here" where nobody chose; without it the fastest that ran."""
-
 _NEEDED_COLUMNS = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
 
 
@@ -171,9 +168,9 @@ def choose(
     """Return the rows of one implementation of the algorithm, by operation.
 
     `implementation` names it; else `variant`, the part after the slash ("ref"), narrows the choice
-    if any has it. Among the rest come first those with most operations measured, then
-    PREFERRED_IMPLEMENTATION, then the smallest sum of medians. Raises DataError if an operation
-    occurs twice. Nothing fits: no rows.
+    if any has it. Among the rest come first those with most operations measured, then those that
+    the registry prefers for this algorithm. Raises DataError if an operation occurs twice. Nothing
+    fits: no rows.
     """
     rows = measurements[measurements["algorithm"] == algorithm]
     if implementation is not None:
@@ -187,11 +184,13 @@ def choose(
             "keep one of the runs"
         )
 
-    def rank(name: str) -> tuple[int, bool, float]:
+    preferred = algorithms.get(algorithm).implementations
+
+    def rank(name: str) -> tuple[int, int]:
         """Order implementations; the smallest is chosen."""
         measured = rows[(rows["implementation"] == name) & (rows["status"] == "ok")]
-        total = float(measured["median_seconds"].sum())
-        return (-len(measured), name != PREFERRED_IMPLEMENTATION, total)
+        place = preferred.index(name) if name in preferred else len(preferred)
+        return (-len(measured), place)
 
     best = min(dict.fromkeys(rows["implementation"]), key=rank, default="")
     found = rows[rows["implementation"] == best].to_dict("records")

@@ -1,10 +1,19 @@
-/* pq_native.h on top of liboqs. */
+/* pq_native.h on top of liboqs: 0.13.0 and 0.7.1. */
+#define _POSIX_C_SOURCE 200809L
 #include "pq_native.h"
 
 #include <oqs/oqs.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* 0.7.1 numbers its version in text only, and knows no context strings. */
+#if defined(OQS_VERSION_MAJOR)
+#define HAS_CONTEXT 1
+#else
+#define HAS_CONTEXT 0
+#endif
 
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
@@ -59,7 +68,9 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
         sizes->public_key_bytes = scheme->sig->length_public_key;
         sizes->secret_key_bytes = scheme->sig->length_secret_key;
         sizes->signature_max_bytes = scheme->sig->length_signature;
+#if HAS_CONTEXT
         sizes->context = scheme->sig->sig_with_ctx_support;
+#endif
     } else {
         sizes->kind = PQ_KEM;
         sizes->nist_level = scheme->kem->claimed_nist_level;
@@ -72,11 +83,53 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 
 static int outcome(OQS_STATUS status) { return status == OQS_SUCCESS ? PQ_OK : PQ_FAILED; }
 
-PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    if (scheme->sig != NULL) {
-        return outcome(OQS_SIG_keypair(scheme->sig, public_key, secret_key));
+/* Where keys are large, liboqs makes them from matrices on the stack: McEliece-348864 needs 3 MiB in
+ * 0.7.1 and 512 KiB in 0.13.0, Rainbow-I 192 KiB. A thread may have less, and would then die without
+ * a word. Such key pairs are made on a stack of their own, which adds some 50 microseconds to tens
+ * of milliseconds. */
+enum { LARGE_KEYS_BYTES = 32 << 10, STACK_BYTES = 16 << 20 };
+
+typedef struct {
+    const pq_scheme *scheme;
+    uint8_t *public_key, *secret_key;
+    OQS_STATUS status;
+} keypair_job;
+
+static void *make_keypair(void *argument) {
+    keypair_job *job = argument;
+    job->status = job->scheme->sig != NULL
+                      ? OQS_SIG_keypair(job->scheme->sig, job->public_key, job->secret_key)
+                      : OQS_KEM_keypair(job->scheme->kem, job->public_key, job->secret_key);
+    return NULL;
+}
+
+static int on_own_stack(void *(*work)(void *), void *argument) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0) {
+        return PQ_NO_MEMORY;
     }
-    return outcome(OQS_KEM_keypair(scheme->kem, public_key, secret_key));
+    int failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (!failed) {
+        failed = pthread_create(&thread, &attributes, work, argument);
+    }
+    pthread_attr_destroy(&attributes);
+    return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : PQ_OK;
+}
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
+    keypair_job job = {scheme, public_key, secret_key, OQS_ERROR};
+    pq_sizes_t sizes;
+    pq_sizes(scheme, &sizes);
+    if (sizes.public_key_bytes + sizes.secret_key_bytes >= LARGE_KEYS_BYTES) {
+        const int code = on_own_stack(make_keypair, &job);
+        if (code != PQ_OK) {
+            return code;
+        }
+    } else {
+        make_keypair(&job);
+    }
+    return outcome(job.status);
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
@@ -86,9 +139,14 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
         return PQ_NO_SUCH_OPERATION;
     }
     if (context_bytes != 0) {
+#if HAS_CONTEXT
         return outcome(OQS_SIG_sign_with_ctx_str(scheme->sig, signature, signature_bytes, message,
                                                  message_bytes, context, context_bytes,
                                                  secret_key));
+#else
+        (void)context;
+        return PQ_NO_SUCH_OPERATION;
+#endif
     }
     return outcome(OQS_SIG_sign(scheme->sig, signature, signature_bytes, message, message_bytes,
                                 secret_key));
@@ -102,8 +160,13 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
         return PQ_NO_SUCH_OPERATION;
     }
     if (context_bytes != 0) {
+#if HAS_CONTEXT
         status = OQS_SIG_verify_with_ctx_str(scheme->sig, message, message_bytes, signature,
                                              signature_bytes, context, context_bytes, public_key);
+#else
+        (void)context;
+        return PQ_NO_SUCH_OPERATION;
+#endif
     } else {
         status = OQS_SIG_verify(scheme->sig, message, message_bytes, signature, signature_bytes,
                                 public_key);
@@ -135,6 +198,7 @@ PQ_API void pq_random(pq_random_fn source) {
     }
 }
 
+#if HAS_CONTEXT
 /* liboqs-python 0.16 asks for this function at import; liboqs has it from 0.14 on. */
 PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {
     OQS_SIG *sig = OQS_SIG_new(name);
@@ -142,3 +206,4 @@ PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {
     OQS_SIG_free(sig);
     return supports;
 }
+#endif
