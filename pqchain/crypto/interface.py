@@ -78,7 +78,7 @@ class _Scheme(ABC):
 class Signer(_Scheme):
     """A signature scheme of one implementation. Holds no keys; threads may share it."""
 
-    __slots__ = ("_context_bytes", "_signature_bytes", "_signature_max_bytes")
+    __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
 
     _kind = "signature"
 
@@ -88,7 +88,7 @@ class Signer(_Scheme):
         algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
         self._signature_max_bytes = algorithm.signature_max_bytes
-        self._signature_bytes = 0 if algorithm.signature_varies else algorithm.signature_bytes
+        self._signature_min_bytes = 1 if algorithm.signature_varies else self._signature_max_bytes
 
     def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
         """Return a signature of the message.
@@ -128,10 +128,7 @@ class Signer(_Scheme):
             self._refuse_length("public key", public_key, self._public_key_bytes)
         if type(context) is not bytes or context:
             context = self._checked_context(context)
-        length = len(signature)
-        if length != self._signature_bytes and (
-            self._signature_bytes or not 0 < length <= self._signature_max_bytes
-        ):
+        if not self._signature_min_bytes <= len(signature) <= self._signature_max_bytes:
             return False
         return self._verify(message, signature, public_key, context)
 

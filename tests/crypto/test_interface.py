@@ -1,0 +1,141 @@
+"""The checks that stand before every implementation, with implementations that only record."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain.algorithms import get
+from pqchain.crypto.interface import Kem, Signer, as_bytes
+from pqchain.errors import BadLength, BadType, UsageError
+
+
+class Recorder(Signer):
+    """Signs with zeros, accepts everything, and notes what reached it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(get(name), "recorder")
+        self.seen: list[tuple[bytes, ...]] = []
+
+    def _generate_keypair(self):
+        return bytes(self.algorithm.public_key_bytes), bytes(self.algorithm.secret_key_bytes)
+
+    def _sign(self, message, secret_key, context):
+        self.seen.append((message, secret_key, context))
+        return bytes(self.algorithm.signature_bytes)
+
+    def _verify(self, message, signature, public_key, context):
+        self.seen.append((message, signature, public_key, context))
+        return True
+
+
+class KemRecorder(Kem):
+    """Encapsulates zeros and notes what reached it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(get(name), "recorder")
+        self.seen: list[tuple[bytes, ...]] = []
+
+    def _generate_keypair(self):
+        return bytes(self.algorithm.public_key_bytes), bytes(self.algorithm.secret_key_bytes)
+
+    def _encapsulate(self, public_key):
+        self.seen.append((public_key,))
+        return bytes(self.algorithm.ciphertext_bytes), bytes(32)
+
+    def _decapsulate(self, ciphertext, secret_key):
+        self.seen.append((ciphertext, secret_key))
+        return bytes(32)
+
+
+def test_bytes_pass_untouched_and_views_are_copied_once():
+    signer = Recorder("ML-DSA-44")
+    public_key, secret_key = signer.generate_keypair()
+    message = bytes(range(256)) * 8
+    signer.sign(message, secret_key, b"c")
+    assert signer.seen[-1][0] is message
+    assert signer.seen[-1][1] is secret_key
+    for view in (bytearray(message), memoryview(message), memoryview(bytearray(message))):
+        signer.verify(view, bytearray(2420), memoryview(public_key), bytearray(b"c"))
+        assert signer.seen[-1] == (message, bytes(2420), public_key, b"c")
+        assert {type(value) for value in signer.seen[-1]} == {bytes}
+    every_second = memoryview(message)[::2]
+    assert as_bytes("message", every_second) == message[::2]
+
+
+@pytest.mark.parametrize("length", [0, 1, 2419, 2421, 4840])
+def test_a_signature_of_a_wrong_length_never_reaches_the_library(length):
+    signer = Recorder("ML-DSA-44")
+    assert signer.verify(b"", bytes(length), bytes(1312)) is False
+    assert signer.seen == []
+    assert signer.verify(b"", bytes(2420), bytes(1312)) is True
+
+
+def test_a_varying_signature_may_have_any_length_up_to_the_maximum():
+    signer = Recorder("Falcon-512")
+    assert [length for length in range(800) if signer.verify(b"", bytes(length), bytes(897))] == [
+        *range(1, 753)
+    ]
+
+
+def test_contexts_are_limited_by_the_family():
+    signer = Recorder("ML-DSA-44")
+    signer.sign(b"", bytes(2560), bytes(255))
+    with pytest.raises(BadLength, match="256 bytes; ML-DSA-44 takes at most 255"):
+        signer.sign(b"", bytes(2560), bytes(256))
+    with pytest.raises(BadLength, match="1 bytes; Dilithium2 takes no context"):
+        Recorder("Dilithium2").verify(b"", bytes(2420), bytes(1312), b"c")
+    Recorder("Dilithium2").verify(b"", bytes(2420), bytes(1312), bytearray())
+
+
+def test_empty_arguments_of_a_wrong_type_do_not_pass_for_empty_bytes():
+    signer = Recorder("ML-DSA-44")
+    for wrong in ("", None, 0, (), []):
+        with pytest.raises(BadType, match="context is of type"):
+            signer.sign(b"", bytes(2560), wrong)
+        with pytest.raises(BadType, match="message is of type"):
+            signer.sign(wrong, bytes(2560))
+    with pytest.raises(BadType, match=r"\.encode\(\)"):
+        signer.sign("text", bytes(2560))
+    assert signer.seen == []
+
+
+def test_messages_do_not_show_secrets():
+    secret = b"very secret".ljust(2559)
+    with pytest.raises(BadLength) as caught:
+        Recorder("ML-DSA-44").sign(b"", secret)
+    assert "very secret" not in str(caught.value)
+    assert "2559 bytes; ML-DSA-44 needs exactly 2560" in str(caught.value)
+
+
+def test_kems_check_every_argument():
+    kem = KemRecorder("ML-KEM-512")
+    public_key, secret_key = kem.generate_keypair()
+    ciphertext, _ = kem.encapsulate(bytearray(public_key))
+    kem.decapsulate(memoryview(ciphertext), secret_key)
+    assert [len(value) for values in kem.seen for value in values] == [800, 768, 1632]
+    for call in (
+        lambda: kem.encapsulate(public_key[1:]),
+        lambda: kem.decapsulate(ciphertext[1:], secret_key),
+        lambda: kem.decapsulate(ciphertext, secret_key + b"\0"),
+    ):
+        with pytest.raises(BadLength, match="ML-KEM-512 needs exactly"):
+            call()
+    for call in (
+        lambda: kem.encapsulate("x"),
+        lambda: kem.decapsulate(None, secret_key),
+        lambda: kem.decapsulate(ciphertext, 7),
+    ):
+        with pytest.raises(BadType):
+            call()
+    assert len(kem.seen) == 2
+
+
+def test_the_kind_must_fit():
+    with pytest.raises(UsageError, match=r"ML-KEM-512 is a kem.*open_kem"):
+        Recorder("ML-KEM-512")
+    with pytest.raises(UsageError, match="Falcon-512 is a signature"):
+        KemRecorder("Falcon-512")
+
+
+def test_repr_names_who_computes_what():
+    assert repr(Recorder("Falcon-512")) == "<Recorder Falcon-512 by recorder>"
