@@ -3,8 +3,8 @@
 liboqs-python 0.16 needs a fence at import. It prefers a liboqs of the system, writes to stdout,
 clones and builds one where it finds none (and ends the process if that fails), and warns that our
 0.13 is not its 0.16. In use it pads short keys with zeros, so lengths are checked before it.
-Key pairs come from the same library through our C interface, which makes large ones on a stack of
-their own: a thread's may be too small for them.
+Key pairs come from the same library through our C interface, which gives them a stack of their own
+where the thread's is too small.
 """
 
 from __future__ import annotations

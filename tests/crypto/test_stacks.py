@@ -1,7 +1,7 @@
-"""Large keys are made on a stack of their own: no thread is too small for any operation.
+"""No thread is too small for any operation: what needs more stack gets one of its own.
 
-Without that, McEliece in liboqs 0.7.1 needs 3 MiB and a thread with less dies without a word, so
-these tests run in a process of their own.
+Without that a process would die without a word, so these tests run in one of their own. McEliece of
+liboqs 0.7.1 makes keys on 3 MiB, MAYO and CROSS sign and verify on up to 1 MiB.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ barrier, made = threading.Barrier(16), []
 def work():
     barrier.wait()
     made.append(scheme.generate_keypair())
-threading.stack_size(256 * 1024)
+threading.stack_size(128 * 1024)
 threads = [threading.Thread(target=work) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -78,11 +78,13 @@ def work(name, implementation):
             assert signer.verify(b"m", signer.sign(b"m", secret_key), public_key)
     except BaseException as error:
         failed.append((name, implementation, error))
-threading.stack_size(256 * 1024)
+threading.stack_size(128 * 1024)
 for name in algorithms.names():
     for implementation in algorithms.get(name).implementations:
         if "s-simple" in name or crypto.available(implementation):
             continue
+        if implementation.endswith("/dispatch") and name.startswith(("MAYO", "cross")):
+            continue  # liboqs-python calls sign and verify by itself
         thread = threading.Thread(target=work, args=(name, implementation))
         thread.start()
         thread.join()
