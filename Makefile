@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-PRESET ?= quick
+PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)

@@ -122,7 +122,12 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Falcon", "SIS over NTRU lattices", "draft",
+<<<<<<< HEAD
             "A third-round finalist, selected in 2022; FN-DSA (FIPS 206) is being written.",
+=======
+            "Selected in 2022; FN-DSA (FIPS 206) is being written. The unpadded form is malleable: "
+            "liboqs also takes its own signature padded with zeros to the padded length.",
+>>>>>>> main
             "NIST IR 8413 (2022-07); falcon-sign.info specification 1.2",
         ),
         Family(

@@ -6,7 +6,8 @@ across machines: sizes are compared exactly, times are shown with their ratio.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import pandas as pd
@@ -32,9 +33,10 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """
     ours = results.check(measurements, "measurement")
     theirs = results.check(published, "published")
+    chosen = cache(partial(choose, ours))
     columns = list(results.CONTRACTS["comparison"])
     rows = [
-        _aligned(ours, row)
+        _aligned(chosen, row)
         for row in theirs.to_dict("records")
         if row["algorithm"] and row["quantity"].removesuffix("_seconds") in algorithms.OPERATIONS
         if row["quantity"].endswith("_seconds")
@@ -64,13 +66,15 @@ def sizes(published: pd.DataFrame) -> pd.DataFrame:
     return results.check(_floats(frame, "sizes"), "sizes")
 
 
-def _aligned(ours: pd.DataFrame, row: Mapping[Hashable, Any]) -> list[object]:
+def _aligned(
+    ours: Callable[..., Mapping[str, Mapping[str, Any]]], row: Mapping[Hashable, Any]
+) -> list[object]:
     """Return one row of the comparison."""
     algorithm = algorithms.get(row["algorithm"]).name
     operation = row["quantity"].removesuffix("_seconds")
     wanted, seconds = row["implementation"], row["value"]
     about = [row["paper"], row["table"], algorithm, operation, wanted, seconds]
-    chosen = choose(ours, algorithm, variant=wanted)
+    chosen = ours(algorithm, variant=wanted)
     if operation not in chosen:
         status, note = "not measured", f"no measurement of {operation} of {algorithm} is given"
         if not algorithms.get(algorithm).implementations:
@@ -79,10 +83,10 @@ def _aligned(ours: pd.DataFrame, row: Mapping[Hashable, Any]) -> list[object]:
     found = chosen[operation]
     name, status = found["implementation"], found["status"]
     notes = [row["note"], found["reason"]]
-    if wanted and not name.endswith("/" + wanted):
-        notes.append(f"published with {wanted}, compared with {name}")
     if status != "ok":
         return [*about, name, _NAN, _NAN, _NAN, status, _joined(*notes)]
+    if wanted and not name.endswith("/" + wanted):
+        notes.append(f"published with {wanted}, compared with {name}")
     median = found["median_seconds"]
     ratio = median / seconds if seconds else _NAN
     return [*about, name, median, found["mad_seconds"], ratio, status, _joined(*notes)]

@@ -217,8 +217,8 @@ def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     """
     _require(measurements, "algorithm implementation operation median_seconds status")
     fine = measurements[measurements["status"] == "ok"]
-    split = fine["implementation"].str.rpartition("/")
-    fine = fine.assign(library=split[0], variant=split[2])
+    split = fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$")
+    fine = fine.assign(library=split["library"], variant=split["variant"])
     keys = ["algorithm", "operation", "library"]
     ref = fine[fine["variant"] == "ref"].set_index(keys)["median_seconds"].rename("ref_seconds")
     avx2 = fine[fine["variant"] == "avx2"].set_index(keys)["median_seconds"].rename("avx2_seconds")

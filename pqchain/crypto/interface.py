@@ -76,7 +76,7 @@ class _Scheme(ABC):
 
 
 class Signer(_Scheme):
-    """A signature scheme of one implementation. Holds no keys; threads may share it."""
+    """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
     __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
 
@@ -154,7 +154,7 @@ class Signer(_Scheme):
 
 
 class Kem(_Scheme):
-    """A key-encapsulation mechanism of one implementation. Holds no keys; threads may share it."""
+    """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
     __slots__ = ("_ciphertext_bytes",)
 

@@ -1,4 +1,4 @@
-"""liboqs 0.7.1: its own sizes, one encoding of a signature, rejection in both builds, both versions.
+"""liboqs 0.7.1: its own sizes, implicit rejection, one encoding of a signature, and both versions.
 
 Known answers, boundaries of Dilithium and stacks are in the files of those names.
 """
