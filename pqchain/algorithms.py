@@ -89,12 +89,12 @@ class Algorithm:
         return FAMILIES[self.family]
 
     def sized_for(self, implementation: str) -> Algorithm:
-        """The same algorithm with the sizes that this implementation gives it."""
+        """Return the same algorithm with the sizes that this implementation gives it."""
         sizes = _OTHER_SIZES.get((self.name, implementation.partition("/")[0]))
         return replace(self, **sizes) if sizes else self
 
     def note(self, implementation: str) -> str:
-        """What to know before reading times of this implementation of it; "" for nothing."""
+        """Return what to know before reading times of that implementation; "" for nothing."""
         return _NOTES.get((self.name, implementation), "")
 
 
@@ -109,9 +109,9 @@ FAMILIES: dict[str, Family] = {
     for family in (
         Family(
             "Dilithium", "module LWE and SIS", "superseded",
-            "CRYSTALS-Dilithium 3.1, a third-round finalist. Standardised as ML-DSA, which binds keys "
-            "to their parameter set, takes a context, keeps 64 instead of 32 bytes of the public "
-            "key's hash in the secret key, and has a longer challenge in levels 3 and 5.",
+            "CRYSTALS-Dilithium 3.1, a third-round finalist. Standardised as ML-DSA, which binds "
+            "keys to their parameter set, takes a context, keeps 64 instead of 32 bytes of the "
+            "public key's hash in the secret key, and has a longer challenge in levels 3 and 5.",
             "NIST FIPS 204 (2024-08-13), appendix D",
             avx2_corrected=_DILITHIUM_CORRECTION,
         ),
@@ -122,12 +122,9 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Falcon", "SIS over NTRU lattices", "draft",
-<<<<<<< HEAD
-            "A third-round finalist, selected in 2022; FN-DSA (FIPS 206) is being written.",
-=======
-            "Selected in 2022; FN-DSA (FIPS 206) is being written. The unpadded form is malleable: "
-            "liboqs also takes its own signature padded with zeros to the padded length.",
->>>>>>> main
+            "A third-round finalist, selected in 2022; FN-DSA (FIPS 206) is being written. The "
+            "unpadded form is malleable in liboqs 0.13, which also takes its own signature padded "
+            "with zeros to the padded length.",
             "NIST IR 8413 (2022-07); falcon-sign.info specification 1.2",
         ),
         Family(
@@ -155,8 +152,8 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Rainbow", "multivariate quadratic equations (layered oil and vinegar)", "broken",
-            "A third-round finalist, broken in 2022: keys of the category 1 set fall in a weekend on a "
-            "laptop.",
+            "A third-round finalist, broken in 2022: keys of the category 1 set fall in a weekend "
+            "on a laptop.",
             "Beullens, Breaking Rainbow Takes a Weekend on a Laptop, ePrint 2022/214",
         ),
         Family(
@@ -176,9 +173,9 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Kyber", "module LWE", "superseded",
-            "CRYSTALS-Kyber 3.02, a third-round finalist. Standardised as ML-KEM, which hashes neither "
-            "the ciphertext into the shared secret nor the drawn message before use, binds keys to "
-            "their parameter set and checks its inputs: the same sizes, other secrets.",
+            "CRYSTALS-Kyber 3.02, a third-round finalist. Standardised as ML-KEM, which hashes "
+            "neither the ciphertext into the shared secret nor the drawn message before use, binds "
+            "keys to their parameter set and checks its inputs: the same sizes, other secrets.",
             "NIST FIPS 203 (2024-08-13), appendix C",
         ),
         Family(
@@ -233,7 +230,7 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
         ),
         Implementation(
             "liboqs-0.7.1/avx2",
-            "liboqs 0.7.1 (third round) with AVX2 code, verifiers of Dilithium and Falcon corrected",
+            "liboqs 0.7.1 (third round) with AVX2 code, verifiers of two schemes corrected",
             library="liboqs-0.7.1-avx2", cpu_flags=_AVX2_FLAGS,
         ),
         Implementation(
@@ -382,7 +379,10 @@ _ALIASES: dict[str, tuple[str, ...]] = {
 
 _OTHER_SIZES: dict[tuple[str, str], dict[str, int]] = {
     # The third-round version: a hash of the error beside the syndrome, keys without a seed.
-    ("Classic-McEliece-348864", "liboqs-0.7.1"): {"secret_key_bytes": 6452, "ciphertext_bytes": 128},
+    ("Classic-McEliece-348864", "liboqs-0.7.1"): {
+        "secret_key_bytes": 6452,
+        "ciphertext_bytes": 128,
+    },
     ("Falcon-512", "liboqs-0.7.1"): {"signature_max_bytes": 690},
 }
 """Where a library's sizes differ from the table's, by algorithm and library."""

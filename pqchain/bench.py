@@ -238,7 +238,9 @@ def _run_round(
         cell.status, cell.reason = "failed", str(error)
         return
     if run is _round_in_python:
-        cell.reason = "; ".join(filter(None, (cell.algorithm.note(cell.implementation), TIMED_IN_PYTHON)))
+        cell.reason = "; ".join(
+            filter(None, (cell.algorithm.note(cell.implementation), TIMED_IN_PYTHON))
+        )
     warm = np.arange(len(seconds)) < chosen.warmup
     cell.samples.append(np.column_stack([seconds, cycles, warm]))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
