@@ -6,7 +6,7 @@ Sizes are those of the implementations, checked against the built libraries by t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from pqchain.errors import UnknownAlgorithm, UnknownImplementation
 
@@ -36,6 +36,8 @@ class Family:
     post_quantum: bool = True
     context_bytes: int = 0
     """The longest context string that signing takes; 0 where the scheme has none."""
+    restarts: tuple[str, ...] = ()
+    """Operations that repeat at random until they succeed: their median lies below their mean."""
     avx2_corrected: str = ""
     """What pqchain corrects in the fetched AVX2 source, if anything."""
 
@@ -113,12 +115,12 @@ FAMILIES: dict[str, Family] = {
             "keys to their parameter set, takes a context, keeps 64 instead of 32 bytes of the "
             "public key's hash in the secret key, and has a longer challenge in levels 3 and 5.",
             "NIST FIPS 204 (2024-08-13), appendix D",
-            avx2_corrected=_DILITHIUM_CORRECTION,
+            restarts=("sign",), avx2_corrected=_DILITHIUM_CORRECTION,
         ),
         Family(
             "ML-DSA", "module LWE and SIS", "standardised",
             "NIST's lattice signature standard.", "NIST FIPS 204 (2024-08-13)",
-            context_bytes=255, avx2_corrected=_DILITHIUM_CORRECTION,
+            context_bytes=255, restarts=("sign",), avx2_corrected=_DILITHIUM_CORRECTION,
         ),
         Family(
             "Falcon", "SIS over NTRU lattices", "draft",
@@ -186,6 +188,7 @@ FAMILIES: dict[str, Family] = {
             "Classic-McEliece", "decoding of binary Goppa codes", "not selected",
             "A third-round finalist, carried on to the fourth round; NIST selected HQC in 2025.",
             "NIST IR 8545 (2025-03)",
+            restarts=("generate_keypair",),
         ),
         Family(
             "BIKE", "decoding of quasi-cyclic codes", "not selected",
@@ -201,11 +204,11 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "NTRU", "NTRU lattices", "not selected",
-            "Third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
+            "A third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
         ),
         Family(
             "Saber", "module LWR", "not selected",
-            "Third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
+            "A third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
         ),
     )
 }  # fmt: skip
@@ -377,7 +380,7 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "Rainbow-I-Classic": ("Rainbow-I",),
 }
 
-_OTHER_SIZES: dict[tuple[str, str], dict[str, int]] = {
+_OTHER_SIZES: dict[tuple[str, str], dict[str, Any]] = {
     # The third-round version: a hash of the error beside the syndrome, keys without a seed.
     ("Classic-McEliece-348864", "liboqs-0.7.1"): {
         "secret_key_bytes": 6452,
