@@ -1,5 +1,6 @@
 """Ours beside published: every row paired, every size judged, every statement checked."""
 
+import dataclasses
 import math
 
 import pandas as pd
