@@ -45,7 +45,8 @@ DIFFERENCES = {
     ),
     "Falcon-512": (
         "The printed 666 bytes are the padded form; unpadded signatures vary. Verification has "
-        "hardly any AVX2 code, in the paper as here."
+        "hardly any AVX2 code, in the paper as here. liboqs 0.7.1 still has the second round's "
+        "parameters of Falcon, with longer signatures and a wider bound."
     ),
 }
 """Why our columns differ from the printed ones, by algorithm."""

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pqchain import bench, cli, doctor, results
+from pqchain import bench, cli, doctor, report, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames
@@ -229,6 +229,7 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
 
 def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(report, "_figures", lambda done: {})
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
     shown = capsys.readouterr().out

@@ -5,6 +5,9 @@ Known answers, boundaries of Dilithium and stacks are in the files of those name
 
 from __future__ import annotations
 
+import hashlib
+
+import numpy as np
 import pytest
 
 from pqchain import algorithms
@@ -93,15 +96,75 @@ def test_kyber_is_the_same_in_both_versions(newer, older):
 
 @pytest.mark.parametrize("older", ROUND3_BUILDS)
 @pytest.mark.parametrize("newer", BUILDS)
-@pytest.mark.parametrize("name", ["Dilithium2", "Falcon-512"])
-def test_signatures_of_one_version_verify_in_the_other(name, newer, older):
-    need(newer, name)
-    need(older, name)
-    one, other = open_signer(name, newer), open_signer(name, older)
+def test_signatures_of_dilithium_verify_in_the_other_version(newer, older):
+    need(newer, "Dilithium2")
+    need(older, "Dilithium2")
+    one, other = open_signer("Dilithium2", newer), open_signer("Dilithium2", older)
     for maker, user in ((one, other), (other, one)):
         public_key, secret_key = maker.generate_keypair()
         assert user.verify(MESSAGE, maker.sign(MESSAGE, secret_key), public_key)
         assert maker.verify(MESSAGE, user.sign(MESSAGE, secret_key), public_key)
+
+
+Q = 12289
+OLDER_BOUND, NEWER_BOUND = 43_533_782, 34_034_726
+"""Of the squared norm: 1.2^2 * 2 * 512 * 1.55^2 * q, and that of specification 1.2, table 3.3."""
+
+
+def squared_norm(message: bytes, signature: bytes, public_key: bytes) -> int:
+    """Compute what a verifier of Falcon-512 compares with its bound."""
+    bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
+    position, second = 0, []
+    for _ in range(512):
+        end = bits.index(1, position + 8)
+        low = int("".join(map(str, bits[position + 1 : position + 8])), 2)
+        value = low + 128 * (end - position - 8)
+        second.append(-value if bits[position] else value)
+        position = end + 1
+    stream = hashlib.shake_256(signature[1:41] + message).digest(4096)
+    words = [int.from_bytes(stream[i : i + 2], "big") for i in range(0, len(stream), 2)]
+    target = np.array([word % Q for word in words if word < 5 * Q][:512])
+    packed = int.from_bytes(public_key[1:], "big")
+    key = np.array([packed >> 14 * (511 - i) & 0x3FFF for i in range(512)])
+    product = np.convolve(np.array(second), key)
+    product = product[:512] - np.append(product[512:], 0)
+    first = (target - product + Q // 2) % Q - Q // 2
+    return int((first**2).sum() + (np.array(second) ** 2).sum())
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+def test_falcon_of_the_older_version_has_a_wider_bound(older):
+    newer = BUILDS[ROUND3_BUILDS.index(older)]
+    need(newer, "Falcon-512")
+    need(older, "Falcon-512")
+    one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
+    # The builds sign alike, so the faster one makes them where it can.
+    maker = next(each for each in ROUND3_BUILDS if not native.available(each))
+    signer = open_signer("Falcon-512", maker)
+    with native.library(maker).randomness(NistDrbg(bytes(range(1, 49)))):
+        public_key, secret_key = signer.generate_keypair()
+        messages = [b"%d" % index for index in range(1000)]
+        signatures = [(message, signer.sign(message, secret_key)) for message in messages]
+    assert all(other.verify(*pair, public_key) for pair in signatures)
+    refused = [pair for pair in signatures if not one.verify(*pair, public_key)]
+    accepted = [pair for pair in signatures if pair not in refused]
+    assert 0 < len(refused) < 20
+    for pair in refused:
+        assert NEWER_BOUND < squared_norm(*pair, public_key) <= OLDER_BOUND
+    for pair in accepted[:20]:
+        assert squared_norm(*pair, public_key) <= NEWER_BOUND
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+def test_falcon_of_the_newer_version_verifies_in_the_older(older):
+    newer = BUILDS[ROUND3_BUILDS.index(older)]
+    need(newer, "Falcon-512")
+    need(older, "Falcon-512")
+    one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
+    public_key, secret_key = one.generate_keypair()
+    for index in range(20):
+        message = b"%d" % index
+        assert other.verify(message, one.sign(message, secret_key), public_key)
 
 
 @pytest.mark.parametrize("implementation", ROUND3_BUILDS)
