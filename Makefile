@@ -10,7 +10,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
-.PHONY: bench-overhead bench-correction bench-import
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -57,6 +57,12 @@ bench-correction: install ## the corrected AVX2 verifier against the uncorrected
 
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
+
+bench-chain: install ## a block's signatures on 1 and 4 threads, against a bare loop of C
+	$(BIN)/python benchmarks/chain.py
+
+fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)
+	$(BIN)/python tests/chain/fuzz.py 1000000
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

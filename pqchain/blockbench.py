@@ -51,7 +51,7 @@ class BlockPreset:
 
 
 PRESETS: dict[str, BlockPreset] = {
-    "quick": BlockPreset(25, 0.5, 1.0, 11, 1.5),
+    "quick": BlockPreset(25, 0.25, 0.7, 9, 1.0),
     "paper": BlockPreset(100, 10.0, 60.0, 100, 60.0),
 }
 """`quick` for a look, `paper` for numbers to quote."""
