@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
-NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/*)
+NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
+	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
@@ -14,7 +15,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqch
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: set up in $(VENV); liboqs is built twice the first time (2 to 5 minutes)"
+	@echo "pqchain: set up in $(VENV); liboqs is built four times the first time (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \

@@ -323,7 +323,7 @@ def _numbers(values: list[str], option: str) -> list[int]:
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain import bench, report
+    from pqchain import bench, layout, report, round3
 
     done = report.reproduce(
         arguments.output,
@@ -342,7 +342,9 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         name: {str(value): int(count) for value, count in frame[column].value_counts().items()}
         for name, frame, column in frames
     }
+    table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
+        extra = {} if table is None else {"round3_table1": round3.columns(table)}
         _write_json(
             {
                 "ok": not done.failures,
@@ -350,6 +352,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
                 "index": str(done.index),
                 "works": list(done.keys),
                 **{name.replace(" ", "_"): found for name, found in counts.items()},
+                **extra,
             }
         )
     else:
@@ -357,6 +360,8 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
         for failure in done.failures:
             talk(f"pqchain: {failure}")
+        if table is not None and arguments.only:
+            _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
         _write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 

@@ -52,7 +52,7 @@ class _Scheme(ABC):
                 f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
                 "use open_signer for signatures and open_kem for KEMs."
             )
-        self.algorithm = algorithm
+        self.algorithm = algorithm = algorithm.sized_for(implementation)
         self.implementation = implementation
         self._public_key_bytes = algorithm.public_key_bytes
         self._secret_key_bytes = algorithm.secret_key_bytes
@@ -72,8 +72,8 @@ class _Scheme(ABC):
     def _refuse_length(self, what: str, value: bytes, expected: int) -> NoReturn:
         """Raise the BadLength that says what was wrong; a secret value is not shown."""
         raise BadLength(
-            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected}: "
-            f"pass it as the same algorithm produced it, whole and unpadded."
+            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected} in "
+            f"{self.implementation}: pass it as the same algorithm produced it, whole and unpadded."
         )
 
 
@@ -87,6 +87,7 @@ class Signer(_Scheme):
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
+        algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
         self._signature_max_bytes = algorithm.signature_max_bytes
         self._signature_min_bytes = 1 if algorithm.signature_varies else self._signature_max_bytes
@@ -266,7 +267,7 @@ class Kem(_Scheme):
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
-        self._ciphertext_bytes = algorithm.ciphertext_bytes
+        self._ciphertext_bytes = self.algorithm.ciphertext_bytes
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
         """Return a ciphertext for the holder of the secret key, and the shared secret.

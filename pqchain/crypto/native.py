@@ -18,7 +18,7 @@ from typing import Any
 import pqchain
 from pqchain import algorithms, machine
 from pqchain.algorithms import Algorithm
-from pqchain.crypto.interface import Kem, Signer, in_parts
+from pqchain.crypto.interface import BytesLike, Kem, Signer, in_parts
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 _ABI = 1
@@ -245,6 +245,22 @@ class Library:
         """Return what the clock itself adds to each sample."""
         return float(self._handle.pq_empty_sample_ns()) * 1e-9
 
+    def call(self, name: str, *arguments: int | float | BytesLike | None) -> int:
+        """Call a function that only this library has; return its int64_t.
+
+        Numbers go over as int64_t and double; buffers as pointers to
+        their first byte, those to be written to as bytearray or writable memoryview, None as the
+        null pointer. The function sees no lengths: give it what its header asks for.
+
+        Raises NativeLibraryMissing if the library has no such function.
+        """
+        try:
+            function = getattr(self._handle, name)
+        except AttributeError as error:
+            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+        function.restype = ctypes.c_int64
+        return int(function(*(_argument(value) for value in arguments)))
+
     def signer(self, algorithm: Algorithm, implementation: str) -> Signer:
         """Return a signer for an algorithm of this library."""
         return _NativeSigner(algorithm, implementation, self)
@@ -252,6 +268,17 @@ class Library:
     def kem(self, algorithm: Algorithm, implementation: str) -> Kem:
         """Return a KEM of this library."""
         return _NativeKem(algorithm, implementation, self)
+
+
+def _argument(value: int | float | BytesLike | None) -> Any:
+    """Return an argument of `Library.call` as ctypes passes it on."""
+    if value is None or isinstance(value, bytes):
+        return ctypes.c_char_p(value)
+    if isinstance(value, int):
+        return ctypes.c_int64(value)
+    if isinstance(value, float):
+        return ctypes.c_double(value)
+    return ctypes.byref((ctypes.c_char * memoryview(value).nbytes).from_buffer(value))
 
 
 @cache

@@ -267,16 +267,14 @@ def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
 
 def test_what_cannot_run_here_is_no_verdict() -> None:
     state = start()
-    hawk = Credential(
-        algorithm_identifier("Rainbow-I-Classic"), KeyForm.INLINE, bytes(161600), bytes(66)
-    )
+    hawk = Credential(algorithm_identifier("Hawk-512"), KeyForm.INLINE, bytes(1024), bytes(555))
     sender = Transaction(Payment(ALICE.address, BOB.address, 1, 0), (hawk,))
     address = _address(hawk)
     state = State.genesis({address: 5})
     block = resealed(
         state, Transaction(dataclasses.replace(sender.payment, sender=address), (hawk,))
     )
-    with pytest.raises(Unsupported, match="Rainbow-I-Classic"):
+    with pytest.raises(Unsupported, match="Hawk-512"):
         state.apply(block)
 
 
