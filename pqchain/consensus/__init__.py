@@ -1,0 +1,1 @@
+"""PQ-DPoL and its relatives over any network: scenarios in, frames out."""
