@@ -27,6 +27,9 @@ except ImportError:  # the extra `fast` is not installed; the numpy rows serve
 _MAX_PASSES = 10_000
 """Passes until the times of votes must stand; at most 10 are usual, dozens contrived."""
 
+_PARALLEL_ROWS = 256
+"""From so many delegates on rows are played in parallel."""
+
 _GOLDEN = np.uint64(draws.GOLDEN)
 _FIRST = np.uint64(draws.FIRST)
 _SECOND = np.uint64(draws.SECOND)
@@ -60,9 +63,7 @@ def _quorums(view: View, compiled: bool) -> Outcome:
         elif view.all_to_all:
             block = np.where(view.alive, view.leaves_ns, NEVER)
         else:
-            base = np.full(count, NEVER, dtype=np.int64)
-            base[view.proposer] = view.leaves_ns
-            block = _one_row(view, BLOCK, base)
+            block = _block_row(view)
     elif view.overlay is not None:
         reached = np.full(view.overlay.nodes, NEVER, dtype=np.int64)
     block = np.where(view.alive, block, NEVER)
@@ -70,16 +71,19 @@ def _quorums(view: View, compiled: bool) -> Outcome:
     votes = view.phases > 0 or view.all_to_all
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
+    # With one kind of vote only those before the block matter until its times stand.
+    brief = compiled and view.phases < 2
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
         bases = _bases(view, departs_vote if votes else never, departs_commit)
-        again, quorum, final = rows.settle(bases, departs_vote, departs_commit)
+        again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
         next_prepared = quorum if view.phases == 2 else never
         stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
         verified, prepared = again, next_prepared
-        if stands:
+        if stands and not brief:
             break
+        brief = brief and not stands
     else:
         raise PqchainError(
             f"the times of {count} delegates did not settle in {_MAX_PASSES} passes; "
@@ -145,12 +149,27 @@ def _presented(view: View, kind: int, base: Array, j: int) -> Array:
     return np.where(lost, NEVER, at)
 
 
-def _one_row(view: View, kind: int, base: Array) -> Array:
+def _block_row(view: View) -> Array:
     """Return when the proposer's block reaches each delegate or its downlink."""
-    found = [int(_presented(view, kind, base, j)[view.proposer]) for j in range(view.count)]
-    row = np.array(found, dtype=np.int64)
-    row[view.proposer] = view.leaves_ns
-    return row
+    wires, count, trouble, i = view.wires, view.count, view.disturbance, view.proposer
+    receivers = np.arange(count)
+    own = view.regions[i]
+    slot = wires.slot[BLOCK, own]
+    step = (receivers - i) % count
+    at = view.leaves_ns + (slot if wires.parallel else step * slot)
+    at = at + wires.tail[BLOCK, own, view.regions]
+    span = wires.span[own, view.regions].astype(np.uint64)
+    drawn = draws.draws(trouble.jitter[BLOCK], i, receivers) >> np.uint64(32)
+    at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
+    if trouble.delay_below:
+        drawn = draws.draws(trouble.delay[BLOCK], i, receivers)
+        at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
+    at = np.where(view.side != view.side[i], np.maximum(at, trouble.heal_ns), at)
+    if trouble.loss_below:
+        drawn = draws.draws(trouble.loss[BLOCK], i, receivers)
+        at = np.where(drawn < np.uint64(trouble.loss_below), NEVER, at)
+    at[i] = view.leaves_ns
+    return at
 
 
 class _Rows:
@@ -172,10 +191,15 @@ class _Rows:
         work = np.where(self.has_block, self.block, there)
         return np.where(self.block < NEVER, work, NEVER)
 
-    def settle(self, bases: Array, votes: Array, commits: Array) -> tuple[Array, Array, Array]:
-        """Return when each verified the block, had a quorum of votes, and one of commits."""
+    def settle(
+        self, bases: Array, votes: Array, commits: Array, *, brief: bool
+    ) -> tuple[Array, Array, Array]:
+        """Return when each verified the block, had a quorum of votes, and one of commits.
+
+        `brief` asks for the first only, where that can be had for less.
+        """
         if self.compiled:
-            return self._compiled(bases, votes, commits)
+            return self._compiled(bases, votes, commits, brief)
         out = np.full((3, self.view.count), NEVER, dtype=np.int64)
         for j in np.flatnonzero(self.view.alive):
             out[:, j] = self._row(int(j), bases, votes, commits)
@@ -217,7 +241,9 @@ class _Rows:
             results.append(max(reached, verified))
         return verified, results[0], results[1]
 
-    def _compiled(self, bases: Array, votes: Array, commits: Array) -> tuple[Array, Array, Array]:
+    def _compiled(
+        self, bases: Array, votes: Array, commits: Array, brief: bool
+    ) -> tuple[Array, Array, Array]:
         """Play the servers of all delegates with numba, rows in parallel."""
         view, trouble = self.view, self.view.disturbance
         wires = view.wires
@@ -225,12 +251,16 @@ class _Rows:
         below = np.array([trouble.loss_below, trouble.delay_below], dtype=np.uint64)
         out = np.full((3, view.count), NEVER, dtype=np.int64)
         has_commits = bool((bases[1] < NEVER).any())
+        threads = numba.get_num_threads()
+        # Waking threads costs more than a few rows take.
+        numba.set_num_threads(threads if view.count >= _PARALLEL_ROWS else 1)
         _settle_rows(
             self.block, self.has_block, bases, votes, commits, view.regions, wires.slot,
             wires.tail, wires.span, wires.parallel, self.down, wires.down_latency, keys, below,
             trouble.delay_ns, trouble.heal_ns, view.side, view.alive, view.values, view.willing,
-            view.double, view.block_ns, view.vote_ns, view.quorum, has_commits, out,
+            view.double, view.block_ns, view.vote_ns, view.quorum, has_commits, brief, out,
         )  # fmt: skip
+        numba.set_num_threads(threads)
         return out[0], out[1], out[2]
 
 
@@ -397,7 +427,7 @@ def _sort(values: Any, scratch: Any, heads: Any) -> None:
 def _settle_rows(
     block, has_block, bases, votes, commits, regions, slot, tail, span, parallel, down,
     down_latency, keys, below, delay_ns, heal_ns, side, alive, values, willing, double, block_ns,
-    vote_ns, quorum, has_commits, out,
+    vote_ns, quorum, has_commits, brief, out,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
     """Fill out[0..2]: block verified, quorum of votes, quorum of commits; one row per delegate.
 
@@ -409,11 +439,18 @@ def _settle_rows(
     for i in range(count):
         if values[i] != values[0] or double[i]:
             alike = False
+    # No vote arrives before this.
+    soonest = bases[0].min() + slot[1].min() + tail[1].min()
     for j in numba.prange(count):  # type: ignore[union-attr]
         if not alive[j]:
             continue
+        if alike and brief and (has_block[j] or block[j] <= soonest or block[j] >= NEVER):
+            if block[j] < NEVER:
+                out[0, j] = block[j] + (0 if has_block[j] else block_ns[j])
+            continue
+        latest = block[j] if alike and brief else NEVER
         at = np.empty(1 + kinds * count, dtype=np.int64)
-        label = np.empty(1 + kinds * count, dtype=np.int64)
+        label = np.empty(1 if alike else 1 + kinds * count, dtype=np.int64)
         size = 0
         if not has_block[j] and block[j] < NEVER:
             if not alike:
@@ -438,8 +475,11 @@ def _settle_rows(
                     time += delay_ns
                 if side[i] != side[j] and time < heal_ns:
                     time = heal_ns
+                if time >= latest:
+                    continue
                 at[size] = time
-                label[size] = kind * count + i
+                if not alike:
+                    label[size] = kind * count + i
                 size += 1
         if alike:
             times = at[:size]

@@ -324,7 +324,7 @@ def _play_serial(view: View) -> Outcome:
         env.run()
     elif view.deadline_ns > env.now:
         env.run(until=view.deadline_ns)
-    final = [max(times) if len(times) >= needed else NEVER for times in copies]
+    final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
     never = np.full(view.count, NEVER, dtype=np.int64)
     verified = np.array(final, dtype=np.int64)
     return Outcome(verified, never, verified.copy(), np.zeros(0, dtype=np.int64))
