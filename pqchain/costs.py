@@ -171,31 +171,36 @@ def choose(
     """Return the rows of one implementation of the algorithm, by operation.
 
     `implementation` names it; else `variant`, the part after the slash ("ref"), narrows the choice
-    if any has it. Among the rest come first those with most operations measured, then
-    PREFERRED_IMPLEMENTATION, then the smallest sum of medians. Raises DataError if an operation
-    occurs twice. Nothing fits: no rows.
+    if any has it. Among the rest come first those with most operations measured, then those of the
+    library that the registry names first for the algorithm, then PREFERRED_IMPLEMENTATION, then the
+    smallest sum of medians. No rows if nothing fits. Raises DataError if an operation occurs twice.
     """
-    rows = measurements[measurements["algorithm"] == algorithm]
+    by_implementation: dict[str, dict[str, dict[str, Any]]] = {}
+    for record in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
+        row = {str(column): record[column] for column in record}
+        rows = by_implementation.setdefault(row["implementation"], {})
+        if row["operation"] in rows:
+            raise DataError(
+                f"the measurements hold {row['operation']} of {algorithm} with "
+                f"{row['implementation']} twice; keep one of the runs"
+            )
+        rows[row["operation"]] = row
     if implementation is not None:
-        rows = rows[rows["implementation"] == implementation]
-    elif variant:
-        fitting = rows[rows["implementation"].str.endswith("/" + variant)]
-        rows = fitting if len(fitting) else rows
-    if rows.duplicated(["implementation", "operation"]).any():
-        raise DataError(
-            f"the measurements hold an operation of {algorithm} twice for one implementation; "
-            "keep one of the runs"
-        )
+        return by_implementation.get(implementation, {})
+    fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
 
-    def rank(name: str) -> tuple[int, bool, float]:
-        """Order implementations; the smallest is chosen."""
-        measured = rows[(rows["implementation"] == name) & (rows["status"] == "ok")]
-        total = float(measured["median_seconds"].sum())
-        return (-len(measured), name != PREFERRED_IMPLEMENTATION, total)
+    libraries = [name.partition("/")[0] for name in algorithms.get(algorithm).implementations]
 
-    best = min(dict.fromkeys(rows["implementation"]), key=rank, default="")
-    found = rows[rows["implementation"] == best].to_dict("records")
-    return {str(row["operation"]): {str(name): row[name] for name in row} for row in found}
+    def rank(name: str) -> tuple[int, int, bool, float, str]:
+        """Order implementations; the smallest is chosen, whatever the order of the frame."""
+        rows = by_implementation[name].values()
+        measured = [row["median_seconds"] for row in rows if row["status"] == "ok"]
+        library = name.partition("/")[0]
+        place = libraries.index(library) if library in libraries else 0
+        slower = name != PREFERRED_IMPLEMENTATION
+        return (-len(measured), place, slower, math.fsum(measured), name)
+
+    return by_implementation.get(min(fitting or by_implementation, key=rank, default=""), {})
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) -> None:
@@ -209,10 +214,9 @@ def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: 
     """Say why operations have no time."""
     if not chosen:
         return f"nothing was measured with {implementation!r}"
-    reasons = [
-        f"{operation} is {chosen[operation]['status']} ({chosen[operation]['reason']})"
-        if operation in chosen
-        else f"{operation} was not measured"
-        for operation in lacking
-    ]
-    return ", ".join(reasons)
+    reasons: dict[str, list[str]] = {}
+    for operation in lacking:
+        row = chosen.get(operation, {"status": "not measured", "reason": ""})
+        reason = f"{row['status']}: {row['reason']}" if row["reason"] else row["status"]
+        reasons.setdefault(reason, []).append(operation)
+    return "; ".join(f"{', '.join(group)} {reason}" for reason, group in reasons.items())

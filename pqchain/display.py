@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Between a number and its unit, so that a line never breaks there."""
@@ -41,6 +47,33 @@ def seconds(value: float, digits: int = 3) -> str:
     return f"{significant(rounded / scale, digits)}{NARROW_SPACE}{prefix}s"
 
 
+def exact(value: float) -> str:
+    """Show a number with the digits that it has, without an exponent: 0.4907, 12289."""
+    if not math.isfinite(value):
+        return MISSING
+    return format(Decimal(repr(float(value))).normalize(), "f")
+
+
+def exact_seconds(value: float) -> str:
+    """Show a published duration with no digit more or less: 0.000045 as 45 µs."""
+    if not math.isfinite(value) or value == 0:
+        return seconds(value)
+    scale, prefix = next((pair for pair in _PREFIXES if abs(value) >= pair[0]), _PREFIXES[-1])
+    scaled = Decimal(repr(float(value))) / Decimal(repr(scale))
+    return f"{format(scaled.normalize(), 'f')}{NARROW_SPACE}{prefix}s"
+
+
+def quantity(value: float, name: str, unit: str = "") -> str:
+    """Show a published value by the name of what it is, which ends in its unit, or by the unit."""
+    if not math.isfinite(value):
+        return MISSING
+    if name.endswith("_seconds") or unit == "s":
+        return exact_seconds(value)
+    unit = "B" if name.endswith("_bytes") else unit
+    number = integer(value) if float(value).is_integer() else exact(value)
+    return f"{number}{NARROW_SPACE}{unit}" if unit else number
+
+
 def integer(value: float) -> str:
     """Show a whole number in groups of three: 261 120, and 2420 ungrouped as SI prefers."""
     if not math.isfinite(value):
@@ -54,9 +87,9 @@ def byte_count(value: float) -> str:
     return MISSING if not math.isfinite(value) else f"{integer(value)}{NARROW_SPACE}B"
 
 
-def ratio(value: float) -> str:
+def ratio(value: float, digits: int = 3) -> str:
     """Show a factor, as in "times 0.43"."""
-    return MISSING if not math.isfinite(value) else f"{TIMES}{significant(value)}"
+    return MISSING if not math.isfinite(value) else f"{TIMES}{significant(value, digits)}"
 
 
 def text_table(
@@ -72,16 +105,50 @@ def text_table(
     """
     table = [list(header), *(list(row) for row in rows)]
     aligned_right = set(right)
-    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
+    widths = [max(_columns(row[column]) for row in table) for column in range(len(header))]
     lines = []
     for row in table:
-        cells = [
-            cell.rjust(widths[index]) if index in aligned_right else cell.ljust(widths[index])
-            for index, cell in enumerate(row)
-        ]
-        line = "  ".join(cells).rstrip()
-        if width is not None and len(line) > width:
-            line = line[: max(width - 1, 1)].rstrip() + "…"
+        line = ""
+        for index, cell in enumerate(row):
+            padding = " " * (widths[index] - _columns(cell))
+            line += "  " * bool(index)
+            line += padding + cell if index in aligned_right else cell + padding
+        line = line.rstrip()
+        if width is not None and _columns(line) > width:
+            while _columns(line) > max(width - 1, 1):
+                line = line[:-1]
+            line = line.rstrip() + "…"
         lines.append(line)
     lines.insert(1, "  ".join("─" * each for each in widths)[:width])
     return "\n".join(lines)
+
+
+def _columns(text: str) -> int:
+    """Count the columns that a terminal needs: two for a Korean syllable."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def published_cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]], list[int]]:
+    """Return headings, shown cells and the indices of number columns of a published table.
+
+    Takes a frame of `pqchain.papers.table`. Where a table has one number per row, its unit is
+    shown with it, and text stands where there is no number.
+    """
+    units: dict[str, str] = frame.attrs.get("units", {})
+    single = "unit" in frame
+    names = [str(name) for name in frame if not single or name not in ("unit", "printed")]
+    numbers = set(frame.select_dtypes("number").columns)
+    rows = []
+    for record in frame.to_dict("records"):
+        row = []
+        for name in names:
+            value = record[name]
+            if name not in numbers:
+                row.append(str(value))
+            elif single and name == "value":
+                shown = quantity(value, str(record["quantity"]), str(record["unit"]))
+                row.append(str(record["printed"]) if shown == MISSING else shown)
+            else:
+                row.append(quantity(value, name, units.get(name, "")))
+        rows.append(row)
+    return names, rows, [index for index, name in enumerate(names) if name in numbers]

@@ -23,8 +23,13 @@ class UnknownName(UsageError):
         folded = {candidate.casefold(): candidate for candidate in known}
         near = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else "."
-        super().__init__(f"unknown {what} {name!r}{hint} See {see}")
+        # All arguments go to the base class, so that process pools can pickle the error.
+        super().__init__(what, name, known, see)
         self.name = name
+        self._message = f"unknown {what} {name!r}{hint} See {see}"
+
+    def __str__(self) -> str:
+        return self._message
 
 
 class UnknownAlgorithm(UnknownName):

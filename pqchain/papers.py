@@ -263,6 +263,7 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
     offered = {cell.implementation for cell in found}
     if implementation is None:
         implementation = "avx2" if "avx2" in offered else ""
+    label = f"paper:{key} ({implementation})" if implementation else f"paper:{key}"
     printed: dict[str, dict[str, Decimal]] = {}
     for cell in found:
         if cell.algorithm and cell.implementation in ("", implementation):
@@ -282,7 +283,7 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
                 generate_keypair_seconds=float(numbers["generate_keypair_seconds"]),
                 sign_seconds=float(numbers["sign_seconds"]),
                 verify_seconds=float(numbers["verify_seconds"]),
-                source=f"paper:{key}{f' ({implementation})' if implementation else ''}"
+                source=label
                 + ("" if has_signature else ", length of signatures from the registry"),
             )
         )
@@ -292,7 +293,7 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
             f"verification together for implementation {implementation!r} (it has "
             f"{sorted(offered)}); papers with costs: pqdpol, mini-blockchain, round3"
         )
-    return CostTable(rows=tuple(rows), source=f"paper:{key}")
+    return CostTable(rows=tuple(rows), source=label)
 
 
 def _layout(source: Paper, name: str) -> Table:

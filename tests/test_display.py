@@ -31,7 +31,14 @@ def test_seconds_take_the_prefix_that_fits(value: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(46.2, "46.2"), (9.996, "10.0"), (0.00412, "0.00412"), (1030, "1030"), (0, "0"), (-2.5, "-2.50")],
+    [
+        (46.2, "46.2"),
+        (9.996, "10.0"),
+        (0.00412, "0.00412"),
+        (1030, "1030"),
+        (0, "0"),
+        (-2.5, "-2.50"),
+    ],
 )
 def test_significant_digits_are_kept_without_an_exponent(value: float, text: str) -> None:
     """Trailing zeros that are known are shown."""
@@ -44,6 +51,23 @@ def test_significant_digits_are_kept_without_an_exponent(value: float, text: str
 def test_whole_numbers_are_grouped_from_five_digits(value: float, text: str) -> None:
     """Four digits stay together, as in the SI brochure."""
     assert display.integer(value) == text.replace(" ", SPACE)
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "unit", "text"),
+    [
+        (4.5e-5, "sign_seconds", "s", "45 µs"),
+        (0.097644, "generate_keypair_seconds", "s", "97.644 ms"),
+        (600.0, "latency_seconds", "s", "600 s"),
+        (261120, "public_key_bytes", "B", "261 120 B"),
+        (0.4907, "throughput_per_second", "1/s", "0.4907 1/s"),
+        (12289, "modulus", "", "12 289"),
+        (8.61, "lookup_tables_percent", "%", "8.61 %"),
+    ],
+)
+def test_published_values_keep_their_digits(value: float, name: str, unit: str, text: str) -> None:
+    """No digit is invented and none is lost."""
+    assert display.quantity(value, name, unit) == text.replace(" ", SPACE)
 
 
 def test_missing_values_are_shown_as_a_dash() -> None:

@@ -120,6 +120,11 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     assert dots(axes)["sign", "full"][0.0] == pytest.approx(paired["speedup"].iloc[0])
 
 
+def test_speedups_of_nothing_are_an_empty_frame() -> None:
+    """A pure install measures nothing, and the report still asks."""
+    assert plots.speedups(frames.measurements(["Hawk-512"])).empty
+
+
 def test_speedup_without_a_pair_says_what_to_measure() -> None:
     """Nothing to divide is wrong use, not an empty plot."""
     with pytest.raises(UsageError, match="measure both implementations"):

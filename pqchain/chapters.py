@@ -1,0 +1,293 @@
+"""What the report says: a chapter for each work, and those on this machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, blocktext, display, page, papers
+from pqchain.page import Column, Markup
+
+SCOPE = {
+    "pqdpol": (
+        "Tables 1 to 4 are reproduced: the sizes exactly, the speeds on this machine. Tables 5 "
+        "and 6 (throughput and latency) are shown as published; the consensus model behind them "
+        "is not part of this version."
+    ),
+    "mini-blockchain": (
+        "Both benchmarks are reproduced for the parameter sets that run here: the bare "
+        "cryptography, and the block of 1000 signed transactions with its validation and a "
+        "tamper test. Transactions here name both parties by addresses of 32 bytes, so a block "
+        "is smaller than the printed one, which holds both public keys."
+    ),
+    "round3": (
+        "Table 1 is reproduced whole, all fourteen implementations: Kyber, Classic McEliece, "
+        "Dilithium and Falcon with liboqs 0.13, and NTRU, Saber and Rainbow, which later versions "
+        "dropped, with liboqs 0.7.1, which also checks the other four. Rainbow has no AVX2 code "
+        "in liboqs, so its AVX2 column is portable code and says so."
+    ),
+    "falcon-hls": (
+        "Shown as published, with the statements that the numbers themselves can decide. The "
+        "signing accelerator is not part of this version, and a desktop processor is no "
+        "counterpart of a Cortex-M4."
+    ),
+    "quic-reencoding": (
+        "Shown as published, with the statements that the numbers themselves can decide. The "
+        "replay of the re-encoding network is not part of this version."
+    ),
+}
+"""What is reproduced of each work, and what is only shown."""
+
+_QUANTITIES = {
+    "public_key_bytes": "public key",
+    "secret_key_bytes": "secret key",
+    "signature_bytes": "signature",
+    "signature_max_bytes": "longest signature",
+    "ciphertext_bytes": "ciphertext",
+}
+"""Sizes as column headings, in the order of the tables."""
+
+
+def work(
+    paper: papers.Paper,
+    comparison: pd.DataFrame,
+    sizes: pd.DataFrame,
+    claims: pd.DataFrame,
+    figures: Sequence[Markup],
+    unprinted: Sequence[Markup],
+    chain: Markup | None = None,
+) -> Markup:
+    """Write the chapter of one work; the frames hold the rows of that work only.
+
+    `unprinted` are tables of our times of what the work names without printing a time of it;
+    `chain` is what `block_part` wrote.
+    """
+    parts: list[str] = []
+    if paper.title_korean:
+        parts.append(page.element("p", paper.title_korean, class_="korean", lang="ko"))
+    parts.append(page.element("p", *_byline(paper), class_="byline"))
+    parts.append(page.element("p", SCOPE.get(paper.key, "")))
+    if paper.title_note:
+        parts.append(page.element("p", paper.title_note, class_="byline"))
+    if len(comparison):
+        tables = [
+            speed_table(rows, f"Times of {paper.key}, {name}, beside this machine.")
+            for name, rows in comparison.groupby("table", sort=False)
+        ]
+        parts.append(_part(paper, "speed", "Speed, side by side", *tables, *figures))
+    if unprinted:
+        parts.append(_part(paper, "unprinted", "Named there without a time", *unprinted))
+    if chain is not None:
+        parts.append(chain)
+    if len(sizes):
+        parts.append(_part(paper, "sizes", "Sizes", size_table(sizes, paper)))
+    if len(claims):
+        parts.append(_part(paper, "claims", "What it says, checked", claim_table(claims)))
+    parts.append(_part(paper, "tables", "As published", *printed_tables(paper)))
+    remarks = [*(_erratum(erratum) for erratum in paper.errata), *paper.notes]
+    if remarks:
+        parts.append(_part(paper, "notes", "Errata and notes", page.bullets(remarks)))
+    return page.section(paper.key, paper.title, *parts)
+
+
+def block_part(
+    paper: papers.Paper, comparison: pd.DataFrame, blocks: pd.DataFrame, figures: Sequence[Markup]
+) -> Markup:
+    """Write the printed block beside ours, and ours of every scheme."""
+    columns = [
+        Column("printed as"),
+        Column("published", numeric=True),
+        Column("here", numeric=True),
+        Column("ratio", numeric=True),
+    ]
+    shown = [
+        [
+            row["printed_name"],
+            _shortened(row["published"]),
+            _shortened(row["here"]) or display.MISSING,
+            display.ratio(row["ratio"], 3),
+        ]
+        for row in comparison.to_dict("records")
+    ]
+    beside = page.table(
+        columns, shown,
+        caption=f"One block of {paper.key} beside one of this machine.",
+        source=("published", "measured"),
+        remarks=list(comparison["note"]),
+    )  # fmt: skip
+    header, rows, numbers = blocktext.table(blocks)
+    every = page.table(
+        [Column(name, numeric=index in numbers) for index, name in enumerate(header[:-1])],
+        [row[:-1] for row in rows],
+        caption="Blocks of this machine. Times are per transaction; verify: signatures only, by "
+        "number of threads; whole: from the bytes of the block to the new balances.",
+        source=("measured",),
+        remarks=[row[-1] for row in rows],
+    )
+    return _part(paper, "blocks", "A block, side by side", beside, every, *figures)
+
+
+def _shortened(text: str) -> str:
+    """Cut a hash, which nobody compares by eye."""
+    return f"{text[:12]}…" if len(text) == 64 else text
+
+
+def _part(paper: papers.Paper, name: str, title: str, *children: str) -> Markup:
+    """Write a part of a chapter."""
+    return page.section(f"{paper.key}-{name}", title, *children, level=3)
+
+
+def _byline(paper: papers.Paper) -> list[str]:
+    """Say who wrote it, where it appeared and on what its numbers were made."""
+    known = (", ".join(paper.authors), paper.venue, paper.year)
+    written = ", ".join(part for part in known if part)
+    machine = "; ".join(
+        f"{name.replace('_', ' ')}: {value}" for name, value in paper.machine.items()
+    )
+    key = page.element("code", paper.key)
+    parts: list[str] = [key, f" {written}", Markup("<br>") if machine else "", machine]
+    for target in (paper.url, f"https://doi.org/{paper.doi}" if paper.doi else ""):
+        if target:
+            parts += [Markup("<br>"), page.link(target, target)]
+    return parts
+
+
+def _erratum(erratum: papers.Erratum) -> Markup:
+    """Write one erratum."""
+    where = ", ".join(part for part in (erratum.table, erratum.row, erratum.column) if part)
+    return page.join(page.badge("erratum"), f" {where}: {erratum.note}.")
+
+
+def claim_table(claims: pd.DataFrame) -> Markup:
+    """Write statements, each judged by the printed numbers and by ours."""
+    ours = "here, measured" if (claims["source"] == "measured").any() else "here"
+    columns = [
+        Column("section"),
+        Column("statement"),
+        Column("by the printed numbers"),
+        Column(ours),
+    ]
+    rows = []
+    for _, group in claims.groupby("claim_id", sort=False):
+        judged = group.to_dict("records")
+        printed = [_judgement(row) for row in judged if row["source"] == "published"]
+        here = [_judgement(row) for row in judged if row["source"] != "published"]
+        statement = judged[0]["statement"]
+        rows.append([judged[0]["section"], statement, page.join(*printed), page.join(*here)])
+    source = ["published"]
+    source += ["measured"] * bool((claims["source"] == "measured").any())
+    source += ["registry"] * bool((claims["source"] == "sizes").any())
+    written = page.table(columns, rows, caption="Statements of the text.", source=source)
+    return page.element("div", written, class_="claims")
+
+
+def _judgement(row: Mapping[Any, Any]) -> Markup:
+    """Show a verdict above the figures behind it."""
+    evidence = re.sub(r"_(seconds|bytes)\b", "", row["evidence"])
+    # "sign of A is unsupported: <reason>" and "verify of A is ...": the reason once is enough.
+    parts = (part.rpartition(" is unsupported: ")[2] for part in evidence.split("; "))
+    lines = [page.element("li", page.spoken(part)) for part in dict.fromkeys(parts)]
+    return page.join(page.badge(row["verdict"]), page.element("ul", *lines, class_="evidence"))
+
+
+def speed_table(comparison: pd.DataFrame, caption: str) -> Markup:
+    """Write published times beside ours, a row for each algorithm and published variant."""
+    operations = [name for name in algorithms.OPERATIONS if name in set(comparison["operation"])]
+    variants = bool((comparison["published_implementation"] != "").any())
+    columns = [Column("algorithm"), *([Column("variant")] if variants else [])]
+    for name in operations:
+        group = page.spoken(name)
+        columns += [Column(title, group, True) for title in ("published", "here", "ratio")]
+    rows, remarks = [], []
+    keys = ["algorithm", "published_implementation"]
+    order = {name: index for index, name in enumerate(dict.fromkeys(comparison["algorithm"]))}
+    groups = sorted(comparison.groupby(keys, sort=False), key=lambda group: order[str(group[0][0])])
+    for (algorithm, variant), cells in groups:
+        row = [str(algorithm), *([str(variant)] if variants else [])]
+        by_operation = {cell["operation"]: cell for cell in cells.to_dict("records")}
+        for name in operations:
+            cell = by_operation.get(name)
+            row += [display.MISSING] * 3 if cell is None else _speed_cells(cell)
+        rows.append(row)
+        remarks.append("; ".join(note for note in dict.fromkeys(cells["note"]) if note))
+    ours = ", ".join(sorted(name for name in set(comparison["implementation"]) if name))
+    note = f" Here: {ours or 'nothing'}. Ratio: here / published; below 1 is faster here."
+    return page.table(
+        columns, rows, caption=caption + note, source=("published", "measured"),
+        row_headers=2 if variants else 1, remarks=remarks,
+    )  # fmt: skip
+
+
+def _speed_cells(cell: Mapping[Any, Any]) -> list[str]:
+    """Show one published time, ours and their ratio."""
+    return [
+        display.exact_seconds(cell["published_seconds"]),
+        page.element("span", display.seconds(cell["median_seconds"]), class_="here"),
+        display.ratio(cell["ratio"], 2),
+    ]
+
+
+def size_table(sizes: pd.DataFrame, paper: papers.Paper) -> Markup:
+    """Write printed sizes beside those of the registry, with a verdict for each."""
+    quantities = [name for name in _QUANTITIES if name in set(sizes["quantity"])]
+    columns = [Column("algorithm")]
+    for name in quantities:
+        group = _QUANTITIES[name]
+        columns += [Column("printed", group, True), Column("here", group, True)]
+    rows, remarks = [], []
+    for algorithm, cells in sizes.groupby("algorithm", sort=False):
+        row: list[str] = [str(algorithm)]
+        notes: dict[str, None] = {}
+        for name in quantities:
+            found = cells[cells["quantity"] == name].to_dict("records")
+            if not found:
+                row += [display.MISSING] * 2
+                continue
+            verdict = "equal"
+            for cell in found:
+                verdict = cell["verdict"] if cell["verdict"] != "equal" else verdict
+                notes |= {cell["note"]: None} if cell["note"] else {}
+            here = page.join(
+                display.integer(found[0]["registry_bytes"]), " ", page.badge(verdict, short=True)
+            )
+            printed = dict.fromkeys(display.integer(cell["published_bytes"]) for cell in found)
+            row += [" / ".join(printed), here]
+        rows.append(row)
+        remarks.append("; ".join(notes))
+    return page.table(
+        columns, rows,
+        caption=f"Sizes in bytes: printed in {paper.key}, and of the implementations here.",
+        source=("published", "registry"),
+        remarks=remarks,
+    )  # fmt: skip
+
+
+def printed_tables(paper: papers.Paper) -> list[Markup]:
+    """Write every table of the work as printed, in SI units, to be opened on demand."""
+    written = []
+    for name, layout in paper.tables.items():
+        frame = papers.table(paper.key, name)
+        caption = f"{layout.caption or layout.description} (section {layout.section})"
+        summary = f"{name}: {layout.description}"
+        written.append(page.folded(summary, _frame_table(frame, caption)))
+    return written
+
+
+def _frame_table(frame: pd.DataFrame, caption: str) -> Markup:
+    """Write a frame of a published table, the printed name first."""
+    first = frame.columns.difference(["printed_name"], sort=False)
+    ordered = frame[["printed_name", *first]]
+    names, rows, numbers = display.published_cells(ordered)
+    columns = [Column(_heading(name), numeric=at in numbers) for at, name in enumerate(names)]
+    return page.table(columns, rows, caption=caption, source=("published",))
+
+
+def _heading(name: object) -> str:
+    """Turn the name of a column into a heading; values carry their unit."""
+    text = str(name)
+    for ending in ("_seconds", "_bytes", "_percent", "_megahertz"):
+        text = text.removesuffix(ending)
+    return {"printed_name": "printed as"}.get(text, page.spoken(text))

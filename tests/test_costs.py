@@ -1,0 +1,272 @@
+"""Costs: the numbers that models take, and where they come from."""
+
+import dataclasses
+import pickle
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain import costs, results
+from pqchain.algorithms import ALGORITHMS
+from pqchain.costs import Costs, CostTable, MissingCosts
+from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+
+FALCON = Costs(
+    algorithm="Falcon-512",
+    public_key_bytes=897,
+    signature_bytes=655,
+    generate_keypair_seconds=0.006,
+    sign_seconds=0.0002,
+    verify_seconds=0.00004,
+    source="test",
+)
+DILITHIUM = dataclasses.replace(
+    FALCON, algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420
+)
+
+
+def measurements(*rows: tuple) -> pd.DataFrame:
+    """Build a measurement frame of (algorithm, implementation, operation, median, status)."""
+    frame = pd.DataFrame(
+        [
+            {
+                "algorithm": algorithm,
+                "implementation": implementation,
+                "operation": operation,
+                "samples": 100 if status == "ok" else 0,
+                "median_seconds": median,
+                "mean_seconds": median,
+                "mad_seconds": median / 100,
+                "min_seconds": median,
+                "p95_seconds": median,
+                "median_cycles": float("nan"),
+                "status": status,
+                "reason": "" if status == "ok" else "no AVX2 here",
+            }
+            for algorithm, implementation, operation, median, status in rows
+        ]
+    )
+    frame.attrs["provenance"] = {"machine_id": "test-machine"}
+    return results.check(frame, "measurement")
+
+
+def all_three(algorithm: str, implementation: str, median: float, status: str = "ok") -> list:
+    """Return the rows of the three operations of a signature scheme."""
+    return [
+        (algorithm, implementation, operation, median, status)
+        for operation in ("generate_keypair", "sign", "verify")
+    ]
+
+
+# One algorithm
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("algorithm", "Falcon 512", "is an alias; use the canonical name 'Falcon-512'"),
+        ("public_key_bytes", 0, "public_key_bytes of Falcon-512 is 0; expected an int above 0"),
+        ("signature_bytes", 655.5, "signature_bytes of Falcon-512 is 655.5"),
+        ("signature_bytes", True, "signature_bytes of Falcon-512 is True"),
+        ("sign_seconds", float("nan"), "sign_seconds of Falcon-512 is nan"),
+        ("sign_seconds", -1.0, "expected finite seconds, 0 or more"),
+        ("verify_seconds", "fast", "verify_seconds of Falcon-512 is 'fast'"),
+        ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 is inf"),
+    ],
+)
+def test_impossible_costs_are_refused(field, value, message):
+    with pytest.raises(UsageError, match=message):
+        dataclasses.replace(FALCON, **{field: value})
+
+
+def test_unknown_algorithm_is_refused():
+    with pytest.raises(UnknownAlgorithm, match="did you mean 'Falcon-512'"):
+        dataclasses.replace(FALCON, algorithm="Falcon512")
+
+
+# A table
+
+
+def test_table_is_a_mapping_in_the_order_of_the_registry():
+    table = CostTable(rows=(FALCON, DILITHIUM), source="test")
+    assert list(table) == ["Dilithium2", "Falcon-512"]
+    assert dict(table) == {"Dilithium2": DILITHIUM, "Falcon-512": FALCON}
+    assert table["falcon 512"] is FALCON
+    assert "Falcon 512" in table
+    assert "Falcon-1024" not in table
+    assert "no such scheme" not in table
+    assert 7 not in table
+    assert table.get("Falcon-1024") is None
+
+
+def test_table_is_identified_by_its_content():
+    one = CostTable(rows=(FALCON, DILITHIUM), source="test", gaps=(("Hawk-512", "why"),))
+    other = CostTable(rows=(DILITHIUM, FALCON), source="test")
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != CostTable(rows=(FALCON, DILITHIUM), source="elsewhere")
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+def test_missing_algorithm_says_why():
+    table = CostTable(rows=(FALCON,), source="test", gaps=(("Hawk-512", "sign failed"),))
+    with pytest.raises(MissingCosts) as caught:
+        table["Hawk-512"]
+    assert str(caught.value) == (
+        "no costs of 'Hawk-512' in 'test': sign failed; it has ['Falcon-512']"
+    )
+    with pytest.raises(DataError, match="it is not among the numbers given"):
+        table["Dilithium2"]
+    with pytest.raises(KeyError):
+        table["Dilithium2"]
+    with pytest.raises(UnknownAlgorithm):
+        table["Falcon512"]
+
+
+def test_one_algorithm_twice_is_refused():
+    with pytest.raises(UsageError, match="two rows of one algorithm"):
+        CostTable(rows=(FALCON, FALCON), source="test")
+
+
+# From measurements
+
+
+def test_from_frame_takes_medians_and_the_sizes_of_the_registry():
+    table = costs.from_frame(measurements(*all_three("Falcon-512", "liboqs-0.13/avx2", 0.5)))
+    assert table.source == "measured:test-machine"
+    assert dict(table) == {
+        "Falcon-512": Costs(
+            algorithm="Falcon-512",
+            public_key_bytes=897,
+            signature_bytes=655,
+            generate_keypair_seconds=0.5,
+            sign_seconds=0.5,
+            verify_seconds=0.5,
+            source="liboqs-0.13/avx2 on test-machine",
+        )
+    }
+
+
+def test_from_frame_prefers_avx2_then_the_fastest():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
+        *all_three("ECDSA-P256", "pycryptodome/python", 0.4),
+        *all_three("ECDSA-P256", "cryptography/openssl", 0.3),
+    )
+    table = costs.from_frame(frame)
+    assert table["Falcon-512"].sign_seconds == 0.2
+    assert table["ECDSA-P256"].sign_seconds == 0.3
+    assert costs.from_frame(frame, "liboqs-0.13/ref")["Falcon-512"].sign_seconds == 0.1
+
+
+def test_from_frame_falls_back_where_avx2_cannot_run():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.13/avx2", float("nan"), "unsupported"),
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
+    )
+    assert costs.from_frame(frame)["Falcon-512"].source == "liboqs-0.13/ref on test-machine"
+
+
+def test_from_frame_leaves_out_what_is_incomplete_and_remembers_why():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
+        *all_three("Dilithium2", "liboqs-0.13/avx2", float("nan"), "unsupported"),
+        ("Dilithium3", "liboqs-0.13/ref", "sign", 0.1, "ok"),
+        ("Kyber512", "liboqs-0.13/ref", "encapsulate", 0.1, "ok"),
+    )
+    table = costs.from_frame(frame)
+    assert list(table) == ["Falcon-512"]
+    assert table.gaps == (
+        ("Dilithium2", "generate_keypair, sign, verify unsupported: no AVX2 here"),
+        ("Dilithium3", "generate_keypair, verify not measured"),
+    )
+    with pytest.raises(MissingCosts, match="no AVX2 here"):
+        table["Dilithium2"]
+
+
+def test_from_frame_with_nothing_complete():
+    frame = measurements(("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok"))
+    with pytest.raises(DataError, match=r"no signature scheme has all of .*not measured"):
+        costs.from_frame(frame)
+    with pytest.raises(DataError, match="nothing was measured with 'hawk/ref'"):
+        costs.from_frame(frame, "hawk/ref")
+
+
+def test_from_frame_without_provenance():
+    frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
+    frame.attrs = {}
+    assert costs.from_frame(frame).source == "measured:unknown machine"
+
+
+def test_from_frame_names_missing_columns():
+    frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
+    with pytest.raises(DataError, match=r"a measurement frame needs the columns \['reason'\]"):
+        costs.from_frame(frame.drop(columns="reason"))
+
+
+def test_an_operation_measured_twice_is_refused():
+    row = ("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok")
+    with pytest.raises(DataError, match=r"hold sign of Falcon-512 with liboqs-0\.13/ref twice"):
+        costs.choose(measurements(row, row), "Falcon-512")
+
+
+# The choice of an implementation
+
+
+def test_choose_by_variant_and_by_name():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
+    )
+
+    def chosen(**how: str) -> set[str]:
+        rows = costs.choose(frame, "Falcon-512", **how)
+        assert list(rows) == ["generate_keypair", "sign", "verify"]
+        return {row["implementation"] for row in rows.values()}
+
+    assert chosen() == {"liboqs-0.13/avx2"}
+    assert chosen(variant="ref") == {"liboqs-0.13/ref"}
+    assert chosen(variant="cortex-m4") == {"liboqs-0.13/avx2"}
+    assert chosen(implementation="liboqs-0.13/ref") == {"liboqs-0.13/ref"}
+    assert costs.choose(frame, "Falcon-512", implementation="hawk/ref") == {}
+    assert costs.choose(frame, "Falcon-1024") == {}
+
+
+def test_choose_takes_the_library_that_the_registry_names_first():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.7.1/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.7.1/avx2", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.2),
+    )
+    for variant, expected in (
+        ("ref", "liboqs-0.13/ref"),
+        ("avx2", "liboqs-0.7.1/avx2"),
+        ("", "liboqs-0.13/ref"),
+    ):
+        rows = costs.choose(frame, "Falcon-512", variant=variant)
+        assert {row["implementation"] for row in rows.values()} == {expected}
+
+
+SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
+
+
+@given(
+    medians=st.dictionaries(
+        st.tuples(
+            st.sampled_from(SIGNATURES[:4]),
+            st.sampled_from(["liboqs-0.13/ref", "liboqs-0.13/dispatch", "hawk/ref"]),
+        ),
+        st.floats(1e-6, 1.0),
+        min_size=1,
+    )
+)
+def test_from_frame_takes_the_fastest_of_each(medians):
+    rows = [row for (name, how), median in medians.items() for row in all_three(name, how, median)]
+    table = costs.from_frame(measurements(*rows))
+    assert set(table) == {name for name, _ in medians}
+    for name in table:
+        fastest = min(median for (other, _), median in medians.items() if other == name)
+        assert table[name].sign_seconds == fastest
