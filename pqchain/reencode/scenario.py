@@ -27,6 +27,18 @@ SAFE_DATAGRAM_BYTES = (1200, 16_000)
 """QUIC's least, and the longest that aioquic 1.7.2 sends without breaking the connection."""
 
 
+def _positive(what: str, value: float, unit: str) -> None:
+    """Raise UsageError unless the value is above 0."""
+    if not (value > 0 and math.isfinite(value)):
+        raise UsageError(f"{what} is {value} {unit}; expected a finite number above 0")
+
+
+def _not_negative(what: str, value: float) -> None:
+    """Raise UsageError if the value is below 0."""
+    if not (value >= 0 and math.isfinite(value)):
+        raise UsageError(f"{what} is {value} s; expected a finite number of at least 0")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """What lies between two nodes of the virtual network: a port in, a port out, a delay."""
@@ -273,13 +285,3 @@ def from_plain(plain: Mapping[str, Any]) -> Scenario:
             "faults": tuple(Fault(**fault) for fault in values["faults"]),
         }
     )
-
-
-def _positive(what: str, value: float, unit: str) -> None:
-    if not (value > 0 and math.isfinite(value)):
-        raise UsageError(f"{what} is {value} {unit}; expected a finite number above 0")
-
-
-def _not_negative(what: str, value: float) -> None:
-    if not (value >= 0 and math.isfinite(value)):
-        raise UsageError(f"{what} is {value} s; expected a finite number of at least 0")
