@@ -68,6 +68,8 @@ class _Peer:
     sent: dict[int, float] = field(default_factory=dict)
     round_trip: float = float("inf")
     queued: int = 0
+    since: float | None = None
+    """When it started, by its own clock; another value means that it has restarted."""
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ class Node:
         self._cache: dict[tuple[str, int, int], Bytes] = {}
         self._beat = 0
         self._next_beat: float | None = None
+        self._since = 0.0
         self._category: str | None = None
         self._accounted = 0.0
 
@@ -134,7 +137,7 @@ class Node:
         for index in range(self._scenario.nodes):
             if index != self.index:
                 self._peers[index] = _Peer(index, heard=now)
-        self._accounted = now
+        self._accounted = self._since = now
         self._tick(now)
 
     @property
@@ -251,6 +254,7 @@ class Node:
         message: Message = {
             "type": "beat",
             "number": self._beat,
+            "since": self._since,
             "queued": self._transport.queued_bytes(),
             "plan": self._plan.plain() if self._plan is not None and self._plan.epoch else None,
             "stored": mine,
@@ -325,13 +329,24 @@ class Node:
         LOG.info("node %d: node %d is dead", self.index, peer.index)
         if self.record.noticed is None:
             self.record.noticed = now
-        for session in [at for at, owner in self._by_session.items() if owner is peer]:
-            self._forget_session(peer, session)
-            del self._by_session[session]
-            self._transport.close(session, "taken for dead", now=now)
+        self._drop_sessions(peer, "taken for dead", now, but=0)
         for gather in list(self._gathers.values()):
             self._choose(gather, now)
         self._confirmed(now)
+
+    def _reborn(self, peer: _Peer, session: int, now: float) -> None:
+        """Dial a peer anew that has restarted: it knows nothing of our sessions with it."""
+        self._drop_sessions(peer, "the other side has restarted", now, but=session)
+        peer.dialling = self._transport.dial(peer.index, early=False, now=now)
+        self._by_session[peer.dialling] = peer
+
+    def _drop_sessions(self, peer: _Peer, reason: str, now: float, *, but: int) -> None:
+        """Close all sessions with a peer, in either direction, but one."""
+        for session in [at for at, owner in self._by_session.items() if owner is peer]:
+            if session != but:
+                self._forget_session(peer, session)
+                del self._by_session[session]
+                self._transport.close(session, reason, now=now)
 
     # Membership.
 
@@ -598,6 +613,9 @@ class Node:
         kind = message["type"]
         if kind == "beat":
             peer.queued = int(message["queued"])
+            if peer.since not in (None, message["since"]):
+                self._reborn(peer, key[0], now)
+            peer.since = message["since"]
             echo = {"type": "echo", "number": message["number"],
                     "queued": self._transport.queued_bytes()}  # fmt: skip
             self._transport.send(*key, pack(echo))

@@ -109,15 +109,16 @@ class Outcome:
     def verdict(self) -> str:
         """Say what bound the run."""
         transfer = self.phases["transfer"]
-        total = self.total_seconds
-        if not total:
+        if not self.total_seconds:
             return "nothing was transferred"
         wire = self.wire_limit_seconds / transfer if transfer else 0.0
         if self.scenario.mode == "virtual":
             if self.scenario.compute.datagram_seconds:
                 return "modelled: link and a processor time for each datagram"
-            if transfer < total / 2:
-                return "bound by the modelled work on the blocks, not by the transfer"
+            longest = max(self.phases, key=lambda phase: self.phases[phase])
+            if longest != "transfer":
+                what = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
+                return f"bound by {what.get(longest, longest + ' work')}, not by the transfer"
             if wire >= NEAR_WIRE:
                 return "bound by the link"
             return (
