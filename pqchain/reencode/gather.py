@@ -72,6 +72,12 @@ class Gather:
             self.extra[index] = np.empty(size, np.uint8)
         return self.extra[index]
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that is needed has arrived, be it verified or not."""
+        arrived = sum(fetch.complete for fetch in self.fetches.values())
+        return self.whole or len(self.verified) + arrived >= self.needed
+
     def progress(self, index: int) -> int:
         """Return how many bytes of a chunk are here."""
         if index in self.verified:

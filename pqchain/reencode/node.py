@@ -29,8 +29,11 @@ from pqchain.reencode.store import ChunkStore, Manifest
 LOG = logging.getLogger("pqchain.reencode")
 
 PHASES = ("transfer", "decode", "encode", "io", "other")
-"""What a node's time is spent on. Each moment counts once: for the task that runs, else for the
-transfer if chunks are awaited, else as other."""
+"""What a node's time is spent on. Each moment counts once: for the transfer while chunks are
+awaited, whatever else is done meanwhile, then for the task that runs, else as other."""
+
+_UNKNOWN_PATIENCE = 10
+"""How many time-outs a node has that was never heard."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +55,8 @@ class _Peer:
     index: int
     heard: float
     alive: bool = True
+    known: bool = False
+    """Whether it was ever heard."""
     session: int = 0
     """The session that we dialled, once it is open."""
     dialling: int = 0
@@ -82,6 +87,8 @@ class Record:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     received_bytes: int = 0
     wasted_bytes: int = 0
+    work: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+    """How long tasks of each kind ran, those that the transfer hid included."""
     arrivals: list[float] = field(default_factory=list)
     verified_blocks: int = 0
     early_sessions: int = 0
@@ -126,7 +133,7 @@ class Node:
         self._cache: dict[tuple[str, int, int], Bytes] = {}
         self._beat = 0
         self._next_beat: float | None = None
-        self._since = 0.0
+        self._since = self._began = 0.0
         self._category: str | None = None
         self._accounted = 0.0
 
@@ -193,6 +200,7 @@ class Node:
     def started(self, now: float) -> None:
         """Note that the task from `poll` begins."""
         self._account(now)
+        self._began = now
         self._settle(now)
 
     def finished(self, outcome: Any, now: float) -> None:
@@ -200,6 +208,7 @@ class Node:
         self._account(now)
         task, self._running = self._running, None
         assert task is not None
+        self.record.work[task.kind] += now - self._began
         if isinstance(outcome, PqchainError):
             if task.otherwise is not None:
                 task.otherwise(outcome, now)
@@ -221,10 +230,10 @@ class Node:
         """Note what the node does from here on."""
         if self.record.begun is None or self.done:
             self._category = None
+        elif any(not each.complete for each in self._gathers.values()):
+            self._category = "transfer"
         elif self._running is not None:
             self._category = self._running.kind
-        elif any(len(each.verified) < each.needed for each in self._gathers.values()):
-            self._category = "transfer"
         else:
             self._category = "other"
 
@@ -238,7 +247,9 @@ class Node:
             elif not peer.dialling:
                 peer.dialling = self._transport.dial(peer.index, early=False, now=now)
                 self._by_session[peer.dialling] = peer
-            if peer.alive and now - peer.heard > self._scenario.timeout_seconds:
+            # Who was never heard may still be starting; who has fallen silent is dead.
+            patience = 1 if peer.known else _UNKNOWN_PATIENCE
+            if peer.alive and now - peer.heard > patience * self._scenario.timeout_seconds:
                 self._bury(peer, now)
         self._lead(now)
         self._drop_slow(now)
@@ -321,7 +332,7 @@ class Node:
     def _heard(self, peer: _Peer, now: float) -> None:
         """Note a sign of life."""
         peer.heard = now
-        peer.alive = True
+        peer.alive = peer.known = True
 
     def _bury(self, peer: _Peer, now: float) -> None:
         """Take a peer for dead."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import PqchainError
 from pqchain.reencode.node import PHASES
 from pqchain.reencode.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BUSY = 0.8
 """Processor seconds over wall seconds of a process from which on it counts as processor-bound."""
@@ -31,6 +32,9 @@ class NodeOutcome:
     """From the failure until this node took the other for dead."""
     begun_seconds: float
     seconds: dict[str, float]
+    """Of each phase; they add up to `wall_seconds`."""
+    work: dict[str, float]
+    """How long tasks of each kind ran, those that the transfer hid included."""
     wall_seconds: float
     cpu_seconds: float
     """Processor time of the node's process while it worked; NaN on the virtual clock."""
@@ -133,6 +137,8 @@ class Outcome:
 
     def node_frame(self) -> pd.DataFrame:
         """Return one row per node; see `pqchain.results.CONTRACTS["reencode_nodes"]`."""
+        import pandas as pd  # a node's own process needs none
+
         return pd.DataFrame([self._node_row(node) for node in self.nodes])
 
     def _node_row(self, node: NodeOutcome) -> dict[str, Any]:
@@ -144,6 +150,8 @@ class Outcome:
             "begun_seconds": node.begun_seconds,
             **{f"{phase}_seconds": node.seconds[phase] for phase in PHASES},
             "total_seconds": node.wall_seconds,
+            "decode_work_seconds": node.work["decode"],
+            "encode_work_seconds": node.work["encode"],
             "cpu_seconds": node.cpu_seconds,
             "received_bytes": node.received_bytes,
             "wasted_bytes": node.wasted_bytes,

@@ -149,8 +149,8 @@ class Scenario:
     failure_seconds: float = 0.05
     """When that node dies, after all are connected."""
     faults: tuple[Fault, ...] = ()
-    heartbeat_seconds: float = 0.2
-    timeout_seconds: float = 1.0
+    heartbeat_seconds: float = 0.25
+    timeout_seconds: float = 2.0
     """A node that was not heard for so long is taken for dead."""
     stall_seconds: float = 2.0
     """A source that sends nothing for so long is given up."""

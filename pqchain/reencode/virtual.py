@@ -271,6 +271,7 @@ class World:
                     noticed_seconds=_since(record.noticed, origin + self.scenario.failure_seconds),
                     begun_seconds=_since(record.begun, origin),
                     seconds=dict(record.seconds),
+                    work=dict(record.work),
                     wall_seconds=sum(record.seconds.values()),
                     cpu_seconds=float("nan"),
                     received_bytes=record.received_bytes,
