@@ -59,6 +59,8 @@ class Outcome:
     dropped_datagrams: int = 0
     lost_datagrams: int = 0
     processors: int = 0
+    machine_busy: float = float("nan")
+    """Share of the machine's processors that was busy during the run, with whatever else ran."""
     failure: PqchainError | None = None
 
     @property
@@ -129,8 +131,9 @@ class Outcome:
                 f"bound by the protocol's own waiting (congestion control, round trips): "
                 f"the link alone needs {wire:.0%} of the transfer"
             )
-        if self.cpu_share > BUSY:
-            return "bound by the processor"
+        if max(self.cpu_share, 0.0) > BUSY or max(self.machine_busy, 0.0) > BUSY:
+            share = f"{self.cpu_share:.0%} of it by these nodes"
+            return f"bound by the processor, {self.machine_busy:.0%} busy, {share}"
         if self.scenario.mode == "netns" and wire >= NEAR_WIRE:
             return "bound by the link"
         return "bound by neither the processor nor the link alone"

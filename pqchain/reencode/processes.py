@@ -74,6 +74,7 @@ class _Mesh:
         self.begun = asyncio.Event()
         self.failed_at = float("nan")
         self.namespaces: Namespaces | None = None
+        self.ticks: list[tuple[int, int]] = []
         self.faults: list[asyncio.Task[None]] = []
 
     async def run(self) -> Outcome:
@@ -86,6 +87,7 @@ class _Mesh:
             await self._all(_START_SECONDS, "did not start", lambda each: each.listening)
             self._start(self.children.values())
             await self._all(_START_SECONDS, "did not connect", lambda each: each.connected)
+            self.ticks.append(_ticks())
             if scenario.experiment == "exchange":
                 for each in self.children.values():
                     each.order("exchange")
@@ -97,6 +99,7 @@ class _Mesh:
             await self._all(scenario.limit_seconds, "did not end", lambda each: each.settled)
             await asyncio.gather(*self.faults)
             await self._all(scenario.limit_seconds, "did not end", lambda each: each.settled)
+            self.ticks.append(_ticks())
         finally:
             for task in self.faults:
                 task.cancel()
@@ -261,8 +264,25 @@ class _Mesh:
             engine=erasure.ReedSolomon(*scenario.before, engine=scenario.engine).engine,
             identity=self.identities[0].public.algorithm,
             processors=os.cpu_count() or 1,
+            machine_busy=_busy(*self.ticks),
             failure=failure,
         )
+
+
+def _ticks() -> tuple[int, int]:
+    """Return the idle and all ticks of all processors so far; zeros where Linux does not tell."""
+    try:
+        first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
+    except OSError:
+        return 0, 0
+    ticks = [int(text) for text in first.split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
+    """Return the share of ticks between that were not idle."""
+    total = after[1] - before[1]
+    return 1 - (after[0] - before[0]) / total if total else float("nan")
 
 
 async def _together(jobs: list[Coroutine[Any, Any, None]]) -> None:

@@ -68,6 +68,8 @@ class _Connection:
     answer: bytearray = field(default_factory=bytearray)
     waiting: list[Received] = field(default_factory=list)
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    stopped: set[int] = field(default_factory=set)
+    """Streams on which the other side wants nothing more."""
     names: set[bytes] = field(default_factory=set)
     """The connection IDs under which its datagrams arrive."""
     timer: float | None = None
@@ -185,7 +187,7 @@ class QuicEndpoint:
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes for a stream; they are handed on as acknowledgements make room."""
         connection = self._sessions.get(session)
-        if connection is None:
+        if connection is None or channel in connection.stopped:
             return
         view = memoryview(data).cast("B")
         connection.outgoing.setdefault(channel, deque()).append((view, end))
@@ -337,6 +339,7 @@ class QuicEndpoint:
                 self._negotiated(connection)
             elif isinstance(event, events.StopSendingReceived):
                 connection.outgoing.pop(event.stream_id, None)
+                connection.stopped.add(event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         unproven = not connection.dialled and not connection.opened and not connection.over

@@ -152,7 +152,7 @@ class Scenario:
     heartbeat_seconds: float = 0.25
     timeout_seconds: float = 2.0
     """A node that was not heard for so long is taken for dead."""
-    stall_seconds: float = 2.0
+    stall_seconds: float = 10.0
     """A source that sends nothing for so long is given up."""
     give_up_seconds: float = 3.0
     """How long to wait for sources to come back when too few are left."""
