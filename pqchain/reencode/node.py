@@ -381,14 +381,17 @@ class Node:
             return
         if any(not 0 <= member < self._scenario.nodes for member in plan.members):
             return
-        again = self._plan is not None
-        self._plan = plan
-        if again:
+        before, self._plan = self._plan, plan
+        if before is not None and (before.epoch, before.members) == (plan.epoch, plan.members):
+            return  # two nodes have found the same
+        if before is not None:
+            # Two leaders did not hear each other. What was stored for the other plan is replaced.
             for gather in self._gathers.values():
                 for fetch in list(gather.fetches.values()):
                     self._cancel(gather, fetch)
             self._gathers.clear()
             self._stored.clear()
+            self.record.ended = None
         LOG.info("node %d: follows %s", self.index, plan)
         self._begin(now)
         self._beat_all(now)
@@ -445,15 +448,21 @@ class Node:
 
         def then(_: Any, now: float) -> None:
             gather.own_asked = False
-            gather.verified.add(index)
-            self._advance(gather, now)
+            if self._current(gather):
+                gather.verified.add(index)
+                self._advance(gather, now)
 
         def otherwise(error: PqchainError, now: float) -> None:
             LOG.warning("node %d: %s", self.index, error)
             gather.own_asked = False
-            self._choose(gather, now)
+            if self._current(gather):
+                self._choose(gather, now)
 
         self._tasks.append(Task("io", manifest.chunk_bytes, read, then, otherwise))
+
+    def _current(self, gather: Gather) -> bool:
+        """Return whether the block is still wanted: a better plan may have come, or an error."""
+        return self._gathers.get(gather.manifest.block_hash) is gather
 
     def _choose(self, gather: Gather, now: float) -> None:
         """Ask as many sources as are needed and not yet asked."""
@@ -723,14 +732,16 @@ class Node:
         def then(_: Any, now: float) -> None:
             gather.fetches.pop(index, None)
             gather.verified.add(index)
-            self._advance(gather, now)
+            if self._current(gather):
+                self._advance(gather, now)
 
         def otherwise(error: PqchainError, now: float) -> None:
             LOG.warning("node %d: node %d sent it: %s", self.index, fetch.peer, error)
             gather.fetches.pop(index, None)
             gather.corrupt.add(fetch.peer)
             self.record.wasted_bytes += manifest.chunk_bytes
-            self._choose(gather, now)
+            if self._current(gather):
+                self._choose(gather, now)
 
         self._tasks.append(Task("other", manifest.chunk_bytes, check, then, otherwise))
 
@@ -764,6 +775,8 @@ class Node:
         def then(_: Any, now: float) -> None:
             gather.decoding = False
             gather.decoded = stop
+            if not self._current(gather):
+                return
             if stop == manifest.chunk_bytes:
                 self._verify(gather)
             else:
@@ -775,6 +788,8 @@ class Node:
         """Check the hash of the block."""
 
         def then(fine: bool, now: float) -> None:
+            if not self._current(gather):
+                return
             if fine:
                 gather.whole = True
                 self.record.verified_blocks += 1
@@ -803,7 +818,12 @@ class Node:
         index = plan.members.index(self.index)
 
         def hashed(manifest: Manifest, now: float) -> None:
+            if not self._current(gather):
+                return
+
             def then(_: Any, now: float) -> None:
+                if not self._current(gather):
+                    return
                 self._confirm(manifest)
                 self._leave(gather, now)
                 self._beat_all(now)
@@ -815,6 +835,8 @@ class Node:
         chunks: list[Bytes] = []
 
         def encoded(rows: list[Bytes], now: float) -> None:
+            if not self._current(gather):
+                return
             chunks.extend(rows)
             self._tasks.append(
                 Task("other", size * self._after.chunks,
