@@ -56,10 +56,10 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "quick": Preset(rounds=3, samples=400, minimum=1, limit_seconds=0.025, warmup=1, pool=4),
+    "quick": Preset(rounds=3, samples=400, minimum=2, limit_seconds=0.05, warmup=1, pool=4),
     "paper": Preset(rounds=5, samples=2000, minimum=4, limit_seconds=0.4, warmup=3, pool=16),
 }
-"""`quick` for a look (about a minute for everything), `paper` for numbers to quote."""
+"""`quick` for a look (a minute or two for everything), `paper` for numbers to quote."""
 
 
 def preset() -> str:
@@ -176,7 +176,7 @@ def _plan(
             cells.extend(
                 _Cell(
                     algorithm, implementation, operation, [],
-                    "unsupported" if reason else "ok", reason,
+                    "unsupported" if reason else "ok", reason or algorithm.note(implementation),
                 )
                 for operation in algorithm.operations
                 if wanted_operations is None or operation in wanted_operations
@@ -208,9 +208,12 @@ def _groups(cells: Sequence[_Cell]) -> list[list[_Cell]]:
 
 def _progress(groups: list[list[_Cell]], show: bool) -> Iterator[list[_Cell]]:
     """Yield the groups, with a bar on stderr if asked for."""
-    from tqdm.auto import tqdm
+    if not show:
+        yield from groups
+        return
+    from tqdm import tqdm
 
-    bar = tqdm(groups, disable=not show, unit="cell")
+    bar = tqdm(groups, unit="cell")
     for group in bar:
         bar.set_description(f"{group[0].algorithm.name} {group[0].operation}")
         yield group
@@ -235,7 +238,9 @@ def _run_round(
         cell.status, cell.reason = "failed", str(error)
         return
     if run is _round_in_python:
-        cell.reason = TIMED_IN_PYTHON
+        cell.reason = "; ".join(
+            filter(None, (cell.algorithm.note(cell.implementation), TIMED_IN_PYTHON))
+        )
     warm = np.arange(len(seconds)) < chosen.warmup
     cell.samples.append(np.column_stack([seconds, cycles, warm]))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):

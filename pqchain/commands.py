@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, display
+from pqchain import algorithms, blocktext, display
 from pqchain.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -273,9 +273,57 @@ def _measurement_table(measured: pd.DataFrame) -> str:
     return display.text_table([*header, "remark"], rows, right=range(3, 8), width=_terminal_width())
 
 
+def run_chain(arguments: argparse.Namespace) -> int:
+    """Measure blocks and show them: one in words, several in a table."""
+    from pqchain import bench, blockbench, results
+
+    output: Path | None = arguments.output
+    names = _split(arguments.algorithm)
+    if arguments.all and names is not None:
+        raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
+    if output is not None and output.suffix != ".csv":
+        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    measured = blockbench.measure_blocks(
+        None if arguments.all else names or ["Falcon-512"],
+        transactions=arguments.transactions,
+        threads=_numbers(_split(arguments.threads) or ["1", "2", "4"], "--threads"),
+        public_key=arguments.public_key,
+        implementation=arguments.implementation,
+        data_bytes=arguments.data_bytes,
+        preset=arguments.preset or bench.preset(),
+        progress=sys.stderr.isatty(),
+    )
+    provenance = measured.attrs["provenance"]
+    measured.attrs.pop("rounds", None)
+    if output is not None:
+        results.save(measured, output, contract="block")
+        talk(f"Saved: {output}")
+    if arguments.json:
+        _write_json({"provenance": provenance, "blocks": _records(measured)})
+    else:
+        alone = measured["algorithm"].nunique() == 1
+        _write("\n".join(blocktext.lines(measured)) if alone else _block_table(measured))
+        talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
+    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+
+
+def _block_table(measured: pd.DataFrame) -> str:
+    """Lay out the blocks of several schemes for a terminal."""
+    header, rows, right = blocktext.table(measured)
+    return display.text_table(header, rows, right=right, width=_terminal_width())
+
+
+def _numbers(values: list[str], option: str) -> list[int]:
+    """Return whole numbers; raises UsageError for anything else."""
+    try:
+        return [int(value) for value in values]
+    except ValueError:
+        raise UsageError(f"{option} {','.join(values)}: expected whole numbers") from None
+
+
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain import bench, report
+    from pqchain import bench, layout, report, round3
 
     done = report.reproduce(
         arguments.output,
@@ -294,7 +342,9 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         name: {str(value): int(count) for value, count in frame[column].value_counts().items()}
         for name, frame, column in frames
     }
+    table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
+        extra = {} if table is None else {"round3_table1": round3.columns(table)}
         _write_json(
             {
                 "ok": not done.failures,
@@ -302,6 +352,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
                 "index": str(done.index),
                 "works": list(done.keys),
                 **{name.replace(" ", "_"): found for name, found in counts.items()},
+                **extra,
             }
         )
     else:
@@ -309,6 +360,8 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
         for failure in done.failures:
             talk(f"pqchain: {failure}")
+        if table is not None and arguments.only:
+            _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
         _write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
+from pqchain import algorithms, display, results
 from pqchain.claims import SIZES, claims
 from pqchain.costs import choose
 
@@ -88,6 +88,9 @@ def _aligned(
     if wanted and not name.endswith("/" + wanted):
         notes.append(f"published with {wanted}, compared with {name}")
     median = found["median_seconds"]
+    if operation in algorithms.get(algorithm).family_facts.restarts:
+        mean = found["mean_seconds"]
+        notes.append(f"{operation} restarts at random: its mean here is {display.seconds(mean)}")
     ratio = median / seconds if seconds else _NAN
     return [*about, name, median, found["mad_seconds"], ratio, status, _joined(*notes)]
 

@@ -1,5 +1,6 @@
 """Ours beside published: every row paired, every size judged, every statement checked."""
 
+import dataclasses
 import math
 
 import pandas as pd
@@ -90,6 +91,17 @@ def one(frame: pd.DataFrame, claim_id: str, source: str = "measured") -> tuple[s
 # Times
 
 
+def test_align_tells_the_mean_where_an_operation_restarts_at_random():
+    ours = measured(
+        measurement("Dilithium2", "liboqs-0.13/avx2", "sign", 8e-5, mean_seconds=1.1e-4),
+        measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 5e-5, mean_seconds=9e-5),
+    )
+    frame = compare.align(ours, papers.published("pqdpol"))
+    notes = frame[frame["algorithm"] == "Dilithium2"].set_index("operation")["note"]
+    assert "its mean here is 110\N{NARROW NO-BREAK SPACE}µs" in notes["sign"]
+    assert notes["verify"] == ""
+
+
 def test_align_puts_ours_beside_published():
     ours = measured(
         measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 0.00005),
@@ -145,7 +157,9 @@ def test_align_says_when_the_variant_differs():
     ]
 
 
-def test_align_says_what_this_version_does_not_have():
+def test_align_says_what_this_version_does_not_have(monkeypatch):
+    lacking = dataclasses.replace(ALGORITHMS["Rainbow-I-Classic"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Rainbow-I-Classic", lacking)
     frame = compare.align(measured(), papers.published("round3"))
     rows = frame[frame["algorithm"] == "Rainbow-I-Classic"]
     assert set(rows["status"]) == {"unsupported"}

@@ -1,0 +1,73 @@
+// The whole signer as the board would run it: recorded requests into falcon_sign, and the same
+// requests through falcon_engine step by step. Both must give the recorded response.
+// Arguments: files made by csim/vectors.py.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vector>
+
+#include "falcon_sign.h"
+#include "split_signer.h"
+
+using namespace falcon;
+
+static bool check(const uint8_t *request, const int16_t *expected, unsigned logn) {
+    int16_t response[1 << MAX_LOGN];
+    uint32_t status = 0, version = 0;
+    falcon_sign(request, response, logn, &status, &version);
+    if (status != STATUS_SIGNED || version != FALCON_SIGN_VERSION ||
+        memcmp(response, expected, sizeof(int16_t) << logn) != 0) {
+        return false;
+    }
+    static Workspace work;
+    uint64_t commands = 0;
+    const unsigned n = 1u << logn;
+    memcpy(work.key, request, 4 * n);
+    for (unsigned k = 0; k < n; k++) {
+        work.target[k] = (uint16_t)(request[4 * n + 2 * k] | request[4 * n + 2 * k + 1] << 8);
+    }
+    seed_generator(&work.generator, request + 6 * n);
+    CommandSteps steps(&work, &commands);
+    return sample_point(steps, work.v0, work.v1, logn) &&
+           close_enough(response, work.target, work.v0, work.v1, logn) &&
+           memcmp(response, expected, sizeof(int16_t) << logn) == 0;
+}
+
+int main(int argc, char **argv) {
+    unsigned failed = argc < 2;
+    for (int index = 1; index < argc; index++) {
+        FILE *file = fopen(argv[index], "rb");
+        if (file == nullptr) {
+            perror(argv[index]);
+            return 2;
+        }
+        uint8_t logn;
+        unsigned count = 0, wrong = 0;
+        while (fread(&logn, 1, 1, file) == 1 && (logn == 9 || logn == 10)) {
+            std::vector<uint8_t> request(request_bytes(logn)), answer(2u << logn);
+            int16_t expected[1 << MAX_LOGN];
+            if (fread(request.data(), 1, request.size(), file) != request.size() ||
+                fread(answer.data(), 1, answer.size(), file) != answer.size()) {
+                wrong++;
+                break;
+            }
+            for (unsigned k = 0; k < 1u << logn; k++) {
+                expected[k] = (int16_t)(answer[2 * k] | answer[2 * k + 1] << 8);
+            }
+            count++;
+            wrong += !check(request.data(), expected, logn);
+        }
+        fclose(file);
+        printf("sign %s: %u of %u through both seams\n", argv[index], count - wrong, count);
+        failed += wrong != 0 || count == 0;
+    }
+    // What must not run: sizes that are none. The version is told all the same.
+    const uint32_t sizes[] = {0, 1, 8, 11, 0xffffffffu};
+    for (const uint32_t logn : sizes) {
+        uint32_t status = 0, version = 0;
+        falcon_sign(nullptr, nullptr, logn, &status, &version);
+        failed += status != STATUS_REFUSED || version != FALCON_SIGN_VERSION;
+    }
+    return failed ? 1 : 0;
+}

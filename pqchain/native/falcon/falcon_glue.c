@@ -1,0 +1,137 @@
+/* pq_native.h on top of our Falcon signer and verifier. Key pairs come from liboqs, whose static
+ * library is linked in: key generation is not what is studied here. */
+#include "pq_native.h"
+
+#include "falcon_host.h"
+#include "falcon_signer.h"
+
+#include <oqs/oqs.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pq_scheme {
+    const char *name;
+    unsigned logn;
+    int padded;
+    size_t public_key_bytes, secret_key_bytes, signature_bytes;
+    OQS_STATUS (*keypair)(uint8_t *public_key, uint8_t *secret_key);
+};
+
+static const pq_scheme schemes[] = {
+    {"Falcon-512", 9, 0, 897, 1281, 752, OQS_SIG_falcon_512_keypair},
+    {"Falcon-1024", 10, 0, 1793, 2305, 1462, OQS_SIG_falcon_1024_keypair},
+    {"Falcon-padded-512", 9, 1, 897, 1281, 666, OQS_SIG_falcon_padded_512_keypair},
+    {"Falcon-padded-1024", 10, 1, 1793, 2305, 1280, OQS_SIG_falcon_padded_1024_keypair},
+};
+
+enum { COUNT = sizeof schemes / sizeof schemes[0] };
+
+PQ_API const char *pq_source(void) { return "pqchain's Falcon kernels"; }
+
+PQ_API size_t pq_count(void) { return COUNT; }
+
+PQ_API const char *pq_name(size_t index) { return index < COUNT ? schemes[index].name : NULL; }
+
+PQ_API pq_scheme *pq_open(const char *name) {
+    for (size_t i = 0; i < COUNT; i++) {
+        if (strcmp(schemes[i].name, name) == 0) {
+            pq_scheme *scheme = malloc(sizeof *scheme);
+            if (scheme != NULL) {
+                *scheme = schemes[i];
+            }
+            return scheme;
+        }
+    }
+    return NULL;
+}
+
+PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+
+PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
+    memset(sizes, 0, sizeof *sizes);
+    sizes->kind = PQ_SIGNATURE;
+    sizes->nist_level = scheme->logn == 9 ? 1 : 5;
+    sizes->public_key_bytes = scheme->public_key_bytes;
+    sizes->secret_key_bytes = scheme->secret_key_bytes;
+    sizes->signature_max_bytes = scheme->signature_bytes;
+}
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
+    return scheme->keypair(public_key, secret_key) == OQS_SUCCESS ? PQ_OK : PQ_FAILED;
+}
+
+/* The draws are those of liboqs: 40 bytes for the nonce, then 48 for the seed. */
+PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
+                   const uint8_t *message, size_t message_bytes, const uint8_t *context,
+                   size_t context_bytes, const uint8_t *secret_key) {
+    uint8_t nonce[FALCON_NONCE_BYTES], seed[FALCON_SEED_BYTES];
+    (void)context;
+    if (context_bytes != 0) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    OQS_randombytes(nonce, sizeof nonce);
+    OQS_randombytes(seed, sizeof seed);
+    const int64_t length = falcon_sign_seeded(
+        signature, (int64_t)scheme->signature_bytes, secret_key, nonce, seed, message,
+        (int64_t)message_bytes, scheme->padded, FALCON_WHOLE, scheme->logn, NULL);
+    falcon_wipe(seed, sizeof seed);
+    if (length < 0) {
+        return length == FALCON_NO_MEMORY ? PQ_NO_MEMORY : PQ_FAILED;
+    }
+    *signature_bytes = (size_t)length;
+    return PQ_OK;
+}
+
+PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
+                     size_t context_bytes, const uint8_t *public_key) {
+    const unsigned logn = scheme->logn;
+    const size_t head = 1 + FALCON_NONCE_BYTES;
+    const size_t padded_bytes = logn == 9 ? 666 : 1280;
+    uint16_t point[FALCON_MAX_N], h[FALCON_MAX_N];
+    int16_t s2[FALCON_MAX_N];
+    (void)context;
+    if (context_bytes != 0) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    if (signature_bytes < head + 1 || signature[0] != 0x30 + logn ||
+        falcon_decode_public_key(h, public_key, logn) != 0) {
+        return PQ_REJECTED;
+    }
+    size_t read = falcon_decompress(s2, signature + head, signature_bytes - head, logn);
+    if (read == 0) {
+        return PQ_REJECTED;
+    }
+    read += head;
+    if (read != signature_bytes && signature_bytes != padded_bytes) {
+        return PQ_REJECTED;
+    }
+    for (; read < signature_bytes; read++) {
+        if (signature[read] != 0) {
+            return PQ_REJECTED;
+        }
+    }
+    falcon_hash_to_point(point, signature + 1, message, message_bytes, logn);
+    return falcon_is_valid(point, s2, h, logn) ? PQ_OK : PQ_REJECTED;
+}
+
+PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,
+                          const uint8_t *public_key) {
+    (void)scheme, (void)ciphertext, (void)shared_secret, (void)public_key;
+    return PQ_NO_SUCH_OPERATION;
+}
+
+PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
+                          const uint8_t *ciphertext, const uint8_t *secret_key) {
+    (void)scheme, (void)shared_secret, (void)ciphertext, (void)secret_key;
+    return PQ_NO_SUCH_OPERATION;
+}
+
+PQ_API void pq_random(pq_random_fn source) {
+    if (source != NULL) {
+        OQS_randombytes_custom_algorithm(source);
+    } else {
+        OQS_randombytes_switch_algorithm(OQS_RAND_alg_system);
+    }
+}

@@ -1,0 +1,63 @@
+/* The parts of Falcon (round 3, specification 1.2) that stay in software: Keccak, the number-
+ * theoretic transform, encodings and verification. `logn` is 9 or 10 everywhere, n is 2^logn.
+ *
+ * Sizes in bytes: public key 1 + 14 n / 8; secret key 1 + 2 n bits / 8 + n, with 6 bits for f and g
+ * of degree 512 and 5 of degree 1024; signature 1 + 40 + what compression gives.
+ */
+#ifndef FALCON_HOST_H
+#define FALCON_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FALCON_Q 12289
+#define FALCON_NONCE_BYTES 40
+#define FALCON_SEED_BYTES 48
+#define FALCON_GENERATOR_SEED_BYTES 56
+#define FALCON_MAX_N 1024
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* SHAKE256: absorb any number of times, then falcon_shake_finish() once, then squeeze. */
+typedef struct {
+    uint64_t lanes[25];
+    size_t position;
+} falcon_shake;
+
+void falcon_shake_start(falcon_shake *shake);
+void falcon_shake_absorb(falcon_shake *shake, const uint8_t *data, size_t bytes);
+void falcon_shake_finish(falcon_shake *shake);
+void falcon_shake_squeeze(falcon_shake *shake, uint8_t *out, size_t bytes);
+
+/* Overwrite with zeros in a way that the compiler may not leave out. */
+void falcon_wipe(void *memory, size_t bytes);
+
+/* The message as a polynomial modulo q. */
+void falcon_hash_to_point(uint16_t *point, const uint8_t *nonce, const uint8_t *message,
+                          size_t message_bytes, unsigned logn);
+
+/* key: f, g, F, n coefficients each. 0, or -1 if the encoding is wrong. */
+int falcon_decode_secret_key(int8_t *key, const uint8_t *secret_key, unsigned logn);
+int falcon_decode_public_key(uint16_t *h, const uint8_t *public_key, unsigned logn);
+
+/* G = g F / f modulo q. 0, or -1 if f has no inverse or G is not short: the key is damaged. */
+int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn);
+
+/* Bytes written, or 0 if `capacity` is too small or a coefficient is too large. */
+size_t falcon_compress(uint8_t *out, size_t capacity, const int16_t *s2, unsigned logn);
+
+/* Bytes read, or 0 if the encoding is wrong. */
+size_t falcon_decompress(int16_t *s2, const uint8_t *in, size_t bytes, unsigned logn);
+
+/* True if s1 = point - s2 h and s2 are short together. */
+int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn);
+
+size_t falcon_secret_key_bytes(unsigned logn);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
