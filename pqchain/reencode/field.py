@@ -97,9 +97,7 @@ def _times(row: Sequence[int], matrix: Sequence[Sequence[int]]) -> list[int]:
 def _inverted(matrix: list[list[int]]) -> list[list[int]]:
     """Return the inverse by Gauss and Jordan; every such matrix of a Reed-Solomon code has one."""
     size = len(matrix)
-    work = [
-        [*line, *(int(index == at) for at in range(size))] for index, line in enumerate(matrix)
-    ]
+    work = [[*line, *(int(index == at) for at in range(size))] for index, line in enumerate(matrix)]
     for column in range(size):
         pivot = next((at for at in range(column, size) if work[at][column]), None)
         if pivot is None:

@@ -114,7 +114,7 @@ class Gather:
 
     def check_block(self) -> bool:
         """Return whether the decoded block is the one that the manifest names."""
-        view = memoryview(self.buffer)[: self.manifest.block_bytes]
+        view = self.buffer.data[: self.manifest.block_bytes]
         return hashlib.sha3_256(view).hexdigest() == self.manifest.block_hash
 
     def encode(self, code: erasure.ReedSolomon) -> list[Bytes]:
@@ -125,9 +125,7 @@ class Gather:
         code.encode(list(rows), list(parity))
         return [*rows, *parity]
 
-    def new_manifest(
-        self, code: erasure.ReedSolomon, chunks: list[Bytes], plan: Plan
-    ) -> Manifest:
+    def new_manifest(self, code: erasure.ReedSolomon, chunks: list[Bytes], plan: Plan) -> Manifest:
         """Return the manifest of the new epoch."""
         return manifest_of(
             self.manifest.block_hash, self.manifest.block_bytes, code, chunks,
@@ -156,8 +154,6 @@ class Plan:
     def from_plain(cls, plain: Any) -> Plan:
         """Return the plan of such JSON. Raises DataError if it is none."""
         try:
-            return cls(
-                int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"]))
-            )
+            return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{plain!r} is no plan: {error}") from error

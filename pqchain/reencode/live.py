@@ -212,8 +212,8 @@ class LiveNode:
             return await self._transport.listen(host, port, self._deliver)
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {host} port {port}: {error.strerror or error}; free the port, choose an address of "
-                "this machine, or raise the limit of open files (ulimit -n)"
+                f"cannot listen on {host} port {port}: {error.strerror or error}; free the port, "
+                "choose an address of this machine, or raise the limit of open files (ulimit -n)"
             ) from error
 
     def start(self) -> None:

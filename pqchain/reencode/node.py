@@ -674,7 +674,7 @@ class Node:
     def _announced(
         self, peer: _Peer, key: tuple[int, int], reader: Reader, message: Message, now: float
     ) -> None:
-        """A chunk follows, or does not."""
+        """Make ready for the chunk that follows, or do without it."""
         awaited = self._awaited(peer, key)
         if awaited is None:
             raise DataError("an answer without a question")
@@ -690,7 +690,7 @@ class Node:
             self._choose(gather, now)
             return
         fetch.reader = reader
-        reader.expect(count, memoryview(gather.row(fetch.index)) if current else None)
+        reader.expect(count, gather.row(fetch.index).data if current else None)
 
     def _chunk_bytes(self, peer: _Peer, key: tuple[int, int], count: int, now: float) -> None:
         """Count bytes of a chunk that are in their place."""
@@ -727,7 +727,7 @@ class Node:
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
-            store.check_chunk(manifest, index, memoryview(gather.row(index)))
+            store.check_chunk(manifest, index, gather.row(index).data)
 
         def then(_: Any, now: float) -> None:
             gather.fetches.pop(index, None)
@@ -915,7 +915,7 @@ class Node:
     def _answer(self, key: tuple[int, int], wanted: tuple[str, int, int]) -> None:
         """Send a chunk behind its announcement."""
         chunk = self._cache[wanted]
-        view = memoryview(chunk)
+        view = chunk.data
         self._transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
         if self.stall:
             self._transport.send(*key, view[: len(view) // 2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -66,10 +65,7 @@ class Outcome:
     @property
     def working(self) -> list[NodeOutcome]:
         """The nodes that did their part to the end."""
-        return [
-            node for node in self.nodes if node.state == "done" and not math.isnan(node.wall_seconds)
-            and node.wall_seconds > 0
-        ]  # fmt: skip
+        return [node for node in self.nodes if node.state == "done" and node.wall_seconds > 0]
 
     @property
     def phases(self) -> dict[str, float]:
@@ -105,8 +101,7 @@ class Outcome:
 
     @property
     def cpu_share(self) -> float:
-        """Processor seconds of all working nodes over those that the machine had; NaN if unknown.
-        """
+        """Processor seconds of the working nodes over those that the machine had, or NaN."""
         spent = sum(node.cpu_seconds for node in self.working)
         have = min(self.processors, len(self.working)) * self.span_seconds
         return spent / have if have else float("nan")

@@ -313,7 +313,7 @@ def run(
     progress: Callable[[int], None] = lambda count: None,
     log: bool = False,
 ) -> Outcome:
-    """Replay on sockets; the chunks must be in `folder` already (`pqchain.reencode.virtual.prepare`).
+    """Replay on sockets; `pqchain.reencode.virtual.prepare` must have filled `folder`.
 
     Raises UsageError if too few files may be open, Unsupported if namespaces cannot be made, and
     PqchainError if a process does not come up or does not end in time.

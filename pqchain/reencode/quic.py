@@ -17,18 +17,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import aioquic
 from aioquic import tls
-from aioquic.buffer import Buffer as QuicBuffer
+from aioquic._buffer import Buffer as QuicBuffer
 from aioquic.quic import events
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import StreamDataReceived as QuicData
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.packet import QuicPacketType, QuicProtocolVersion, pull_quic_header
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
+from pqchain.errors import Unsupported
 from pqchain.reencode.session import Buffer, Closed, Event, Opened, Received
 
 Address = tuple[str, int]
@@ -50,6 +53,9 @@ _CHALLENGE_BYTES = 32
 _REFUSED = 0x101
 _CANCELLED = 0x102
 _LEAST_INITIAL_BYTES = 1200
+_LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
+"""Older versions encrypt in C with a buffer for one Ethernet frame."""
+
 _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
 
@@ -96,7 +102,7 @@ class _Log(QuicLogger):
 
     def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
         trace = _Trace(is_client=is_client, odcid=odcid)
-        trace.clock = self._clock  # type: ignore[method-assign]
+        trace.clock = self._clock
         self._traces.append(trace)
         return trace
 
@@ -115,6 +121,11 @@ class QuicEndpoint:
         log: bool = False,
     ) -> None:
         """Take our identity, everyone's public one and where everyone listens."""
+        if datagram_bytes > _LONGEST_BYTES:
+            raise Unsupported(
+                f"datagrams of {datagram_bytes} bytes: aioquic {aioquic.__version__} sends at most "
+                f"{_LONGEST_BYTES}; take shorter ones, or aioquic 1.7 on Python 3.11"
+            )
         self._identity = identity
         self._directory = {public.index: public for public in directory}
         self._addresses = addresses
@@ -328,7 +339,7 @@ class QuicEndpoint:
         """Turn the connection's events into ours."""
         quic = connection.quic
         while (event := quic.next_event()) is not None:
-            if isinstance(event, events.StreamDataReceived):
+            if isinstance(event, QuicData):
                 self._stream_data(connection, event)
             elif isinstance(event, events.ConnectionIdIssued):
                 self._name(connection, event.connection_id)
@@ -347,7 +358,7 @@ class QuicEndpoint:
             self._refuse(connection, "no proof of identity in time")
 
     def _negotiated(self, connection: _Connection) -> None:
-        """The TLS hello was understood: a server greets, unless a ticket has said who this is."""
+        """Greet a client whose hello was understood, unless a ticket has said who it is."""
         if connection.dialled:
             return
         if connection.peer is not None:
@@ -358,7 +369,7 @@ class QuicEndpoint:
         stream = connection.quic.get_next_available_stream_id(is_unidirectional=True)
         connection.quic.send_stream_data(stream, connection.challenge, end_stream=True)
 
-    def _stream_data(self, connection: _Connection, event: events.StreamDataReceived) -> None:
+    def _stream_data(self, connection: _Connection, event: QuicData) -> None:
         """Sort proof from data, and hold data back until there is proof."""
         if connection.over:
             return
@@ -408,9 +419,7 @@ class QuicEndpoint:
             return
         assert connection.peer is not None
         connection.opened = True
-        self._events.append(
-            Opened(connection.session, connection.peer, connection.dialled, early)
-        )
+        self._events.append(Opened(connection.session, connection.peer, connection.dialled, early))
         self._events += connection.waiting
         connection.waiting.clear()
 
@@ -450,7 +459,8 @@ class QuicEndpoint:
                 part, rest = view[:SLICE_BYTES], view[SLICE_BYTES:]
                 if len(rest):
                     queue.appendleft((rest, end))
-                connection.quic.send_stream_data(channel, part, end and not len(rest))
+                # aioquic appends to a bytearray, which takes any buffer.
+                connection.quic.send_stream_data(channel, cast(bytes, part), end and not len(rest))
                 buffered += len(part)
             if not queue:
                 del connection.outgoing[channel]

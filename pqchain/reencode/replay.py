@@ -140,9 +140,7 @@ def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) 
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
-                results.write_atomically(
-                    logs / f"{scenario.id}-{path.name}", path.read_bytes()
-                )
+                results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
     if outcome.failure is not None:
         raise outcome.failure
     return outcome
@@ -262,7 +260,9 @@ def _margin(samples: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 def _resolved(low: float, high: float, claimed: float) -> str:
     """Say what the interval allows to say."""
     if low <= 0 <= high:
-        inside = "it holds the claimed" if low <= claimed <= high else "it does not hold the claimed"
+        inside = (
+            "it holds the claimed" if low <= claimed <= high else "it does not hold the claimed"
+        )
         return f"no difference can be resolved: the interval holds 0; {inside} {claimed:g} %"
     what = "multiplexing is faster" if low > 0 else "a single stream is faster"
     if low <= claimed <= high:
@@ -293,4 +293,3 @@ def check_possible(scenario: Scenario) -> str:
         except ImportError as error:
             return f"the transport grpc needs grpcio ({error}): pip install 'pqchain[grpc]'"
     return ""
-

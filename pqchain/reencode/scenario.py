@@ -1,4 +1,4 @@
-"""What one replay is: nodes, codes, blocks, streams, link, faults. Frozen, hashable, named by id."""
+"""What one replay is: nodes, codes, blocks, streams, link, faults; frozen, and named by an id."""
 
 from __future__ import annotations
 

@@ -129,7 +129,8 @@ class ChunkStore:
 
         Raises BadLength, and DataError if the chunk is not the one in the manifest.
         """
-        view = memoryview(chunk).cast("B")
+        whole = chunk.data if isinstance(chunk, np.ndarray) else memoryview(chunk)
+        view = whole.cast("B")
         if len(view) != manifest.chunk_bytes:
             raise BadLength(
                 f"chunk {index} of block {manifest.block_hash[:16]} has {len(view)} bytes; its "
@@ -164,7 +165,7 @@ class ChunkStore:
                 f"chunk {index} of block {manifest.block_hash[:16]} is not here "
                 f"({error.strerror}); gather it from the other nodes"
             ) from error
-        check_chunk(manifest, index, memoryview(chunk))
+        check_chunk(manifest, index, chunk.data)
         return chunk
 
     def remove(self, block_hash: str, epoch: int) -> None:
@@ -232,7 +233,7 @@ def manifest_of(
         data_chunks=code.data_chunks,
         parity_chunks=code.parity_chunks,
         chunk_bytes=size,
-        chunk_hashes=tuple(hashlib.sha3_256(chunk).hexdigest() for chunk in chunks),
+        chunk_hashes=tuple(hashlib.sha3_256(chunk.data).hexdigest() for chunk in chunks),
         epoch=epoch,
         members=members,
     )

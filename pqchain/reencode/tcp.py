@@ -170,9 +170,7 @@ class TcpTls:
             file.unlink()
 
     @staticmethod
-    def _context(
-        protocol: Any, file: Path, trusted: Sequence[PublicIdentity]
-    ) -> ssl.SSLContext:
+    def _context(protocol: Any, file: Path, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
         """Return a context that accepts those certificates and no others."""
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3

@@ -8,6 +8,7 @@ reads a real clock, so the same scenario gives the same result to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -113,14 +114,14 @@ class _Host:
             self.node.handle(event, now)
         self.work()
         world.progress(self.node.record.received_bytes - before)
-        cost = (handled + len(sent)) * world.scenario.compute.datagram_seconds
-        self.busy_until = max(self.busy_until, now) + cost
+        cost = world.scenario.compute.datagram_seconds
+        self.busy_until = max(self.busy_until, now) + handled * cost
         for data, address in sent:
             receiver = world.by_address[address]
+            self.busy_until += cost
             if cost:
-                world.clock.at(
-                    self.busy_until, lambda r=receiver, d=data: world.network.send(self.index, r, d)
-                )
+                leave = partial(world.network.send, self.index, receiver, data)
+                world.clock.at(self.busy_until, leave)
             else:
                 world.network.send(self.index, receiver, data)
         for timer in (self.endpoint.timer(), self.node.timer()):
@@ -204,7 +205,7 @@ class World:
         origin = clock.now
         if scenario.experiment == "exchange":
             for host, late in zip(self.hosts, jitter, strict=True):
-                clock.at(origin + float(late), lambda h=host: self._begin_exchange(h))
+                clock.at(origin + float(late), partial(self._begin_exchange, host))
         else:
             failed = self.hosts[scenario.failed_node]
             clock.at(origin + scenario.failure_seconds, failed.stop)
@@ -225,9 +226,7 @@ class World:
         if not self._faults_set and self._gathering():
             self._faults_set = True
             for fault in self.scenario.faults:
-                self.clock.at(
-                    self.clock.now + fault.after_seconds, lambda f=fault: self._strike(f)
-                )
+                self.clock.at(self.clock.now + fault.after_seconds, partial(self._strike, fault))
 
     def _gathering(self) -> bool:
         """Return whether a node has begun."""
