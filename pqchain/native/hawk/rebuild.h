@@ -1,4 +1,4 @@
-/* What the two variants of hawk_rebuild() share: the scales, and the division. */
+/* What the two variants of hawk_rebuild() share: all but the transforms. */
 #ifndef HAWK_REBUILD_H
 #define HAWK_REBUILD_H
 
@@ -41,6 +41,43 @@ static inline int hawk_divide(const hawk_set *set, int32_t *re, int32_t *im, con
         im[i] = (int32_t)y;
     }
     return wrong >= 0;
+}
+
+static inline void hawk_scale_up(int32_t *values, const int32_t *from, size_t n, unsigned shift) {
+    for (size_t i = 0; i < n; i++) {
+        values[i] = from[i] * (1 << shift);
+    }
+}
+
+typedef void (*hawk_transform_fn)(unsigned log_n, int32_t *re, int32_t *im);
+
+/* hawk_rebuild() by the transforms of one variant; the order of the points is theirs. */
+static inline int hawk_rebuild_with(hawk_transform_fn transform, hawk_transform_fn transform_back,
+                                    const hawk_set *set, int32_t *w0, const int32_t *q00,
+                                    const int32_t *q01, const int32_t *w1, const uint64_t *h0) {
+    const hawk_scales z = hawk_scales_of(set);
+    const size_t n = set->n, half = n / 2;
+    int32_t a[HAWK_N_MAX], b[HAWK_N_MAX], c[HAWK_N_MAX];
+    hawk_scale_up(a, w1, n, z.shift_w1);
+    hawk_scale_up(b, q01, n, z.shift_q01);
+    hawk_scale_up(c, q00, n, z.shift_q00);
+    c[0] = 0; /* the one large coefficient, added behind the transform */
+    transform(set->log_n, a, a + half);
+    transform(set->log_n, b, b + half);
+    transform(set->log_n, c, c + half);
+    for (size_t i = 0; i < half; i++) {
+        c[i] += q00[0] * (1 << (z.shift_q00 - (set->log_n - 1)));
+    }
+    if (!hawk_divide(set, a, a + half, b, b + half, c)) {
+        return 0;
+    }
+    transform_back(set->log_n, a, a + half);
+    for (size_t i = 0; i < n; i++) {
+        const int32_t bit = (int32_t)(h0[i >> 6] >> (i & 63) & 1);
+        const int32_t away = bit * (1 << z.point) - a[i];
+        w0[i] = bit - 2 * ((away + (1 << z.point)) >> (z.point + 1));
+    }
+    return 1;
 }
 
 #endif

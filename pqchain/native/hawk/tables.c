@@ -159,7 +159,7 @@ static void fill_complex(void) {
     }
 }
 
-__attribute__((constructor)) static void fill_tables(void) {
+__attribute__((constructor(101))) static void fill_tables(void) {
     for (unsigned i = 0; i < HAWK_PRIMES; i++) {
         fill_prime(&hawk_primes[i]);
     }

@@ -35,7 +35,7 @@ extern int32_t hawk_cos31[HAWK_COMPLEX_MAX], hawk_sin31[HAWK_COMPLEX_MAX];
 
 /* The tables of the sampler (table 4 of the specification): for parity 0 and 1, 2^78 times the
  * probability that the absolute value exceeds entry k; high 15 and low 63 bits. */
-enum { HAWK_STEPS = 13 };
+enum { HAWK_STEPS = 13, HAWK_HIGH_STEPS = 5 /* from there on the high parts are zero */ };
 typedef struct {
     uint64_t high[2][HAWK_STEPS], low[2][HAWK_STEPS];
 } hawk_steps;

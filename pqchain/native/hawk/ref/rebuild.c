@@ -38,35 +38,7 @@ static void transform_back(unsigned log_n, int32_t *re, int32_t *im) {
     }
 }
 
-static void load(int32_t *values, const int32_t *from, size_t n, unsigned shift) {
-    for (size_t i = 0; i < n; i++) {
-        values[i] = from[i] * (1 << shift);
-    }
-}
-
 int hawk_rebuild(const hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
                  const int32_t *w1, const uint64_t *h0) {
-    const hawk_scales z = hawk_scales_of(set);
-    const size_t n = set->n, half = n / 2;
-    int32_t a[HAWK_N_MAX], b[HAWK_N_MAX], c[HAWK_N_MAX];
-    load(a, w1, n, z.shift_w1);
-    load(b, q01, n, z.shift_q01);
-    load(c, q00, n, z.shift_q00);
-    c[0] = 0; /* the one large coefficient, added behind the transform */
-    transform(set->log_n, a, a + half);
-    transform(set->log_n, b, b + half);
-    transform(set->log_n, c, c + half);
-    for (size_t i = 0; i < half; i++) {
-        c[i] += q00[0] * (1 << (z.shift_q00 - (set->log_n - 1)));
-    }
-    if (!hawk_divide(set, a, a + half, b, b + half, c)) {
-        return 0;
-    }
-    transform_back(set->log_n, a, a + half);
-    for (size_t i = 0; i < n; i++) {
-        const int32_t bit = (int32_t)(h0[i >> 6] >> (i & 63) & 1);
-        const int32_t away = bit * (1 << z.point) - a[i];
-        w0[i] = bit - 2 * ((away + (1 << z.point)) >> (z.point + 1));
-    }
-    return 1;
+    return hawk_rebuild_with(transform, transform_back, set, w0, q00, q01, w1, h0);
 }
