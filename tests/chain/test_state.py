@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wallets import alice, bob, fresh, hybrid, proposer
 
+from pqchain.algorithms import ALGORITHMS
 from pqchain.chain import (
     Block,
     BlockRejected,
@@ -265,7 +266,9 @@ def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
         assert (first.reason, first.indices) == (Reason.BAD_SIGNATURE, wrong[:1])
 
 
-def test_what_cannot_run_here_is_no_verdict() -> None:
+def test_what_cannot_run_here_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = dataclasses.replace(ALGORITHMS["Hawk-512"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Hawk-512", lacking)
     state = start()
     hawk = Credential(algorithm_identifier("Hawk-512"), KeyForm.INLINE, bytes(1024), bytes(555))
     sender = Transaction(Payment(ALICE.address, BOB.address, 1, 0), (hawk,))

@@ -6,7 +6,8 @@
  * What is not: how often signing restarts (each restart draws fresh randomness, so it tells nothing
  * about the key), the coding of the signature (which becomes public), and key generation, whose
  * big-number arithmetic takes time that depends on the key being made. Verification knows no
- * secrets. A compiler may undo what C cannot promise.
+ * secrets. A compiler may undo what C cannot promise. Nothing is wiped from memory: this is a tool of
+ * research, and its scheme is withdrawn.
  *
  * Everything is integer arithmetic: the same input gives the same output on every machine and in
  * both variants, portable and AVX2, which differ only in the six kernels declared at the end.
@@ -41,9 +42,9 @@ extern const hawk_set hawk_sets[2];
 
 typedef void (*hawk_random_fn)(uint8_t *buffer, size_t bytes);
 
-/* The others return 1 for success (or a valid signature), else 0; signing fails on a key that is
- * none. */
-void hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+/* They return 1 for success (or a valid signature), else 0: key generation has no memory, or signing
+ * got a key that is none. */
+int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
                  hawk_random_fn random_bytes);
 int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
               size_t message_bytes, const uint8_t *secret_key, hawk_random_fn random_bytes);
@@ -67,7 +68,10 @@ void hawk_load_bits(const hawk_set *set, uint64_t *bits, const uint8_t *bytes);
 void hawk_store_bits(const hawk_set *set, uint8_t *bytes, const uint64_t *bits);
 
 /* (F, G) with f G - g F = 1, reduced; 0 if there is none or it is too large (NTRUSolve). */
-int hawk_ntru_solve(const hawk_set *set, int8_t *F, int8_t *G, const int8_t *f, const int8_t *g);
+typedef struct hawk_workspace hawk_workspace;
+size_t hawk_workspace_bytes(void);
+int hawk_ntru_solve(const hawk_set *set, int8_t *F, int8_t *G, const int8_t *f, const int8_t *g,
+                    hawk_workspace *work);
 
 /* The six kernels, each once in ref/ and once in avx2/. */
 

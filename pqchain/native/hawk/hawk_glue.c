@@ -57,8 +57,7 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    hawk_keypair(scheme->set, public_key, secret_key, random_source);
-    return PQ_OK;
+    return hawk_keypair(scheme->set, public_key, secret_key, random_source) ? PQ_OK : PQ_NO_MEMORY;
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,

@@ -3,6 +3,7 @@
 #include "shake.h"
 #include "tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* f and g must be odd at 1, so that the resultants are, and long enough. */
@@ -82,7 +83,7 @@ static int well_rounded(const hawk_set *set, const int32_t *q00) {
 
 /* A key pair from a seed, or 0 if the seed gives none. */
 static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                     const uint8_t *seed) {
+                     const uint8_t *seed, hawk_workspace *work) {
     const size_t n = set->n;
     int8_t f[HAWK_N_MAX], g[HAWK_N_MAX], F[HAWK_N_MAX], G[HAWK_N_MAX];
     uint32_t fv[HAWK_N_MAX], gv[HAWK_N_MAX], Fv[HAWK_N_MAX], Gv[HAWK_N_MAX];
@@ -96,7 +97,8 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
     }
     transform_pair(set, fv, gv, f, g, &hawk_primes[0]);
     inner_product(set, q00, fv, gv, fv, gv);
-    if (!invertible(set, q00) || !well_rounded(set, q00) || !hawk_ntru_solve(set, F, G, f, g)) {
+    if (!invertible(set, q00) || !well_rounded(set, q00) ||
+        !hawk_ntru_solve(set, F, G, f, g, work)) {
         return 0;
     }
     transform_pair(set, Fv, Gv, F, G, &hawk_primes[0]);
@@ -132,10 +134,16 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
     return 1;
 }
 
-void hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                  hawk_random_fn random_bytes) {
+int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+                 hawk_random_fn random_bytes) {
     uint8_t seed[40];
+    hawk_workspace *work = malloc(hawk_workspace_bytes());
+    if (work == NULL) {
+        return 0;
+    }
     do {
         random_bytes(seed, set->seed_bytes);
-    } while (!from_seed(set, public_key, secret_key, seed));
+    } while (!from_seed(set, public_key, secret_key, seed, work));
+    free(work);
+    return 1;
 }

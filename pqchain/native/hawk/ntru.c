@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { LEVELS = 11, POINTS = HAWK_N_MAX / 2, POOL = 8 * HAWK_LEVEL_MAX };
+enum { LEVELS = 11, POINTS = HAWK_N_MAX / 2 };
 
 /* The values of a, which has coefficients of `bits` bits, times 2^(60 - bits). */
 static void evaluate(hawk_points *z, const hawk_wide *a, size_t bits) {
@@ -66,7 +66,8 @@ static int prepare(divisor *by, const hawk_wide *f, const hawk_wide *g) {
     return 1;
 }
 
-/* The quotient (F f* + G g*) / (f f* + g g*) to k; returns the exponent of its unit. */
+/* The quotient (F f* + G g*) / (f f* + g g*) to k, which may be F; returns the exponent of its
+ * unit. */
 static long divide(hawk_points *k, const divisor *by, const hawk_points *F,
                    const hawk_points *G, size_t count) {
     int exponents[POINTS], most = -1000;
@@ -96,40 +97,51 @@ static int64_t rounded(int64_t x, long by) {
     return by <= 0 ? shifted_right(x, by) : (shifted_right(x, by - 1) + 1) >> 1;
 }
 
+/* What is too large for the stack of a small thread. */
+struct hawk_workspace {
+    uint32_t tower[HAWK_TOWER_MAX], wide[4][HAWK_WIDE_MAX];
+    divisor by;
+    hawk_points big_f, big_g;
+    int32_t k[HAWK_N_MAX];
+};
+
+size_t hawk_workspace_bytes(void) { return sizeof(hawk_workspace); }
+
 /* One step: k and the shift of its unit. Returns 0 if k is zero: (F, G) is reduced. */
-static int quotient(int32_t *k, size_t *shift, const divisor *by, const hawk_wide *F,
-                    const hawk_wide *G, size_t bits, unsigned k_bits) {
+static int quotient(hawk_workspace *work, size_t *shift, const hawk_wide *F, const hawk_wide *G,
+                    size_t bits, unsigned k_bits) {
     const size_t half = F->count / 2;
-    hawk_points big_f, big_g, z;
-    evaluate(&big_f, F, bits);
-    evaluate(&big_g, G, bits);
-    const long unit = divide(&z, by, &big_f, &big_g, half) + (long)bits - (long)by->bits;
-    hawk_points_transform_back(&z, half);
+    hawk_points *const z = &work->big_f;
+    int32_t *const k = work->k;
+    evaluate(&work->big_f, F, bits);
+    evaluate(&work->big_g, G, bits);
+    const long unit = divide(z, &work->by, &work->big_f, &work->big_g, half) + (long)bits -
+                      (long)work->by.bits;
+    hawk_points_transform_back(z, half);
     uint64_t larger = 0;
     for (size_t i = 0; i < half; i++) {
-        larger |= (uint64_t)(z.re[i] ^ z.re[i] >> 63) | (uint64_t)(z.im[i] ^ z.im[i] >> 63);
+        larger |= (uint64_t)(z->re[i] ^ z->re[i] >> 63) | (uint64_t)(z->im[i] ^ z->im[i] >> 63);
     }
     const long length = bit_length128(larger);
     const long drop = length + unit > (long)k_bits ? length - (long)k_bits : -unit;
     *shift = (size_t)(drop + unit);
     int any = 0;
     for (size_t i = 0; i < half; i++) {
-        k[i] = (int32_t)rounded(z.re[i], drop);
-        k[i + half] = (int32_t)rounded(z.im[i], drop);
+        k[i] = (int32_t)rounded(z->re[i], drop);
+        k[i + half] = (int32_t)rounded(z->im[i], drop);
         any |= k[i] | k[i + half];
     }
     return any != 0;
 }
 
 /* Babai's reduction of (F, G) by (f, g). */
-static int reduce(hawk_wide *F, hawk_wide *G, const hawk_wide *f, const hawk_wide *g) {
-    divisor by;
-    int32_t k[HAWK_N_MAX];
+static int reduce(hawk_workspace *work, hawk_wide *F, hawk_wide *G, const hawk_wide *f,
+                  const hawk_wide *g) {
     unsigned k_bits = 30;
     for (size_t n = f->count; n > 1; n /= 2) {
         k_bits--;
     }
-    if (!prepare(&by, f, g)) {
+    if (!prepare(&work->by, f, g)) {
         return 0;
     }
     size_t least = (size_t)-1;
@@ -140,11 +152,11 @@ static int reduce(hawk_wide *F, hawk_wide *G, const hawk_wide *f, const hawk_wid
         F->length = G->length = hawk_wide_length(bits);
         idle = bits < least ? 0 : idle + 1;
         least = bits < least ? bits : least;
-        if (!quotient(k, &shift, &by, F, G, bits, k_bits)) {
+        if (!quotient(work, &shift, F, G, bits, k_bits)) {
             return 1;
         }
-        hawk_wide_reduce(F, k, f, shift);
-        hawk_wide_reduce(G, k, g, shift);
+        hawk_wide_reduce(F, work->k, f, shift);
+        hawk_wide_reduce(G, work->k, g, shift);
     }
     return 0;
 }
@@ -159,8 +171,8 @@ static void field_norm(hawk_wide *norm, const hawk_wide *f) {
     hawk_wide_multiply_add(norm, &odd, &odd, minus_x);
 }
 
-/* The next level of the tower in fresh limbs of the pool, as short as it can be. */
-static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *pool, size_t *used) {
+/* The next level of the tower in fresh limbs, as short as it can be. */
+static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *limbs, size_t *used) {
     uint32_t scratch[HAWK_WIDE_MAX];
     const size_t count = f->count / 2;
     size_t bits = 2 * hawk_wide_bits(f) + 1;
@@ -173,10 +185,10 @@ static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *pool, size_t *
     }
     field_norm(&norm, f);
     const size_t length = hawk_wide_length(hawk_wide_bits(&norm));
-    if (count * length > HAWK_LEVEL_MAX || *used + count * length > POOL) {
+    if (count * length > HAWK_LEVEL_MAX || *used + count * length > HAWK_TOWER_MAX) {
         return 0;
     }
-    next->limbs = pool + *used;
+    next->limbs = limbs + *used;
     next->count = count;
     next->stride = next->length = length;
     *used += count * length;
@@ -216,25 +228,25 @@ static int narrow(int8_t *to, const hawk_wide *from) {
 }
 
 int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int8_t *f_in,
-                    const int8_t *g_in) {
-    uint32_t pool[POOL], memory[4][HAWK_WIDE_MAX];
+                    const int8_t *g_in, hawk_workspace *work) {
+    uint32_t *const tower = work->tower;
     hawk_wide f[LEVELS], g[LEVELS];
     size_t used = 2 * set->n;
-    f[0] = (hawk_wide){pool, set->n, 1, 1};
-    g[0] = (hawk_wide){pool + set->n, set->n, 1, 1};
+    f[0] = (hawk_wide){tower, set->n, 1, 1};
+    g[0] = (hawk_wide){tower + set->n, set->n, 1, 1};
     for (size_t i = 0; i < set->n; i++) {
         f[0].limbs[i] = (uint32_t)(int32_t)f_in[i];
         g[0].limbs[i] = (uint32_t)(int32_t)g_in[i];
     }
     for (unsigned level = 0; level < set->log_n; level++) {
-        if (!descend(&f[level + 1], &f[level], pool, &used) ||
-            !descend(&g[level + 1], &g[level], pool, &used)) {
+        if (!descend(&f[level + 1], &f[level], tower, &used) ||
+            !descend(&g[level + 1], &g[level], tower, &used)) {
             return 0;
         }
     }
-    hawk_wide F = {memory[0], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
-    hawk_wide G = {memory[1], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
-    hawk_wide next_F = {memory[2], 0, 0, 0}, next_G = {memory[3], 0, 0, 0};
+    hawk_wide F = {work->wide[0], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    hawk_wide G = {work->wide[1], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    hawk_wide next_F = {work->wide[2], 0, 0, 0}, next_G = {work->wide[3], 0, 0, 0};
     if (!hawk_wide_bezout(&G, &F, &f[set->log_n], &g[set->log_n])) {
         return 0;
     }
@@ -254,7 +266,7 @@ int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int
         }
         lift(&next_F, &F, &g[level], length);
         lift(&next_G, &G, &f[level], length);
-        if (!reduce(&next_F, &next_G, &f[level], &g[level])) {
+        if (!reduce(work, &next_F, &next_G, &f[level], &g[level])) {
             return 0;
         }
         uint32_t *const old_F = F.limbs, *const old_G = G.limbs;

@@ -34,10 +34,12 @@ void hawk_wide_reduce(hawk_wide *d, const int32_t *k, const hawk_wide *f, size_t
 /* u f + v g = 1 for positive single coefficients f and g; 0 if they have a common factor. */
 int hawk_wide_bezout(hawk_wide *u, hawk_wide *v, const hawk_wide *f, const hawk_wide *g);
 
+/* What honest keys need, and a quarter more; a candidate that needs more is given up. */
 enum {
-    HAWK_LEVEL_MAX = 2048, /* limbs of f or g at one level of the tower */
-    HAWK_WIDE_MAX = 4096,  /* limbs of F or G before its reduction */
-    HAWK_LIMBS_MAX = 320,  /* limbs of one resultant */
+    HAWK_LEVEL_MAX = 1280, /* limbs of f or g at one level of the tower */
+    HAWK_WIDE_MAX = 1280,  /* limbs of F or G before its reduction */
+    HAWK_TOWER_MAX = 8704, /* limbs of all levels */
+    HAWK_LIMBS_MAX = 232   /* limbs of one resultant */
 };
 
 #endif
