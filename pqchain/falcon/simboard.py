@@ -114,7 +114,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def flush(self, bo: int, offset: int, virtual: int, size: int) -> None:
         """Copy from the host's buffer to device memory."""
         self.events.append(("flush", size))
-        self._memory[bo][offset : offset + size] = _host(virtual, size)
+        self._memory[bo][offset : offset + size] = _host(virtual, size).tobytes()
 
     def invalidate(self, bo: int, offset: int, virtual: int, size: int) -> None:
         """Copy from device memory to the host's buffer."""
