@@ -10,7 +10,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqch
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
-.PHONY: test-board bench-overhead bench-correction bench-import
+.PHONY: test-board bench-m4 bench-overhead bench-correction bench-import
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -67,6 +67,9 @@ bench-overhead: install ## our timed loop against liboqs's own speed program, al
 
 bench-correction: install ## the corrected AVX2 verifier against the uncorrected one
 	$(BIN)/python benchmarks/correction.py
+
+bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
+	$(BIN)/python benchmarks/cortex_m4.py
 
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py

@@ -27,8 +27,9 @@ VERSION = 0x46530001
 """Version register of the core that this driver knows: FALCON_SIGN_VERSION in hls_kernels."""
 
 NO_DEVICE = (
-    "pynq found no board. On a board, XILINX_XRT must be set (a login shell of a PYNQ image sets it, "
-    "sudo and services often do not); for a board elsewhere set PYNQ_REMOTE_DEVICES to its address"
+    "pynq found no board. On a board, XILINX_XRT must be set (a login shell of a PYNQ image sets "
+    "it, sudo and services often do not); for a board elsewhere set PYNQ_REMOTE_DEVICES to its "
+    "address"
 )
 """What to do when `pynq.Device.devices` is empty."""
 

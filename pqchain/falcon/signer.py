@@ -119,7 +119,9 @@ class FalconSigner:
             return
         simboard = _import_for_boards("simboard")
         with tempfile.TemporaryDirectory() as folder:
-            path = simboard.write_placeholder(Path(folder)) if bitstream is None else Path(bitstream)
+            path = (
+                simboard.write_placeholder(Path(folder)) if bitstream is None else Path(bitstream)
+            )
             board = simboard.SimulatedDevice() if device is None else device
             self._board = overlay.Board(path, device=board, timeout_seconds=timeout_seconds)
 
@@ -187,9 +189,7 @@ class FalconSigner:
             return profile.whole(lambda: self._reference.sign(message, secret_key))
         if self.backend == "kernel":
             return profile.parts(secret_key, nonce, seed, message, self._logn)
-        return profile.laps(
-            lambda lap: self._sign_on_board(message, secret_key, nonce, seed, lap)
-        )
+        return profile.laps(lambda lap: self._sign_on_board(message, secret_key, nonce, seed, lap))
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
         """Return both as bytes, of the right length.

@@ -27,7 +27,7 @@ REGISTERS = {
     "request_1": 0x10, "request_2": 0x14, "response_1": 0x1C, "response_2": 0x20,
     "logn": 0x28, "status": 0x30, "status_ctrl": 0x34, "version": 0x40, "version_ctrl": 0x44,
 }  # fmt: skip
-"""Offsets of the core's registers, in the form that Vitis HLS gives a function of that signature."""
+"""Offsets of the core's registers, as Vitis HLS lays them out for a function like ours."""
 
 _MEMORY = 0x10000000
 _PAGE = 0x4000

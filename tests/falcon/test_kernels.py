@@ -50,7 +50,9 @@ def roots() -> list[tuple[float, float]]:
     """Read the table of the kernels."""
     text = (HLS / "src" / "tables.h").read_text(encoding="utf-8")
     body = text.partition("roots[512][2] = {")[2].partition("\n};")[0]
-    numbers = [float(part) for part in body.replace("{", "").replace("}", "").split(",") if part.strip()]
+    numbers = [
+        float(part) for part in body.replace("{", "").replace("}", "").split(",") if part.strip()
+    ]
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
@@ -71,8 +73,9 @@ def forward(f):
     while width:
         for group in range(groups):
             wr, wi = ROOTS[groups + group]
-            x, y = slice(2 * group * width, (2 * group + 1) * width), slice(
-                (2 * group + 1) * width, (2 * group + 2) * width
+            x, y = (
+                slice(2 * group * width, (2 * group + 1) * width),
+                slice((2 * group + 1) * width, (2 * group + 2) * width),
             )
             tr, ti = re[y] * wr - im[y] * wi, re[y] * wi + im[y] * wr
             ur, ui = re[x].copy(), im[x].copy()

@@ -141,9 +141,7 @@ def test_the_commands_are_as_many_as_the_split_signer_gives(degree: int) -> None
     nodes, attempts, commands = degree - 1, facts[0], facts[1]
     assert attempts == 1
     request = bytearray(kernel.request_bytes(logn))
-    kernel.make_request(
-        request, algorithm, secret_key=secret_key, nonce=nonce, message=b"message"
-    )
+    kernel.make_request(request, algorithm, secret_key=secret_key, nonce=nonce, message=b"message")
     kernel.seed_request(request, seed, 0, logn)
     counts = array("Q", [0] * 74)
     library.call("falcon_census", request, memoryview(counts), logn)

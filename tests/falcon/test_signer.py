@@ -171,7 +171,9 @@ def test_damaged_keys_are_refused(degree: int) -> None:
         bytes([secret_key[0] ^ 1]) + secret_key[1:],
         bytes([secret_key[0]]) + bytes(len(secret_key) - 1),
         secret_key[:1] + b"\x82\x08\x20" + secret_key[4:],
-        secret_key[:1] + b"\x80" + secret_key[2:] if degree == 512 else secret_key[:1] + bytes(2304),
+        secret_key[:1] + b"\x80" + secret_key[2:]
+        if degree == 512
+        else secret_key[:1] + bytes(2304),
         secret_key[:-1] + b"\x80",
     ]
     for key in damaged:
@@ -184,7 +186,11 @@ def test_a_key_whose_equation_is_wrong_ends(degree: int) -> None:
     one = FalconSigner(degree, "kernel")
     _, secret_key = one.generate_keypair()
     for at in range(1, 200, 20):
-        key = secret_key[:-at] + bytes([secret_key[-at] ^ 0x10]) + secret_key[len(secret_key) - at + 1 :]
+        key = (
+            secret_key[:-at]
+            + bytes([secret_key[-at] ^ 0x10])
+            + secret_key[len(secret_key) - at + 1 :]
+        )
         with pytest.raises(CryptoFailure):
             one.sign(b"message", key)
 

@@ -35,9 +35,10 @@ pytestmark = [
 ]
 
 SEED = bytes(range(48))
+SOUND = simboard.Faults()
 
 
-def board_signer(faults=simboard.Faults(), degree=512, **options):
+def board_signer(faults=SOUND, degree=512, **options):
     """Return a signer on a simulated board, and the board."""
     device = simboard.SimulatedDevice(faults)
     return FalconSigner(degree, "simboard", device=device, **options), device
@@ -126,12 +127,12 @@ def test_another_version_is_refused_before_a_key_is_sent() -> None:
 
 
 def test_another_core_is_refused() -> None:
-    with pytest.raises(WrongBitstream, match="xilinx.com:hls:fft:1.0"):
+    with pytest.raises(WrongBitstream, match=r"xilinx\.com:hls:fft:1\.0"):
         board_signer(simboard.Faults(core="xilinx.com:hls:fft:1.0"))
 
 
 def test_a_missing_bitstream_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BitstreamMissing, match="no nothing.bit"):
+    with pytest.raises(BitstreamMissing, match=r"no nothing\.bit"):
         FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
     (tmp_path / "nothing.bit").write_bytes(b"")
     with pytest.raises(BitstreamMissing):
