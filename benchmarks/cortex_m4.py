@@ -23,10 +23,11 @@ HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parent / "pqchain" / "native" / "falcon"
 COMPILER, EMULATOR = "arm-none-eabi-gcc", "qemu-system-arm"
 PACKAGES = "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm"
-FLAGS = (
-    "-O3 -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -ffreestanding "
-    "-ffunction-sections -Wl,--gc-sections -nostartfiles --specs=nano.specs -std=c11"
-).split()
+FLAGS = [
+    "-O3", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-std=c11",
+    "-ffreestanding", "-ffunction-sections", "-Wl,--gc-sections", "-nostartfiles",
+    "--specs=nano.specs",
+]  # fmt: skip
 
 
 def find_source() -> Path | None:

@@ -39,7 +39,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     healthy = all(finding.healthy for finding in findings)
     if arguments.json:
         records = [asdict(finding) for finding in findings]
-        _write_json({"healthy": healthy, "findings": records})
+        write_json({"healthy": healthy, "findings": records})
         return FINE if healthy else CHECK_FAILED
     width = max(len(finding.name) for finding in findings)
     group, lines = "", []
@@ -55,7 +55,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             lines.append(f"      {'':<{width}}  to mend:  {finding.mend}")
     missing = sum(finding.state == "missing" for finding in findings)
     verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
-    _write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
+    write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
     return FINE if healthy else CHECK_FAILED
 
 
@@ -68,7 +68,7 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
     names = algorithms.names(arguments.kind, family=arguments.family, everything=arguments.all)
     rows = [algorithms.get(name) for name in names]
     if arguments.json:
-        _write_json([_algorithm_record(row) for row in rows])
+        write_json([_algorithm_record(row) for row in rows])
         return FINE
     header = ["name", "level", "public key", "secret key", "sig / ct", "status", "from"]
     table = [
@@ -79,7 +79,7 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
         ]
         for row in rows
     ]  # fmt: skip
-    _write(display.text_table(header, table, right=(1, 2, 3, 4), width=_terminal_width()))
+    write(display.text_table(header, table, right=(1, 2, 3, 4), width=_terminal_width()))
     talk("Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases.")
     return FINE
 
@@ -121,7 +121,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
 
     reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
     if arguments.json:
-        _write_json(
+        write_json(
             [
                 {**asdict(row), "available": not reasons[name], "reason": reasons[name]}
                 for name, row in algorithms.IMPLEMENTATIONS.items()
@@ -132,7 +132,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
         [name, "runs here" if not reasons[name] else "no", reasons[name] or row.description]
         for name, row in algorithms.IMPLEMENTATIONS.items()
     ]
-    _write(display.text_table(["implementation", "available", "what or why"], table))
+    write(display.text_table(["implementation", "available", "what or why"], table))
     return FINE
 
 
@@ -146,7 +146,7 @@ def show_papers(arguments: argparse.Namespace) -> int:
     if arguments.table is not None:
         return _paper_table(arguments)
     if arguments.json:
-        _write_json(asdict(paper))
+        write_json(asdict(paper))
         return FINE
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
     facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue), ("year", paper.year)]
@@ -161,7 +161,7 @@ def show_papers(arguments: argparse.Namespace) -> int:
         ("notes", list(paper.notes)),
     ):
         lines += ["", title, *(_wrapped(entry) for entry in entries)] if entries else []
-    _write("\n".join(lines))
+    write("\n".join(lines))
     return FINE
 
 
@@ -171,7 +171,7 @@ def _paper_list(arguments: argparse.Namespace) -> int:
 
     works = list(map(papers.paper, papers.keys()))
     if arguments.json:
-        _write_json(
+        write_json(
             [
                 {
                     "key": work.key,
@@ -185,7 +185,7 @@ def _paper_list(arguments: argparse.Namespace) -> int:
         )
         return FINE
     rows = [[work.key, work.title] for work in works]
-    _write(display.text_table(["key", "title"], rows, width=_terminal_width()))
+    write(display.text_table(["key", "title"], rows, width=_terminal_width()))
     talk("`pqchain papers KEY` shows one; `pqchain papers KEY TABLE` one of its tables.")
     return FINE
 
@@ -197,10 +197,10 @@ def _paper_table(arguments: argparse.Namespace) -> int:
     frame = papers.table(arguments.key, arguments.table)
     if arguments.json:
         about = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
-        _write_json({**about, "rows": _records(frame)})
+        write_json({**about, "rows": records(frame)})
         return FINE
     header, rows, right = display.published_cells(frame)
-    _write(display.text_table(header, rows, right=right, width=_terminal_width()))
+    write(display.text_table(header, rows, right=right, width=_terminal_width()))
     caption, section = frame.attrs["caption"], frame.attrs["section"]
     talk(f"{caption or frame.attrs['description']} (section {section})")
     for note in frame.attrs["errata"]:
@@ -251,9 +251,9 @@ def run_bench(arguments: argparse.Namespace) -> int:
             talk(f"Samples: {beside}")
         talk(f"Saved: {output}")
     if arguments.json:
-        _write_json({"provenance": provenance, "measurements": _records(measured)})
+        write_json({"provenance": provenance, "measurements": records(measured)})
     else:
-        _write(_measurement_table(measured))
+        write(_measurement_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
     return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
 
@@ -295,7 +295,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         for name, frame, column in frames
     }
     if arguments.json:
-        _write_json(
+        write_json(
             {
                 "ok": not done.failures,
                 "failures": done.failures,
@@ -309,7 +309,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
         for failure in done.failures:
             talk(f"pqchain: {failure}")
-        _write(str(done.index))
+        write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 
 
@@ -326,7 +326,7 @@ def _split(values: list[str] | None) -> list[str] | None:
     return names
 
 
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain JSON: what is missing is null."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
@@ -337,10 +337,10 @@ def _terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def _write_json(value: Any) -> None:
+def write_json(value: Any) -> None:
     """Write the only thing that a reader of JSON may see."""
     escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
-    _write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
+    write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -348,7 +348,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     """Write data to stdout, in the characters that it can show."""
     encoding = sys.stdout.encoding or "utf-8"
     try:

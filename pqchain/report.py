@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import (
+    accelerator,
     algorithms,
     bench,
     chapters,
@@ -215,7 +216,10 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
         unprinted = overview.measurement_tables(without) if len(comparison) else []
-        works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted))
+        modelled = (
+            [chapters.accelerator_table(accelerator.table3())] if key == accelerator.PAPER else []
+        )
+        works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted, modelled))
         contents.append((key, key))
     general = [markup for name, markup in figures.items() if not name.endswith("-ratio")]
     here = page.section(

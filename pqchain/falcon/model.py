@@ -36,10 +36,11 @@ MULTIPLICATIONS_PER_EXPONENTIAL = 13
 """Of 64-bit integers, twelve of Horner's rule and one for the acceptance scale."""
 
 RESOURCE_NOTES = (
-    "One adder, multiplier and divider/square root for binary64, own RTL, yosys for xc7, after "
-    "synthesis and not placed: 2,133 LUT, 1,331 FF, 12 DSP48E1. With an exponential, conversions, "
-    "ChaCha20 and the table of the base sampler: 5.5 kLUT, 2.8 kFF, 16 DSP; with sequencer, memory "
-    "and AXI by estimate 9 to 11 kLUT. None of it says anything about the C++ here."
+    "One adder, multiplier and divider/square root for binary64 in Verilog of this project that is "
+    "not in this repository, yosys for xc7, after synthesis and not placed: 2,133 LUT, 1,331 FF, "
+    "12 DSP48E1. With an exponential, conversions, ChaCha20 and the table of the base sampler: "
+    "5.5 kLUT, 2.8 kFF, 16 DSP; with sequencer, memory and AXI by estimate 9 to 11 kLUT. None of "
+    "it says anything about the C++ here."
 )
 """Resources as measured for other code than ours, so that no one has to guess the size class."""
 
@@ -215,14 +216,17 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
         )
         return {str(phase): float(value) for phase, value in cycles.items()}
 
+    per_unit = pd.concat(
+        [census["add"] / engine.adders, census["multiply"] / engine.multipliers], axis=1
+    )
+    slowest = (per_unit.max(axis=1) * engine.issue_interval).to_dict()
+
     def busiest(phase: str) -> float:
-        adds = float(census["add"][phase]) / engine.adders
-        multiplications = float(census["multiply"][phase]) / engine.multipliers
-        return max(adds, multiplications) * engine.issue_interval
+        return float(slowest[phase])
 
     fill = 2 * add + mul + 4
     nodes = degree - 1
-    divisions = float(census["divide"]["ldl"])
+    divisions = float(logn * degree // 2)
     attempts = MEAN_ATTEMPTS[degree]
     divide = (divisions + nodes * div) if engine.divider_pipelined else divisions * div
     return {
@@ -233,7 +237,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
         "leaves": degree * (div + mul),
         "sampler": 2 * degree * (4 + add + 2 * mul)
         + attempts * (9 + 3 * add + 4 * mul + MULTIPLICATIONS_PER_EXPONENTIAL * (integer + 1)),
-        "other": float(census.loc["other"].sum()),
+        "other": float(census.sum(axis=1).to_dict()["other"]),
     }
 
 
