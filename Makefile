@@ -5,17 +5,18 @@ BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
-NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard pqchain/native/* pqchain/native/*/*) \
-	$(wildcard hls_kernels/src/*)
+NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
+	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
-.PHONY: test-board bench-m4 bench-overhead bench-correction bench-import
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain
+.PHONY: test-board bench-m4
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: set up in $(VENV); liboqs is built twice the first time (2 to 5 minutes)"
+	@echo "pqchain: set up in $(VENV); liboqs is built four times the first time (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -73,6 +74,12 @@ bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
 
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
+
+bench-chain: install ## a block's signatures on 1 and 4 threads, against a bare loop of C
+	$(BIN)/python benchmarks/chain.py
+
+fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)
+	$(BIN)/python tests/chain/fuzz.py 1000000
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

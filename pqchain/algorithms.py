@@ -5,8 +5,8 @@ Sizes are those of the implementations, checked against the built libraries by t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pqchain.errors import UnknownAlgorithm, UnknownImplementation
 
@@ -70,7 +70,7 @@ class Algorithm:
     ciphertext_bytes: int
     shared_secret_bytes: int
     implementations: tuple[str, ...]
-    """Names of the implementations, fastest first; empty if this version has none."""
+    """Names of the implementations, preferred first; empty if this version has none."""
     default_build: bool
     """False if it is built only with PQCHAIN_ALGORITHMS=all."""
     aliases: tuple[str, ...] = ()
@@ -90,11 +90,20 @@ class Algorithm:
         """The row of its family."""
         return FAMILIES[self.family]
 
+    def sized_for(self, implementation: str) -> Algorithm:
+        """Return the same algorithm with the sizes that this implementation gives it."""
+        sizes = _OTHER_SIZES.get((self.name, implementation.partition("/")[0]))
+        return replace(self, **sizes) if sizes else self
+
+    def note(self, implementation: str) -> str:
+        """Return what to know before reading times of that implementation; "" for nothing."""
+        return _NOTES.get((self.name, implementation), "")
+
 
 _DILITHIUM_CORRECTION = (
-    "The AVX2 verifier of liboqs 0.13.0 does not check the bound on z and misreads a hint where "
-    "the low part is 0: it accepts invalid signatures and rejects a valid one. pqchain corrects "
-    "both in its build (pq-crystals/dilithium issue 113, commit bba9534)."
+    "The AVX2 verifiers of liboqs 0.13.0 and 0.7.1 do not check the bound on z and misread a hint "
+    "where the low part is 0: they accept invalid signatures and reject a valid one. pqchain "
+    "corrects both in its build (pq-crystals/dilithium issue 113, commit bba9534)."
 )
 
 FAMILIES: dict[str, Family] = {
@@ -102,7 +111,9 @@ FAMILIES: dict[str, Family] = {
     for family in (
         Family(
             "Dilithium", "module LWE and SIS", "superseded",
-            "CRYSTALS-Dilithium 3.1; standardised in changed form as ML-DSA.",
+            "CRYSTALS-Dilithium 3.1, a third-round finalist. Standardised as ML-DSA, which binds "
+            "keys to their parameter set, takes a context, keeps 64 instead of 32 bytes of the "
+            "public key's hash in the secret key, and has a longer challenge in levels 3 and 5.",
             "NIST FIPS 204 (2024-08-13), appendix D",
             restarts=("sign",), avx2_corrected=_DILITHIUM_CORRECTION,
         ),
@@ -113,8 +124,9 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Falcon", "SIS over NTRU lattices", "draft",
-            "Selected in 2022; FN-DSA (FIPS 206) is being written. The unpadded form is malleable: "
-            "liboqs also takes its own signature padded with zeros to the padded length.",
+            "A third-round finalist, selected in 2022; FN-DSA (FIPS 206) is being written. The "
+            "unpadded form is malleable in liboqs 0.13, which also takes its own signature padded "
+            "with zeros to the padded length.",
             "NIST IR 8413 (2022-07); falcon-sign.info specification 1.2",
         ),
         Family(
@@ -142,7 +154,8 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Rainbow", "multivariate quadratic equations (layered oil and vinegar)", "broken",
-            "Keys of the category 1 set fall in a weekend on a laptop.",
+            "A third-round finalist, broken in 2022: keys of the category 1 set fall in a weekend "
+            "on a laptop.",
             "Beullens, Breaking Rainbow Takes a Weekend on a Laptop, ePrint 2022/214",
         ),
         Family(
@@ -162,7 +175,9 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Kyber", "module LWE", "superseded",
-            "CRYSTALS-Kyber 3.02; standardised in changed form as ML-KEM.",
+            "CRYSTALS-Kyber 3.02, a third-round finalist. Standardised as ML-KEM, which hashes "
+            "neither the ciphertext into the shared secret nor the drawn message before use, binds "
+            "keys to their parameter set and checks its inputs: the same sizes, other secrets.",
             "NIST FIPS 203 (2024-08-13), appendix C",
         ),
         Family(
@@ -171,7 +186,8 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "Classic-McEliece", "decoding of binary Goppa codes", "not selected",
-            "Fourth-round candidate; NIST selected HQC in 2025.", "NIST IR 8545 (2025-03)",
+            "A third-round finalist, carried on to the fourth round; NIST selected HQC in 2025.",
+            "NIST IR 8545 (2025-03)",
             restarts=("generate_keypair",),
         ),
         Family(
@@ -188,11 +204,11 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "NTRU", "NTRU lattices", "not selected",
-            "Third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
+            "A third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
         ),
         Family(
             "Saber", "module LWR", "not selected",
-            "Third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
+            "A third-round finalist; NIST chose Kyber.", "NIST IR 8413 (2022-07)",
         ),
     )
 }  # fmt: skip
@@ -216,6 +232,16 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             library="liboqs-0.13-avx2",
         ),
         Implementation(
+            "liboqs-0.7.1/avx2",
+            "liboqs 0.7.1 (third round) with AVX2 code, verifiers of two schemes corrected",
+            library="liboqs-0.7.1-avx2", cpu_flags=_AVX2_FLAGS,
+        ),
+        Implementation(
+            "liboqs-0.7.1/ref",
+            "liboqs 0.7.1 (third round), portable C only, verifier of Falcon corrected",
+            library="liboqs-0.7.1-ref",
+        ),
+        Implementation(
             "falcon/kernel",
             "our Falcon signer in parts, the heavy step in the C++ of the hardware kernels",
             library="falcon-kernel",
@@ -229,10 +255,16 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
 }  # fmt: skip
 """Every implementation, by name."""
 
+_MAIN = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+_ROUND3 = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
+
 _OFFERED_BY = {
-    "liboqs": ("liboqs-0.13/avx2", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
-    "liboqs-all": ("liboqs-0.13/avx2", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
-    "falcon": ("liboqs-0.13/avx2", "falcon/kernel", "liboqs-0.13/ref", "liboqs-0.13/dispatch"),
+    "liboqs": (*_MAIN, "liboqs-0.13/dispatch"),
+    "liboqs-all": (*_MAIN, "liboqs-0.13/dispatch"),
+    "liboqs+r3": (*_MAIN, *_ROUND3, "liboqs-0.13/dispatch"),
+    "round3": _ROUND3,
+    "falcon": (*_MAIN, "falcon/kernel", "liboqs-0.13/dispatch"),
+    "falcon+r3": (*_MAIN, "falcon/kernel", *_ROUND3, "liboqs-0.13/dispatch"),
     "coincurve": ("coincurve/libsecp256k1",),
     "openssl+": ("cryptography/openssl", "pycryptodome/python"),
     "-": (),
@@ -240,13 +272,13 @@ _OFFERED_BY = {
 
 _SIGNATURES = """
 name                        family     level   public   secret  signature  maximum  from
-Dilithium2                  Dilithium      2     1312     2528       2420     2420  liboqs
+Dilithium2                  Dilithium      2     1312     2528       2420     2420  liboqs+r3
 Dilithium3                  Dilithium      3     1952     4000       3293     3293  liboqs
 Dilithium5                  Dilithium      5     2592     4864       4595     4595  liboqs
 ML-DSA-44                   ML-DSA         2     1312     2560       2420     2420  liboqs
 ML-DSA-65                   ML-DSA         3     1952     4032       3309     3309  liboqs
 ML-DSA-87                   ML-DSA         5     2592     4896       4627     4627  liboqs
-Falcon-512                  Falcon         1      897     1281        655      752  falcon
+Falcon-512                  Falcon         1      897     1281        655      752  falcon+r3
 Falcon-1024                 Falcon         5     1793     2305       1271     1462  falcon
 Falcon-padded-512           Falcon         1      897     1281        666      666  falcon
 Falcon-padded-1024          Falcon         5     1793     2305       1280     1280  falcon
@@ -298,7 +330,7 @@ OV-III-pkc-skc              UOV            3   189232       32        200      2
 OV-V-pkc-skc                UOV            5   446992       32        260      260  liboqs-all
 Hawk-512                    Hawk           1     1024      184        555      555  -
 Hawk-1024                   Hawk           5     2440      360       1221     1221  -
-Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  -
+Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  round3
 ECDSA-secp256k1             secp256k1      0       33       32         64       64  coincurve
 Schnorr-secp256k1           secp256k1      0       33       32         64       64  coincurve
 ECDSA-P256                  P-256          0       33       32         64       64  openssl+
@@ -310,7 +342,7 @@ name                       family            level   public  secret  ciphertext 
 BIKE-L1                    BIKE                  1     1541    5223        1573      32  liboqs-all
 BIKE-L3                    BIKE                  3     3083   10105        3115      32  liboqs-all
 BIKE-L5                    BIKE                  5     5122   16494        5154      32  liboqs-all
-Classic-McEliece-348864    Classic-McEliece      1   261120    6492          96      32  liboqs
+Classic-McEliece-348864    Classic-McEliece      1   261120    6492          96      32  liboqs+r3
 Classic-McEliece-348864f   Classic-McEliece      1   261120    6492          96      32  liboqs-all
 Classic-McEliece-460896    Classic-McEliece      3   524160   13608         156      32  liboqs-all
 Classic-McEliece-460896f   Classic-McEliece      3   524160   13608         156      32  liboqs-all
@@ -320,7 +352,7 @@ Classic-McEliece-6960119   Classic-McEliece      5  1047319   13948         194 
 Classic-McEliece-6960119f  Classic-McEliece      5  1047319   13948         194      32  liboqs-all
 Classic-McEliece-8192128   Classic-McEliece      5  1357824   14120         208      32  liboqs-all
 Classic-McEliece-8192128f  Classic-McEliece      5  1357824   14120         208      32  liboqs-all
-Kyber512                   Kyber                 1      800    1632         768      32  liboqs
+Kyber512                   Kyber                 1      800    1632         768      32  liboqs+r3
 Kyber768                   Kyber                 3     1184    2400        1088      32  liboqs
 Kyber1024                  Kyber                 5     1568    3168        1568      32  liboqs
 ML-KEM-512                 ML-KEM                1      800    1632         768      32  liboqs
@@ -333,8 +365,8 @@ FrodoKEM-976-AES           FrodoKEM              3    15632   31296       15744 
 FrodoKEM-976-SHAKE         FrodoKEM              3    15632   31296       15744      24  liboqs-all
 FrodoKEM-1344-AES          FrodoKEM              5    21520   43088       21632      32  liboqs-all
 FrodoKEM-1344-SHAKE        FrodoKEM              5    21520   43088       21632      32  liboqs-all
-NTRU-HPS-2048-509          NTRU                  1      699     935         699      32  -
-LightSaber-KEM             Saber                 1      672    1568         736      32  -
+NTRU-HPS-2048-509          NTRU                  1      699     935         699      32  round3
+LightSaber-KEM             Saber                 1      672    1568         736      32  round3
 """
 
 _ALIASES: dict[str, tuple[str, ...]] = {
@@ -354,6 +386,34 @@ _ALIASES: dict[str, tuple[str, ...]] = {
     "LightSaber-KEM": ("LightSaber",),
     "Rainbow-I-Classic": ("Rainbow-I",),
 }
+
+_OTHER_SIZES: dict[tuple[str, str], dict[str, Any]] = {
+    # The third-round version: a hash of the error beside the syndrome, keys without a seed.
+    ("Classic-McEliece-348864", "liboqs-0.7.1"): {
+        "secret_key_bytes": 6452,
+        "ciphertext_bytes": 128,
+    },
+    ("Falcon-512", "liboqs-0.7.1"): {"signature_bytes": 657, "signature_max_bytes": 690},
+}
+"""Where a library's sizes differ from the table's, by algorithm and library."""
+
+_NOTES: dict[tuple[str, str], str] = {
+    ("Rainbow-I-Classic", "liboqs-0.7.1/avx2"): "portable code: liboqs has no AVX2 code of Rainbow",
+    ("Classic-McEliece-348864", "liboqs-0.7.1/ref"): (
+        "portable code that works on 64 bits at once, not the submission's reference code"
+    ),
+    **{
+        ("Falcon-512", f"liboqs-0.7.1/{variant}"): (
+            "second-round parameters: wider signatures and a wider bound, so that later versions "
+            "refuse 3 of 1000 signatures"
+        )
+        for variant in ("avx2", "ref")
+    },
+    ("NTRU-HPS-2048-509", "liboqs-0.7.1/ref"): (
+        "PQClean's portable code, not the submission's reference code"
+    ),
+}
+"""What to know about single implementations of an algorithm."""
 
 
 def _rows() -> dict[str, Algorithm]:

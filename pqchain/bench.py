@@ -176,7 +176,7 @@ def _plan(
             cells.extend(
                 _Cell(
                     algorithm, implementation, operation, [],
-                    "unsupported" if reason else "ok", reason,
+                    "unsupported" if reason else "ok", reason or algorithm.note(implementation),
                 )
                 for operation in algorithm.operations
                 if wanted_operations is None or operation in wanted_operations
@@ -238,7 +238,9 @@ def _run_round(
         cell.status, cell.reason = "failed", str(error)
         return
     if run is _round_in_python:
-        cell.reason = TIMED_IN_PYTHON
+        cell.reason = "; ".join(
+            filter(None, (cell.algorithm.note(cell.implementation), TIMED_IN_PYTHON))
+        )
     warm = np.arange(len(seconds)) < chosen.warmup
     cell.samples.append(np.column_stack([seconds, cycles, warm]))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):

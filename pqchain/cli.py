@@ -137,6 +137,43 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--samples", action="store_true", help="save every sample too, in FILE-samples.csv"
     )
 
+    chaining = command(
+        "chain", commands.run_chain,
+        "measure a block: wallets, bytes, signatures, validation on several threads",
+        "  pqchain chain --algorithm Falcon-512 --transactions 1000 --threads 1,2,4\n"
+        "  pqchain chain --algorithm ECDSA-secp256k1+ML-DSA-44      both must sign\n"
+        "  pqchain chain --algorithm Falcon-512 --public-key registered\n"
+        "  pqchain chain --all --output blocks.csv",
+    )  # fmt: skip
+    chaining.add_argument(
+        "--algorithm", action="append", metavar="NAME",
+        help="a signature scheme, or several joined by +; repeat or separate by commas; "
+        "default: Falcon-512",
+    )  # fmt: skip
+    chaining.add_argument("--all", action="store_true", help="every signature scheme, in a table")
+    chaining.add_argument(
+        "--transactions", type=int, default=1000, metavar="N", help="in the block; default: 1000"
+    )
+    chaining.add_argument(
+        "--threads", action="append", metavar="N",
+        help="numbers of threads to validate with; repeat or separate by commas; default: 1,2,4",
+    )  # fmt: skip
+    chaining.add_argument(
+        "--public-key", choices=("inline", "registered", "recovered"), default="inline",
+        help="where verifiers find it: in each transaction (default), in the sender's first one, "
+        "or in the signature",
+    )  # fmt: skip
+    chaining.add_argument(
+        "--data-bytes", type=int, default=0, metavar="N", help="free data in each transaction"
+    )
+    chaining.add_argument(
+        "--implementation", metavar="NAME", help="default: the fastest that runs here"
+    )
+    _add_preset(chaining)
+    chaining.add_argument(
+        "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
+    )
+
     reproducing = command(
         "reproduce", commands.run_reproduce,
         "measure, compare with the published tables, write a report",

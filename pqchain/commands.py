@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, display
+from pqchain import algorithms, blocktext, display
 from pqchain.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     healthy = all(finding.healthy for finding in findings)
     if arguments.json:
         records = [asdict(finding) for finding in findings]
-        write_json({"healthy": healthy, "findings": records})
+        _write_json({"healthy": healthy, "findings": records})
         return FINE if healthy else CHECK_FAILED
     width = max(len(finding.name) for finding in findings)
     group, lines = "", []
@@ -55,7 +55,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             lines.append(f"      {'':<{width}}  to mend:  {finding.mend}")
     missing = sum(finding.state == "missing" for finding in findings)
     verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
-    write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
+    _write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
     return FINE if healthy else CHECK_FAILED
 
 
@@ -68,7 +68,7 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
     names = algorithms.names(arguments.kind, family=arguments.family, everything=arguments.all)
     rows = [algorithms.get(name) for name in names]
     if arguments.json:
-        write_json([_algorithm_record(row) for row in rows])
+        _write_json([_algorithm_record(row) for row in rows])
         return FINE
     header = ["name", "level", "public key", "secret key", "sig / ct", "status", "from"]
     table = [
@@ -79,7 +79,7 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
         ]
         for row in rows
     ]  # fmt: skip
-    write(display.text_table(header, table, right=(1, 2, 3, 4), width=_terminal_width()))
+    _write(display.text_table(header, table, right=(1, 2, 3, 4), width=_terminal_width()))
     talk("Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases.")
     return FINE
 
@@ -121,7 +121,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
 
     reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
     if arguments.json:
-        write_json(
+        _write_json(
             [
                 {**asdict(row), "available": not reasons[name], "reason": reasons[name]}
                 for name, row in algorithms.IMPLEMENTATIONS.items()
@@ -132,7 +132,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
         [name, "runs here" if not reasons[name] else "no", reasons[name] or row.description]
         for name, row in algorithms.IMPLEMENTATIONS.items()
     ]
-    write(display.text_table(["implementation", "available", "what or why"], table))
+    _write(display.text_table(["implementation", "available", "what or why"], table))
     return FINE
 
 
@@ -146,7 +146,7 @@ def show_papers(arguments: argparse.Namespace) -> int:
     if arguments.table is not None:
         return _paper_table(arguments)
     if arguments.json:
-        write_json(asdict(paper))
+        _write_json(asdict(paper))
         return FINE
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
     facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue), ("year", paper.year)]
@@ -161,7 +161,7 @@ def show_papers(arguments: argparse.Namespace) -> int:
         ("notes", list(paper.notes)),
     ):
         lines += ["", title, *(_wrapped(entry) for entry in entries)] if entries else []
-    write("\n".join(lines))
+    _write("\n".join(lines))
     return FINE
 
 
@@ -171,7 +171,7 @@ def _paper_list(arguments: argparse.Namespace) -> int:
 
     works = list(map(papers.paper, papers.keys()))
     if arguments.json:
-        write_json(
+        _write_json(
             [
                 {
                     "key": work.key,
@@ -185,7 +185,7 @@ def _paper_list(arguments: argparse.Namespace) -> int:
         )
         return FINE
     rows = [[work.key, work.title] for work in works]
-    write(display.text_table(["key", "title"], rows, width=_terminal_width()))
+    _write(display.text_table(["key", "title"], rows, width=_terminal_width()))
     talk("`pqchain papers KEY` shows one; `pqchain papers KEY TABLE` one of its tables.")
     return FINE
 
@@ -197,10 +197,10 @@ def _paper_table(arguments: argparse.Namespace) -> int:
     frame = papers.table(arguments.key, arguments.table)
     if arguments.json:
         about = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
-        write_json({**about, "rows": records(frame)})
+        _write_json({**about, "rows": _records(frame)})
         return FINE
     header, rows, right = display.published_cells(frame)
-    write(display.text_table(header, rows, right=right, width=_terminal_width()))
+    _write(display.text_table(header, rows, right=right, width=_terminal_width()))
     caption, section = frame.attrs["caption"], frame.attrs["section"]
     talk(f"{caption or frame.attrs['description']} (section {section})")
     for note in frame.attrs["errata"]:
@@ -251,9 +251,9 @@ def run_bench(arguments: argparse.Namespace) -> int:
             talk(f"Samples: {beside}")
         talk(f"Saved: {output}")
     if arguments.json:
-        write_json({"provenance": provenance, "measurements": records(measured)})
+        _write_json({"provenance": provenance, "measurements": _records(measured)})
     else:
-        write(_measurement_table(measured))
+        _write(_measurement_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
     return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
 
@@ -273,9 +273,57 @@ def _measurement_table(measured: pd.DataFrame) -> str:
     return display.text_table([*header, "remark"], rows, right=range(3, 8), width=_terminal_width())
 
 
+def run_chain(arguments: argparse.Namespace) -> int:
+    """Measure blocks and show them: one in words, several in a table."""
+    from pqchain import bench, blockbench, results
+
+    output: Path | None = arguments.output
+    names = _split(arguments.algorithm)
+    if arguments.all and names is not None:
+        raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
+    if output is not None and output.suffix != ".csv":
+        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    measured = blockbench.measure_blocks(
+        None if arguments.all else names or ["Falcon-512"],
+        transactions=arguments.transactions,
+        threads=_numbers(_split(arguments.threads) or ["1", "2", "4"], "--threads"),
+        public_key=arguments.public_key,
+        implementation=arguments.implementation,
+        data_bytes=arguments.data_bytes,
+        preset=arguments.preset or bench.preset(),
+        progress=sys.stderr.isatty(),
+    )
+    provenance = measured.attrs["provenance"]
+    measured.attrs.pop("rounds", None)
+    if output is not None:
+        results.save(measured, output, contract="block")
+        talk(f"Saved: {output}")
+    if arguments.json:
+        _write_json({"provenance": provenance, "blocks": _records(measured)})
+    else:
+        alone = measured["algorithm"].nunique() == 1
+        _write("\n".join(blocktext.lines(measured)) if alone else _block_table(measured))
+        talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
+    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+
+
+def _block_table(measured: pd.DataFrame) -> str:
+    """Lay out the blocks of several schemes for a terminal."""
+    header, rows, right = blocktext.table(measured)
+    return display.text_table(header, rows, right=right, width=_terminal_width())
+
+
+def _numbers(values: list[str], option: str) -> list[int]:
+    """Return whole numbers; raises UsageError for anything else."""
+    try:
+        return [int(value) for value in values]
+    except ValueError:
+        raise UsageError(f"{option} {','.join(values)}: expected whole numbers") from None
+
+
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain import bench, report
+    from pqchain import bench, layout, report, round3
 
     done = report.reproduce(
         arguments.output,
@@ -294,14 +342,17 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         name: {str(value): int(count) for value, count in frame[column].value_counts().items()}
         for name, frame, column in frames
     }
+    table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
-        write_json(
+        extra = {} if table is None else {"round3_table1": round3.columns(table)}
+        _write_json(
             {
                 "ok": not done.failures,
                 "failures": done.failures,
                 "index": str(done.index),
                 "works": list(done.keys),
                 **{name.replace(" ", "_"): found for name, found in counts.items()},
+                **extra,
             }
         )
     else:
@@ -309,7 +360,9 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
         for failure in done.failures:
             talk(f"pqchain: {failure}")
-        write(str(done.index))
+        if table is not None and arguments.only:
+            _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
+        _write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 
 
@@ -326,7 +379,7 @@ def _split(values: list[str] | None) -> list[str] | None:
     return names
 
 
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return rows as plain JSON: what is missing is null."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
@@ -337,10 +390,10 @@ def _terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def write_json(value: Any) -> None:
+def _write_json(value: Any) -> None:
     """Write the only thing that a reader of JSON may see."""
     escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
-    write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
+    _write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
 
 
 def _plain(value: Any) -> Any:
@@ -348,7 +401,7 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def write(text: str) -> None:
+def _write(text: str) -> None:
     """Write data to stdout, in the characters that it can show."""
     encoding = sys.stdout.encoding or "utf-8"
     try:

@@ -171,9 +171,9 @@ def choose(
     """Return the rows of one implementation of the algorithm, by operation.
 
     `implementation` names it; else `variant`, the part after the slash ("ref"), narrows the choice
-    if any has it. Among the rest come first those with most operations measured, then
-    PREFERRED_IMPLEMENTATION, then the smallest sum of medians. No rows if nothing fits. Raises
-    DataError if an operation occurs twice.
+    if any has it. Among the rest come first those with most operations measured, then those of the
+    library that the registry names first for the algorithm, then PREFERRED_IMPLEMENTATION, then the
+    smallest sum of medians. No rows if nothing fits. Raises DataError if an operation occurs twice.
     """
     by_implementation: dict[str, dict[str, dict[str, Any]]] = {}
     for record in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
@@ -189,11 +189,16 @@ def choose(
         return by_implementation.get(implementation, {})
     fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
 
-    def rank(name: str) -> tuple[int, bool, float, str]:
+    libraries = [name.partition("/")[0] for name in algorithms.get(algorithm).implementations]
+
+    def rank(name: str) -> tuple[int, int, bool, float, str]:
         """Order implementations; the smallest is chosen, whatever the order of the frame."""
         rows = by_implementation[name].values()
         measured = [row["median_seconds"] for row in rows if row["status"] == "ok"]
-        return (-len(measured), name != PREFERRED_IMPLEMENTATION, math.fsum(measured), name)
+        library = name.partition("/")[0]
+        place = libraries.index(library) if library in libraries else 0
+        slower = name != PREFERRED_IMPLEMENTATION
+        return (-len(measured), place, slower, math.fsum(measured), name)
 
     return by_implementation.get(min(fitting or by_implementation, key=rank, default=""), {})
 

@@ -88,5 +88,9 @@ class DataError(PqchainError):
     """A data file or frame breaks its contract."""
 
 
+class Malformed(DataError):
+    """Bytes that are not an encoding of what they should be."""
+
+
 class MachineMismatch(DataError):
     """Measurements of different machines were about to be mixed."""

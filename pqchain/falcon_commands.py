@@ -96,7 +96,7 @@ def make_keys(arguments: argparse.Namespace) -> int:
     _write_file(arguments.secret_key, secret_key, secret=True)
     _write_file(arguments.public_key, public_key)
     if arguments.json:
-        commands.write_json({"algorithm": signer.algorithm.name})
+        commands._write_json({"algorithm": signer.algorithm.name})
     talk(f"{signer.algorithm.name}: {arguments.public_key}, {arguments.secret_key}")
     return FINE
 
@@ -111,7 +111,7 @@ def sign_file(arguments: argparse.Namespace) -> int:
     signature = signer.sign(arguments.message.read_bytes(), secret_key)
     _write_file(arguments.output, signature)
     if arguments.json:
-        commands.write_json(
+        commands._write_json(
             {
                 "algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why,
                 "signature_bytes": len(signature),
@@ -132,7 +132,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
         arguments.message.read_bytes(), arguments.signature.read_bytes(), public_key
     )
     if arguments.json:
-        commands.write_json({"algorithm": signer.algorithm.name, "valid": valid})
+        commands._write_json({"algorithm": signer.algorithm.name, "valid": valid})
     talk(f"{arguments.signature}: {'valid' if valid else 'WRONG'} ({signer.algorithm.name})")
     return FINE if valid else CHECK_FAILED
 
@@ -145,15 +145,15 @@ def show_profile(arguments: argparse.Namespace) -> int:
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
     if arguments.json:
-        commands.write_json(
-            {"backend": signer.backend, "why": signer.why, "steps": commands.records(frame)}
+        commands._write_json(
+            {"backend": signer.backend, "why": signer.why, "steps": commands._records(frame)}
         )
         return FINE
     rows = [
         [row["step"], display.seconds(row["seconds"]), str(row["calls"]), row["where"]]
         for row in frame.to_dict("records")
     ]
-    commands.write(display.text_table(["step", "time", "calls", "where"], rows, right=(1, 2)))
+    commands._write(display.text_table(["step", "time", "calls", "where"], rows, right=(1, 2)))
     talk(f"One run with {signer.backend} ({signer.why}); `pqchain bench` measures.")
     return FINE
 
@@ -165,9 +165,9 @@ def show_model(arguments: argparse.Namespace) -> int:
 
     table, gains = accelerator.table3(), model.sweep()
     if arguments.json:
-        commands.write_json(
+        commands._write_json(
             {
-                "table3": commands.records(table), "sweep": commands.records(gains),
+                "table3": commands._records(table), "sweep": commands._records(gains),
                 "resources": model.RESOURCE_NOTES,
             }
         )  # fmt: skip
@@ -180,14 +180,14 @@ def show_model(arguments: argparse.Namespace) -> int:
         for row in table.to_dict("records")
     ]  # fmt: skip
     head = ["algorithm", "row", "kind", "ms", "to printed"]
-    commands.write(display.text_table(head, rows, right=(3, 4)))
-    commands.write("")
+    commands._write(display.text_table(head, rows, right=(3, 4)))
+    commands._write("")
     rows = [
         [row["algorithm"], row["change"], f"{row['seconds'] * 1e3:.2f}", f"{row['gain']:.2f}"]
         for row in gains.to_dict("records")
     ]
     head = ["algorithm", "pipelined engine", "ms", "gain"]
-    commands.write(display.text_table(head, rows, right=(2, 3)))
+    commands._write(display.text_table(head, rows, right=(2, 3)))
     for text in dict.fromkeys(table["assumptions"]):
         talk(f"- {text}")
     talk(model.RESOURCE_NOTES)
@@ -208,10 +208,10 @@ def examine(arguments: argparse.Namespace) -> int:
             found.append({"backend": backend, "works": True, "reason": ""})
     works = {row["backend"] for row in found if row["works"]}
     if arguments.json:
-        commands.write_json({"healthy": "reference" in works, "backends": found})
+        commands._write_json({"healthy": "reference" in works, "backends": found})
     else:
         for row in found:
-            commands.write(
+            commands._write(
                 f"  {'ok' if row['works'] else '--'}  {row['backend']:9}  {row['reason']}"
             )
     return FINE if "reference" in works else CHECK_FAILED

@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
+from itertools import product
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -57,6 +58,7 @@ SIZE_LOOK = {
     "public key": ("#0072B2", "o"),
     "signature": ("#D55E00", "s"),
     "ciphertext": ("#E69F00", "D"),
+    "secret key": ("#8a8a8a", "v"),
 }
 """Colour and marker of every size."""
 
@@ -68,6 +70,12 @@ _FAMILY_LOOK = (
 
 _FILLINGS: tuple[Literal["full", "none", "left", "top"], ...] = ("full", "none", "left", "top")
 """Filling of an algorithm's first, second, ... implementation in the order of the registry."""
+
+_VARIANT_COLOUR = {"ref": "#0072B2", "avx2": "#D55E00"}
+"""Colour of the bars of reference code and of AVX2 code."""
+
+_SIDES = {"published": "printed", "here": "here"}
+"""Printed bars are hatched, ours are full."""
 
 _WIDTH_INCHES = 170 / 25.4
 _ROW_INCHES = 0.25
@@ -121,9 +129,12 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw how many times faster AVX2 is than portable C, per algorithm and operation.
 
     Takes a measurement frame; uses the rows whose implementation ends in /ref and /avx2, the same
-    library in both. Raises DataError if columns are missing, UsageError if no pair was measured.
+    library in both, and of several the one that the registry names first. Raises DataError if
+    columns are missing, UsageError if no pair was measured.
     """
     frame = speedups(measurements)
+    rank = _ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
+    frame = frame[rank == rank.groupby([frame["algorithm"], frame["operation"]]).transform("min")]
     if frame.empty:
         raise UsageError(
             "no algorithm here has both a /ref and an /avx2 row with status 'ok'; "
@@ -139,11 +150,14 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
 
 
-def plot_sizes(algorithms: Iterable[str] | None = None, *, ax: Axes | None = None) -> Axes:
+def plot_sizes(
+    algorithms: Iterable[str] | None = None, *, secret_keys: bool = False, ax: Axes | None = None
+) -> Axes:
     """Draw the bytes that a transaction carries: public key, and signature or ciphertext.
 
     Takes names of algorithms, by default all signatures of the default build; sizes come from the
-    registry. Raises UnknownAlgorithm, and UsageError if there are no names.
+    registry. `secret_keys` draws these too. Raises UnknownAlgorithm, and UsageError if there are
+    no names.
     """
     chosen = (
         [row for row in ALGORITHMS.values() if row.default_build and row.kind == "signature"]
@@ -157,6 +171,7 @@ def plot_sizes(algorithms: Iterable[str] | None = None, *, ax: Axes | None = Non
             ("public key", row.public_key_bytes),
             ("signature", row.signature_bytes),
             ("ciphertext", row.ciphertext_bytes),
+            ("secret key", row.secret_key_bytes * secret_keys),
         )
         if size
     ]
@@ -170,6 +185,56 @@ def plot_sizes(algorithms: Iterable[str] | None = None, *, ax: Axes | None = Non
         look=SIZE_LOOK,
         joined=True,
     )
+
+
+def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one operation of every algorithm as bars: reference and AVX2, printed and ours.
+
+    Takes a frame of `pqchain.round3.table1`. The axis is logarithmic and starts at a decade, so
+    compare where bars end, not how long they are. A bar that is missing says why. Raises DataError
+    if columns are missing, UsageError if the table has no such operation.
+    """
+    _require(table, "algorithm variant quantity published here status")
+    rows = table[table["quantity"] == f"{operation}_seconds"]
+    if rows.empty:
+        known = table["quantity"][table["quantity"].str.endswith("_seconds")]
+        expected = ", ".join(dict.fromkeys(known.str.removesuffix("_seconds")))
+        raise UsageError(f"the table has no operation {operation!r}; expected one of {expected}")
+    names = list(dict.fromkeys(rows["algorithm"]))
+    values = rows[["published", "here"]].to_numpy()
+    start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
+    with _canvas(ax, 0.8 + 0.62 * len(names)) as axes:
+        axes.set_xscale("log")
+        for index, (variant, side) in enumerate(product(("ref", "avx2"), ("published", "here"))):
+            label = f"{'reference' if variant == 'ref' else 'AVX2'}, {_SIDES[side]}"
+            colour = _VARIANT_COLOUR[variant]
+            for cell in rows[rows["variant"] == variant].to_dict("records"):
+                level = names.index(cell["algorithm"]) + (index - 1.5) * 0.2
+                if not np.isfinite(cell[side]):
+                    axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
+                    continue
+                hatch = "" if side == "here" else "//////"
+                axes.barh(
+                    level, cell[side] - start, left=start, height=0.18, label=label,
+                    color=colour if side == "here" else PAPER, edgecolor=colour, hatch=hatch,
+                    linewidth=0.8,
+                )  # fmt: skip
+                axes.annotate(
+                    display.seconds(cell[side], 2), (cell[side], level), xytext=(3, 0),
+                    textcoords="offset points", va="center", size=7, color=INK,
+                )  # fmt: skip
+        axes.set_xlim(start, np.nanmax(values) * 3)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        _log_ticks(axes, "x", lambda value: display.seconds(value, 1))
+        axes.grid(visible=True, which="major", axis="x", color=GRID)
+        axes.set_xlabel(f"{_spoken(operation)}: median here, as printed there (log scale)")
+        found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+        axes.legend(
+            list(found.values()), list(found), loc="lower left", bbox_to_anchor=(0, 1), ncols=4
+        )
+    return axes
 
 
 def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

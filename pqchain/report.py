@@ -17,11 +17,13 @@ from pqchain import (
     bench,
     chapters,
     compare,
+    layout,
     overview,
     page,
     papers,
     plots,
     results,
+    round3,
 )
 from pqchain.errors import UsageError
 from pqchain.page import Markup
@@ -143,6 +145,9 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
         for key, rows in frame.groupby("paper", sort=False):
             path = folder / str(key) / f"{contract}.csv"
             results.save(rows, path, contract=contract, provenance=provenance)
+    if round3.KEY in done.keys:
+        path = folder / round3.KEY / "table1.csv"
+        results.save(round3.table1(done.measurements), path, contract="table1")
 
 
 def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
@@ -159,6 +164,8 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
                 f"Our times over those published in {key}. Left of the line, this machine is "
                 "faster. The pattern, not the distance from the line, is what two machines share.",
             )
+    if round3.KEY in done.keys:
+        drawn |= _round3_figures(done.measurements)
     measured = done.measurements
     kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
     done_here = measured["status"] == "ok"
@@ -200,6 +207,29 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
     return drawn
 
 
+def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
+    """Draw Table 1 of the round-3 comparison, one figure for each operation, and its sizes."""
+    table = round3.table1(measured)
+    drawn: dict[str, tuple[Any, str, str]] = {}
+    for operation in algorithms.OPERATIONS:
+        if not table.loc[table["quantity"] == f"{operation}_seconds", "here"].notna().any():
+            continue
+        spoken = page.spoken(operation)
+        drawn[f"{round3.KEY}-{operation.partition('_')[0]}"] = (
+            plots.plot_operation(table, operation),
+            f"Bars on a logarithmic axis: {spoken} of every algorithm that has it, reference and "
+            "AVX2, as printed and here. The table above holds the values.",
+            f"Table 1: {spoken}. Hatched: as printed, on another processor.",
+        )
+    drawn[f"{round3.KEY}-sizes"] = (
+        plots.plot_sizes(dict.fromkeys(table["algorithm"]), secret_keys=True),
+        "Sizes of public key, secret key, and ciphertext or signature of the seven finalists on a "
+        "logarithmic axis.",
+        "Table 1: sizes, from the registry.",
+    )
+    return drawn
+
+
 def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Path]) -> str:
     """Compose the page."""
     facts: dict[str, Any] = done.measurements.attrs.get("provenance", {})
@@ -207,7 +237,10 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
     contents = [("summary", "Summary"), ("reading", "How to read this page")]
     for key in done.keys:
         paper = papers.paper(key)
-        own = [figures[name] for name in figures if name == f"{key}-ratio"]
+        own = [markup for name, markup in figures.items() if name.startswith(f"{key}-")]
+        if key == round3.KEY:
+            checks = round3.cross_check(done.measurements)
+            own = [*layout.markup(round3.table1(done.measurements), checks), *own]
         comparison, sizes, claims = (
             frame[frame["paper"] == key] for frame in (done.comparison, done.sizes, done.claims)
         )
@@ -221,7 +254,8 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         )
         works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted, modelled))
         contents.append((key, key))
-    general = [markup for name, markup in figures.items() if not name.endswith("-ratio")]
+    prefixes = tuple(f"{key}-" for key in done.keys)
+    general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]
     here = page.section(
         "measured", "What this machine measured", *general,
         *overview.measurement_tables(done.measurements),

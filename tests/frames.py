@@ -39,7 +39,7 @@ _MICROSECONDS = {
     "ECDSA-secp256k1": (19, 24, 27),
     "Ed25519": (25, 28, 70),
     "Hawk-512": (0, 0, 0),
-    "Rainbow-I-Classic": (0, 0, 0),
+    "Rainbow-I-Classic": (130000, 1550, 1600),
 }
 
 

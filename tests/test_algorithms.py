@@ -29,8 +29,14 @@ DEFAULT_BUILD = [
 ]  # fmt: skip
 """What the default native build holds."""
 
-NATIVE_SELECTION = Path(algorithms.__file__).parent / "native" / "algorithms.txt"
-"""The same list in the names that liboqs's build uses."""
+ROUND3_BUILD = [
+    "Dilithium2", "Falcon-512", "Rainbow-I-Classic",
+    "Classic-McEliece-348864", "Kyber512", "NTRU-HPS-2048-509", "LightSaber-KEM",
+]  # fmt: skip
+"""What the build of liboqs 0.7.1 holds."""
+
+SOURCES = Path(algorithms.__file__).parent / "native" / "sources"
+"""Where the same lists stand in the names that liboqs's build uses."""
 
 
 def letters(name: str) -> str:
@@ -140,16 +146,57 @@ def test_every_implementation_is_used_and_described() -> None:
         assert not implementation.cpu_flags or implementation.library
 
 
-def test_default_build_is_what_the_native_build_compiles() -> None:
-    ours = [
-        name
-        for name in algorithms.names()
-        if any(IMPLEMENTATIONS[each].library for each in ALGORITHMS[name].implementations)
-    ]
-    assert ours == DEFAULT_BUILD
-    lines = NATIVE_SELECTION.read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize(
+    ("release", "build", "expected"),
+    [
+        ("liboqs-0.13.0", "liboqs-0.13/ref", DEFAULT_BUILD),
+        ("liboqs-0.7.1", "liboqs-0.7.1/ref", ROUND3_BUILD),
+    ],
+)
+def test_default_build_is_what_the_native_build_compiles(release, build, expected) -> None:
+    ours = [name for name in algorithms.names() if build in ALGORITHMS[name].implementations]
+    assert ours == expected
+    lines = (SOURCES / release / "algorithms.txt").read_text(encoding="utf-8").splitlines()
     built = [line.partition("_")[2] for line in lines if not line.startswith("#")]
-    assert sorted(map(letters, built)) == sorted(map(letters, ours))
+    # liboqs's build says saber_lightsaber for LightSaber-KEM.
+    spelled = [letters(name).replace("lightsaberkem", "saberlightsaber") for name in ours]
+    assert sorted(map(letters, built)) == sorted(spelled)
+
+
+def test_sizes_differ_where_a_library_has_another_version() -> None:
+    mceliece = algorithms.get("Classic-McEliece-348864")
+    assert (mceliece.secret_key_bytes, mceliece.ciphertext_bytes) == (6492, 96)
+    for variant in ("avx2", "ref"):
+        older = mceliece.sized_for(f"liboqs-0.7.1/{variant}")
+        assert (older.secret_key_bytes, older.ciphertext_bytes) == (6452, 128)
+        assert older == dataclasses.replace(mceliece, secret_key_bytes=6452, ciphertext_bytes=128)
+        assert mceliece.sized_for(f"liboqs-0.13/{variant}") is mceliece
+        falcon = algorithms.get("Falcon-512").sized_for(f"liboqs-0.7.1/{variant}")
+        assert (falcon.signature_bytes, falcon.signature_max_bytes) == (657, 690)
+
+
+def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
+    for name, library in algorithms._OTHER_SIZES:
+        assert any(each.startswith(f"{library}/") for each in ALGORITHMS[name].implementations)
+    for name, implementation in algorithms._NOTES:
+        assert implementation in ALGORITHMS[name].implementations
+
+
+def test_a_column_of_rainbow_that_is_not_avx2_says_so() -> None:
+    rainbow = algorithms.get("Rainbow-I-Classic")
+    assert "portable code" in rainbow.note("liboqs-0.7.1/avx2")
+    assert rainbow.note("liboqs-0.7.1/ref") == ""
+
+
+def test_every_finalist_of_the_third_round_says_what_became_of_it() -> None:
+    became = {
+        "Classic-McEliece": "HQC", "Kyber": "ML-KEM", "NTRU": "NIST chose Kyber",
+        "Saber": "NIST chose Kyber", "Dilithium": "ML-DSA", "Falcon": "FN-DSA",
+        "Rainbow": "broken in 2022",
+    }  # fmt: skip
+    for name, outcome in became.items():
+        assert "hird-round finalist" in FAMILIES[name].security_note
+        assert outcome in FAMILIES[name].security_note
 
 
 def test_names_filters_by_kind_family_and_build() -> None:

@@ -1,9 +1,12 @@
 """The benchmark: the frame it promises, what cannot run, and what goes wrong."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from pqchain import bench, machine, results
+from pqchain.algorithms import ALGORITHMS
 from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
 
@@ -49,14 +52,24 @@ def test_default_implementation_can_be_measured_by_name() -> None:
 
 def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset())
-    frame = bench.measure(["ML-DSA-44", "Rainbow-I-Classic"], "verify")
+    lacking = dataclasses.replace(ALGORITHMS["Hawk-512"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Hawk-512", lacking)
+    frame = bench.measure(["ML-DSA-44", "Hawk-512"], "verify")
     rows = {(r.algorithm, r.implementation): r for r in frame.itertuples()}
     avx2 = rows[("ML-DSA-44", "liboqs-0.13/avx2")]
     assert avx2.status == "unsupported"
     assert "this processor lacks" in avx2.reason
     assert np.isnan(avx2.median_seconds)
     assert rows[("ML-DSA-44", "liboqs-0.13/ref")].status == "ok"
-    assert rows[("Rainbow-I-Classic", "")].status == "unsupported"
+    assert rows[("Hawk-512", "")].status == "unsupported"
+
+
+def test_a_note_of_the_registry_stands_in_the_row() -> None:
+    build = "liboqs-0.7.1/ref"
+    frame = bench.measure("NTRU-HPS-2048-509", "decapsulate", build)
+    assert list(frame["status"]) == ["ok"]
+    assert list(frame["reason"]) == [ALGORITHMS["NTRU-HPS-2048-509"].note(build)]
+    assert "PQClean" in frame["reason"][0]
 
 
 def test_a_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

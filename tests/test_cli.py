@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pqchain import bench, cli, doctor, results
+from pqchain import bench, cli, doctor, report, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames
@@ -225,6 +225,23 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
     assert captured.out.strip() == str(output / "index.html")
     assert "holds" in captured.err
     assert (output / "index.html").is_file()
+
+
+def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(report, "_figures", lambda done: {})
+    output = tmp_path / "results"
+    assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("KEM ")
+    assert "\nsignature " in shown
+    assert shown.splitlines()[-1] == str(output / "index.html")
+    assert main(["reproduce", "--output", str(output), "--only", "round3", "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["round3_table1"]
+    assert len(columns) == 14
+    assert {column["status"] for column in columns} == {"ok"}
+    assert main(["reproduce", "--output", str(output)]) == 0
+    assert capsys.readouterr().out.strip() == str(output / "index.html")
 
 
 def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """Ours beside published: every row paired, every size judged, every statement checked."""
 
+import dataclasses
 import math
 
 import pandas as pd
@@ -156,7 +157,9 @@ def test_align_says_when_the_variant_differs():
     ]
 
 
-def test_align_says_what_this_version_does_not_have():
+def test_align_says_what_this_version_does_not_have(monkeypatch):
+    lacking = dataclasses.replace(ALGORITHMS["Rainbow-I-Classic"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Rainbow-I-Classic", lacking)
     frame = compare.align(measured(), papers.published("round3"))
     rows = frame[frame["algorithm"] == "Rainbow-I-Classic"]
     assert set(rows["status"]) == {"unsupported"}

@@ -235,6 +235,21 @@ def test_choose_by_variant_and_by_name():
     assert costs.choose(frame, "Falcon-1024") == {}
 
 
+def test_choose_takes_the_library_that_the_registry_names_first():
+    frame = measurements(
+        *all_three("Falcon-512", "liboqs-0.7.1/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.7.1/avx2", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.2),
+    )
+    for variant, expected in (
+        ("ref", "liboqs-0.13/ref"),
+        ("avx2", "liboqs-0.7.1/avx2"),
+        ("", "liboqs-0.13/ref"),
+    ):
+        rows = costs.choose(frame, "Falcon-512", variant=variant)
+        assert {row["implementation"] for row in rows.values()} == {expected}
+
+
 SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
 
 

@@ -138,8 +138,26 @@ def test_a_microcontroller_is_not_set_beside_this_machine(done):
     assert "falcon-hls" not in set(done.comparison["paper"])
 
 
-def test_what_cannot_run_keeps_its_row_with_the_reason(text):
-    assert "no implementation of NTRU-HPS-2048-509 in this version" in text
+def test_what_cannot_run_keeps_its_row_with_the_reason(tmp_path, monkeypatch):
+    def lack(measured: pd.DataFrame) -> None:
+        lacking = measured["algorithm"] == "NTRU-HPS-2048-509"
+        measured.loc[lacking, "status"] = "unsupported"
+        measured.loc[lacking, "reason"] = "no library holds NTRU"
+
+    monkeypatch.setattr(bench, "measure", fake_measure(lack))
+    monkeypatch.setattr(report, "_figures", lambda done: {})
+    done = report.reproduce(tmp_path / "results", only="round3")
+    assert "no library holds NTRU" in done.index.read_text(encoding="utf-8")
+
+
+def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
+    saved = results.load(done.output / "round3" / "table1.csv")
+    assert len(saved) == 84
+    assert "Table 1 in its own layout, KEM half" in text
+    assert "Table 1 in its own layout, signature half" in text
+    for name in ("generate", "sign", "verify", "encapsulate", "decapsulate", "sizes"):
+        assert f'id="figure-round3-{name}"' in text
+        assert (done.output / "figures" / f"round3-{name}.png").is_file()
 
 
 def test_errata_and_the_correction_are_told(text):
@@ -195,6 +213,8 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
     assert done.keys == ("pqdpol", "round3")
     assert done.failures == []
     assert sorted(path.name for path in (done.output / "figures").iterdir()) == [
+        "round3-sizes.png",
+        "round3-sizes.svg",
         "sizes.png",
         "sizes.svg",
     ]

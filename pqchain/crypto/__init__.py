@@ -6,10 +6,10 @@ import importlib.util
 
 from pqchain import algorithms
 from pqchain.crypto import native
-from pqchain.crypto.interface import Kem, Signer
+from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.errors import Unsupported, UsageError
 
-__all__ = ["Kem", "Signer", "available", "open_kem", "open_signer"]
+__all__ = ["Kem", "RecoverableSigner", "Signer", "available", "open_kem", "open_signer"]
 
 _PACKAGES = {
     "liboqs-0.13/dispatch": "oqs",
@@ -46,11 +46,7 @@ def _choose(
             "pqchain has no implementation of it"
         )
     if implementation is None:
-        implementation = (
-            "liboqs-0.13/dispatch"
-            if "liboqs-0.13/dispatch" in algorithm.implementations
-            else algorithm.implementations[0]
-        )
+        implementation = _default(algorithm)
     algorithms.implementation(implementation)
     if implementation not in algorithm.implementations:
         raise Unsupported(
@@ -61,6 +57,14 @@ def _choose(
     if reason and not algorithms.implementation(implementation).library:
         raise Unsupported(reason)
     return algorithm, implementation
+
+
+def _default(algorithm: algorithms.Algorithm) -> str:
+    """Return the implementation that serves when none is named: of several, the first that runs."""
+    if "liboqs-0.13/dispatch" in algorithm.implementations:
+        return "liboqs-0.13/dispatch"
+    running = (name for name in algorithm.implementations if not available(name))
+    return next(running, algorithm.implementations[0])
 
 
 def open_signer(name: str, implementation: str | None = None) -> Signer:

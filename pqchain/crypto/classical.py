@@ -16,9 +16,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from typing import Any
 
 from pqchain.algorithms import Algorithm, get
-from pqchain.crypto.interface import Signer
+from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
 from pqchain.errors import CryptoFailure, Unsupported
 
 _HALF = 32
@@ -68,18 +69,63 @@ class _Secp256k1(Signer):
             point = self._ffi.new("secp256k1_pubkey *")
             if self._lib.secp256k1_ec_pubkey_create(self._context, point, secret_key):
                 break
+        return self._serialized(point), secret_key
+
+    def _serialized(self, point: Any) -> bytes:
+        """Return the point in 33 bytes."""
         length = self._ffi.new("size_t *", _HALF + 1)
         public_key = self._ffi.new("unsigned char[33]")
         self._lib.secp256k1_ec_pubkey_serialize(
             self._context, public_key, length, point, self._lib.SECP256K1_EC_COMPRESSED
         )
-        return bytes(self._ffi.buffer(public_key)), secret_key
+        return bytes(self._ffi.buffer(public_key))
 
 
-class _Secp256k1Ecdsa(_Secp256k1):
+_RECOVERABLE = 2 * _HALF + 1
+"""r || s || which of the four points, as Ethereum writes it."""
+
+
+class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
     """ECDSA as Bitcoin and Ethereum use it: low s only."""
 
     __slots__ = ()
+
+    def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return 65 bytes: the signature of `sign` and the number of its point."""
+        message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
+        if len(secret_key) != self._secret_key_bytes:
+            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
+        signature = self._ffi.new("secp256k1_ecdsa_recoverable_signature *")
+        null, state = self._ffi.NULL, self._context
+        if not self._lib.secp256k1_ecdsa_sign_recoverable(
+            state, signature, sha256(message).digest(), secret_key, null, null
+        ):
+            raise _refused_secret_key(self.algorithm)
+        compact, point = self._ffi.new("unsigned char[64]"), self._ffi.new("int *")
+        self._lib.secp256k1_ecdsa_recoverable_signature_serialize_compact(
+            state, compact, point, signature
+        )
+        return bytes(self._ffi.buffer(compact)) + bytes([point[0]])
+
+    def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
+        """Return the compressed public key, or None; a high s is refused as `verify` does."""
+        message, signature = as_bytes("message", message), as_bytes("signature", signature)
+        if len(signature) != _RECOVERABLE or signature[-1] > 3:
+            return None
+        parsed = self._ffi.new("secp256k1_ecdsa_recoverable_signature *")
+        plain = self._ffi.new("secp256k1_ecdsa_signature *")
+        point = self._ffi.new("secp256k1_pubkey *")
+        library, state = self._lib, self._context
+        if not library.secp256k1_ecdsa_recoverable_signature_parse_compact(
+            state, parsed, signature[:-1], signature[-1]
+        ):
+            return None
+        library.secp256k1_ecdsa_recoverable_signature_convert(state, plain, parsed)
+        if library.secp256k1_ecdsa_signature_normalize(state, self._ffi.NULL, plain):
+            return None
+        if not library.secp256k1_ecdsa_recover(state, point, parsed, sha256(message).digest()):
+            return None
+        return self._serialized(point)
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature = self._ffi.new("secp256k1_ecdsa_signature *")

@@ -8,6 +8,8 @@ past its end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 from pqchain.algorithms import Algorithm, Kind
@@ -50,7 +52,7 @@ class _Scheme(ABC):
                 f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
                 "use open_signer for signatures and open_kem for KEMs."
             )
-        self.algorithm = algorithm
+        self.algorithm = algorithm = algorithm.sized_for(implementation)
         self.implementation = implementation
         self._public_key_bytes = algorithm.public_key_bytes
         self._secret_key_bytes = algorithm.secret_key_bytes
@@ -70,8 +72,8 @@ class _Scheme(ABC):
     def _refuse_length(self, what: str, value: bytes, expected: int) -> NoReturn:
         """Raise the BadLength that says what was wrong; a secret value is not shown."""
         raise BadLength(
-            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected}: "
-            f"pass it as the same algorithm produced it, whole and unpadded."
+            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected} in "
+            f"{self.implementation}: pass it as the same algorithm produced it, whole and unpadded."
         )
 
 
@@ -85,6 +87,7 @@ class Signer(_Scheme):
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
+        algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
         self._signature_max_bytes = algorithm.signature_max_bytes
         self._signature_min_bytes = 1 if algorithm.signature_varies else self._signature_max_bytes
@@ -131,6 +134,75 @@ class Signer(_Scheme):
             return False
         return self._verify(message, signature, public_key, context)
 
+    def verify_batch(
+        self,
+        messages: Sequence[BytesLike],
+        signatures: Sequence[BytesLike],
+        public_keys: Sequence[BytesLike],
+        *,
+        threads: int = 1,
+        stop_at_first: bool = False,
+    ) -> list[int]:
+        """Return the indices of the wrong signatures, in order; none means all are valid.
+
+        Each thread checks one contiguous part. With `stop_at_first` a thread ends at the first
+        wrong one of its part, and only the lowest index is returned. Native schemes make one call
+        of C per thread; the others verify one by one, which uses several processors where the
+        library lets other threads run. Raises UsageError, BadType and BadLength as `verify` does.
+        """
+        count = len(messages)
+        if not len(signatures) == len(public_keys) == count:
+            raise UsageError(
+                f"{count} messages, {len(signatures)} signatures and {len(public_keys)} public "
+                "keys were given; a batch needs as many of each"
+            )
+        if not isinstance(threads, int) or threads < 1:
+            raise UsageError(f"threads={threads!r}; expected a whole number of at least 1")
+        checked = [
+            [value if type(value) is bytes else as_bytes(what, value) for value in column]
+            for what, column in (
+                ("message", messages),
+                ("signature", signatures),
+                ("public key", public_keys),
+            )
+        ]
+        for key in checked[2]:
+            if len(key) != self._public_key_bytes:
+                self._refuse_length("public key", key, self._public_key_bytes)
+        shortest, longest = self._signature_min_bytes, self._signature_max_bytes
+        kept = [i for i, item in enumerate(checked[1]) if shortest <= len(item) <= longest]
+        if len(kept) == count:
+            return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
+        wrong = sorted(set(range(count)).difference(kept))
+        if stop_at_first:
+            kept = kept[: wrong[0]]  # all before the first wrong length are kept
+        columns = [[column[i] for i in kept] for column in checked]
+        found = self._verify_batch(*columns, threads=threads, stop_at_first=stop_at_first)
+        wrong = sorted([*wrong, *(kept[i] for i in found)])
+        return wrong[:1] if stop_at_first else wrong
+
+    def _verify_batch(
+        self,
+        messages: list[bytes],
+        signatures: list[bytes],
+        public_keys: list[bytes],
+        *,
+        threads: int,
+        stop_at_first: bool,
+    ) -> list[int]:
+        """Verify one by one; types and lengths have been checked."""
+
+        def part(first: int, last: int) -> list[int]:
+            wrong = []
+            for i in range(first, last):
+                if not self._verify(messages[i], signatures[i], public_keys[i], b""):
+                    wrong.append(i)
+                    if stop_at_first:
+                        break
+            return wrong
+
+        return in_parts(len(messages), part, threads=threads, stop_at_first=stop_at_first)
+
     def _checked_context(self, context: object) -> bytes:
         """Return the context as bytes if the family takes one of that length."""
         checked = as_bytes("context", context)
@@ -152,6 +224,39 @@ class Signer(_Scheme):
         """Verify; lengths have been checked."""
 
 
+class RecoverableSigner(Signer):
+    """A scheme whose signatures can carry what is needed to compute the public key from them."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return a signature that `recover` takes; it is longer than that of `sign`."""
+
+    @abstractmethod
+    def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
+        """Return the public key for which the signature is valid, or None if there is none.
+
+        Every message has such a key for almost every signature: whoever uses this must know the
+        key by other means, a hash of it for example.
+        """
+
+
+def in_parts(
+    count: int, part: Callable[[int, int], list[int]], *, threads: int, stop_at_first: bool
+) -> list[int]:
+    """Run `part(first, last)` over contiguous parts in threads and join the indices they return."""
+    workers = min(threads, count) or 1
+    edges = [count * i // workers for i in range(workers + 1)]
+    if workers == 1:
+        return part(0, count)
+    with ThreadPoolExecutor(workers) as pool:
+        found = list(pool.map(part, edges[:-1], edges[1:]))
+    # Parts are in order, so the first index of all is the lowest, whichever thread found it first.
+    wrong = [index for indices in found for index in indices]
+    return wrong[:1] if stop_at_first else wrong
+
+
 class Kem(_Scheme):
     """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
@@ -162,7 +267,7 @@ class Kem(_Scheme):
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
-        self._ciphertext_bytes = algorithm.ciphertext_bytes
+        self._ciphertext_bytes = self.algorithm.ciphertext_bytes
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
         """Return a ciphertext for the holder of the secret key, and the shared secret.

@@ -3,6 +3,8 @@
 liboqs-python 0.16 needs a fence at import. It prefers a liboqs of the system, writes to stdout,
 clones and builds one where it finds none (and ends the process if that fails), and warns that our
 0.13 is not its 0.16. In use it pads short keys with zeros, so lengths are checked before it.
+Key pairs come from the same library through our C interface, which gives them a stack of their own
+where the thread's is too small.
 """
 
 from __future__ import annotations
@@ -77,23 +79,19 @@ def module() -> ModuleType:
 class LiboqsSigner(Signer):
     """A signature scheme through liboqs-python."""
 
-    __slots__ = ("_oqs", "_shared")
+    __slots__ = ("_oqs", "_ours", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        native.library(IMPLEMENTATION).scheme(algorithm.name)
+        self._ours = native.library(IMPLEMENTATION).signer(algorithm, IMPLEMENTATION)
+        """For key generation, which may need a larger stack, and for batches."""
         self._oqs = module()
         self._shared = self._oqs.Signature(algorithm.name)
-        """For verification, which keeps no state; keys get an object of their own."""
+        """For verification, which keeps no state; secret keys get an object of their own."""
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
-        with self._oqs.Signature(self.algorithm.name) as scheme:
-            try:
-                public_key = scheme.generate_keypair()
-            except RuntimeError as error:
-                raise CryptoFailure(f"key generation of {self.algorithm.name}: {error}") from error
-            return public_key, scheme.export_secret_key()
+        return self._ours.generate_keypair()
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         with self._oqs.Signature(self.algorithm.name, secret_key) as scheme:
@@ -114,27 +112,35 @@ class LiboqsSigner(Signer):
             valid = self._shared.verify(message, signature, public_key)
         return bool(valid)
 
+    def _verify_batch(
+        self,
+        messages: list[bytes],
+        signatures: list[bytes],
+        public_keys: list[bytes],
+        *,
+        threads: int,
+        stop_at_first: bool,
+    ) -> list[int]:
+        return self._ours._verify_batch(
+            messages, signatures, public_keys, threads=threads, stop_at_first=stop_at_first
+        )
+
 
 class LiboqsKem(Kem):
     """A key-encapsulation mechanism through liboqs-python."""
 
-    __slots__ = ("_oqs", "_shared")
+    __slots__ = ("_oqs", "_ours", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        native.library(IMPLEMENTATION).scheme(algorithm.name)
+        self._ours = native.library(IMPLEMENTATION).kem(algorithm, IMPLEMENTATION)
         self._oqs = module()
         self._shared = self._oqs.KeyEncapsulation(algorithm.name)
         """For encapsulation, which keeps no state; secret keys get an object of their own."""
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
-        with self._oqs.KeyEncapsulation(self.algorithm.name) as scheme:
-            try:
-                public_key = scheme.generate_keypair()
-            except RuntimeError as error:
-                raise CryptoFailure(f"key generation of {self.algorithm.name}: {error}") from error
-            return public_key, scheme.export_secret_key()
+        return self._ours.generate_keypair()
 
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
         try:

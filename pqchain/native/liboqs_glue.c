@@ -1,10 +1,19 @@
-/* pq_native.h on top of liboqs. */
+/* pq_native.h on top of liboqs: 0.13.0 and 0.7.1. */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include "pq_native.h"
 
 #include <oqs/oqs.h>
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* 0.7.1 numbers its version in text only, and knows no context strings. */
+#if defined(OQS_VERSION_MAJOR)
+#define HAS_CONTEXT 1
+#else
+#define HAS_CONTEXT 0
+#endif
 
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
@@ -59,7 +68,9 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
         sizes->public_key_bytes = scheme->sig->length_public_key;
         sizes->secret_key_bytes = scheme->sig->length_secret_key;
         sizes->signature_max_bytes = scheme->sig->length_signature;
+#if HAS_CONTEXT
         sizes->context = scheme->sig->sig_with_ctx_support;
+#endif
     } else {
         sizes->kind = PQ_KEM;
         sizes->nist_level = scheme->kem->claimed_nist_level;
@@ -70,61 +81,165 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     }
 }
 
+/* Stack. liboqs keeps matrices there: key generation of McEliece-348864 needs 3 MiB in 0.7.1 and
+ * 512 KiB in 0.13.0, MAYO-5 and CROSS up to 1 MiB, Rainbow-I 192 KiB. A thread with less would end
+ * the process without a word. So where a thread has less than STACK_NEEDED left, the operation runs
+ * on a stack of its own, some 20 microseconds dearer. */
+enum { STACK_NEEDED = 4 << 20, STACK_BYTES = 16 << 20 };
+
+/* The lowest address of this thread's stack; asked for once, because of the main thread it is read
+ * from a file. */
+static __thread uintptr_t stack_end;
+
+static int has_stack(void) {
+    pthread_attr_t attributes;
+    void *end = NULL;
+    size_t bytes = 0;
+    if (stack_end == 0) {
+        if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+            return 0;
+        }
+        if (pthread_attr_getstack(&attributes, &end, &bytes) == 0) {
+            stack_end = (uintptr_t)end;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return stack_end != 0 && here > stack_end && here - stack_end >= STACK_NEEDED;
+}
+
+/* One operation with its arguments; `out` and `in` are what it writes and reads. */
+typedef struct {
+    const pq_scheme *scheme;
+    uint8_t *out, *second_out;
+    size_t *out_bytes;
+    const uint8_t *in, *second_in, *key, *context;
+    size_t in_bytes, second_in_bytes, context_bytes;
+    void (*operation)(void *call);
+    int code;
+} call;
+
 static int outcome(OQS_STATUS status) { return status == OQS_SUCCESS ? PQ_OK : PQ_FAILED; }
 
-PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    if (scheme->sig != NULL) {
-        return outcome(OQS_SIG_keypair(scheme->sig, public_key, secret_key));
+static void *on_this_stack(void *argument) {
+    call *c = argument;
+    c->operation(c);
+    return NULL;
+}
+
+static int perform(call *c, void (*operation)(void *)) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    c->operation = operation;
+    if (has_stack()) {
+        operation(c);
+        return c->code;
     }
-    return outcome(OQS_KEM_keypair(scheme->kem, public_key, secret_key));
+    if (pthread_attr_init(&attributes) != 0) {
+        return PQ_NO_MEMORY;
+    }
+    int failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (!failed) {
+        failed = pthread_create(&thread, &attributes, on_this_stack, c);
+    }
+    pthread_attr_destroy(&attributes);
+    return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : c->code;
+}
+
+static void keypair(void *argument) {
+    call *c = argument;
+    c->code = outcome(c->scheme->sig != NULL
+                          ? OQS_SIG_keypair(c->scheme->sig, c->out, c->second_out)
+                          : OQS_KEM_keypair(c->scheme->kem, c->out, c->second_out));
+}
+
+static void sign(void *argument) {
+    call *c = argument;
+    if (c->context_bytes == 0) {
+        c->code = outcome(OQS_SIG_sign(c->scheme->sig, c->out, c->out_bytes, c->in, c->in_bytes,
+                                       c->key));
+        return;
+    }
+#if HAS_CONTEXT
+    c->code = outcome(OQS_SIG_sign_with_ctx_str(c->scheme->sig, c->out, c->out_bytes, c->in,
+                                                c->in_bytes, c->context, c->context_bytes, c->key));
+#else
+    c->code = PQ_NO_SUCH_OPERATION;
+#endif
+}
+
+static void verify(void *argument) {
+    call *c = argument;
+    OQS_STATUS status;
+    if (c->context_bytes == 0) {
+        status = OQS_SIG_verify(c->scheme->sig, c->in, c->in_bytes, c->second_in,
+                                c->second_in_bytes, c->key);
+    } else {
+#if HAS_CONTEXT
+        status = OQS_SIG_verify_with_ctx_str(c->scheme->sig, c->in, c->in_bytes, c->second_in,
+                                             c->second_in_bytes, c->context, c->context_bytes,
+                                             c->key);
+#else
+        c->code = PQ_NO_SUCH_OPERATION;
+        return;
+#endif
+    }
+    c->code = status == OQS_SUCCESS ? PQ_OK : PQ_REJECTED;
+}
+
+static void encapsulate(void *argument) {
+    call *c = argument;
+    c->code = outcome(OQS_KEM_encaps(c->scheme->kem, c->out, c->second_out, c->key));
+}
+
+static void decapsulate(void *argument) {
+    call *c = argument;
+    c->code = outcome(OQS_KEM_decaps(c->scheme->kem, c->out, c->in, c->key));
+}
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
+    call c = {.scheme = scheme, .out = public_key, .second_out = secret_key};
+    return perform(&c, keypair);
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
                    const uint8_t *message, size_t message_bytes, const uint8_t *context,
                    size_t context_bytes, const uint8_t *secret_key) {
-    if (scheme->sig == NULL) {
-        return PQ_NO_SUCH_OPERATION;
-    }
-    if (context_bytes != 0) {
-        return outcome(OQS_SIG_sign_with_ctx_str(scheme->sig, signature, signature_bytes, message,
-                                                 message_bytes, context, context_bytes,
-                                                 secret_key));
-    }
-    return outcome(OQS_SIG_sign(scheme->sig, signature, signature_bytes, message, message_bytes,
-                                secret_key));
+    call c = {.scheme = scheme,
+              .out = signature,
+              .out_bytes = signature_bytes,
+              .in = message,
+              .in_bytes = message_bytes,
+              .context = context,
+              .context_bytes = context_bytes,
+              .key = secret_key};
+    return scheme->sig != NULL ? perform(&c, sign) : PQ_NO_SUCH_OPERATION;
 }
 
 PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
                      const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
                      size_t context_bytes, const uint8_t *public_key) {
-    OQS_STATUS status;
-    if (scheme->sig == NULL) {
-        return PQ_NO_SUCH_OPERATION;
-    }
-    if (context_bytes != 0) {
-        status = OQS_SIG_verify_with_ctx_str(scheme->sig, message, message_bytes, signature,
-                                             signature_bytes, context, context_bytes, public_key);
-    } else {
-        status = OQS_SIG_verify(scheme->sig, message, message_bytes, signature, signature_bytes,
-                                public_key);
-    }
-    return status == OQS_SUCCESS ? PQ_OK : PQ_REJECTED;
+    call c = {.scheme = scheme,
+              .in = message,
+              .in_bytes = message_bytes,
+              .second_in = signature,
+              .second_in_bytes = signature_bytes,
+              .context = context,
+              .context_bytes = context_bytes,
+              .key = public_key};
+    return scheme->sig != NULL ? perform(&c, verify) : PQ_NO_SUCH_OPERATION;
 }
 
 PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,
                           const uint8_t *public_key) {
-    if (scheme->kem == NULL) {
-        return PQ_NO_SUCH_OPERATION;
-    }
-    return outcome(OQS_KEM_encaps(scheme->kem, ciphertext, shared_secret, public_key));
+    call c = {.scheme = scheme, .out = ciphertext, .second_out = shared_secret, .key = public_key};
+    return scheme->kem != NULL ? perform(&c, encapsulate) : PQ_NO_SUCH_OPERATION;
 }
 
 PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
                           const uint8_t *ciphertext, const uint8_t *secret_key) {
-    if (scheme->kem == NULL) {
-        return PQ_NO_SUCH_OPERATION;
-    }
-    return outcome(OQS_KEM_decaps(scheme->kem, shared_secret, ciphertext, secret_key));
+    call c = {.scheme = scheme, .out = shared_secret, .in = ciphertext, .key = secret_key};
+    return scheme->kem != NULL ? perform(&c, decapsulate) : PQ_NO_SUCH_OPERATION;
 }
 
 PQ_API void pq_random(pq_random_fn source) {
@@ -135,6 +250,7 @@ PQ_API void pq_random(pq_random_fn source) {
     }
 }
 
+#if HAS_CONTEXT
 /* liboqs-python 0.16 asks for this function at import; liboqs has it from 0.14 on. */
 PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {
     OQS_SIG *sig = OQS_SIG_new(name);
@@ -142,3 +258,4 @@ PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {
     OQS_SIG_free(sig);
     return supports;
 }
+#endif

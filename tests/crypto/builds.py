@@ -10,6 +10,9 @@ from pqchain.crypto import native
 BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
 """Both builds of the same source."""
 
+ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
+"""Both builds of the older source."""
+
 IMPLEMENTATIONS = (*BUILDS, None)
 """Both builds and the default, which goes through liboqs-python."""
 

@@ -1,5 +1,6 @@
 """The default implementation: silent import onto our library, the fence around liboqs-python."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pqchain import algorithms
+from pqchain import algorithms, machine
 from pqchain.crypto import native, open_kem, open_signer
 from pqchain.errors import BadLength, Unsupported, UsageError
 
@@ -107,10 +108,20 @@ def test_threads_do_not_mix_their_keys() -> None:
         assert all(pool.map(work, range(200)))
 
 
-def test_kind_and_offer_are_checked() -> None:
+def test_kind_and_offer_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"ML-KEM-512 is a kem; .* open_kem"):
         open_signer("ML-KEM-512")
     with pytest.raises(Unsupported, match="does not offer ML-DSA-44; expected one of liboqs"):
         open_signer("ML-DSA-44", "coincurve/libsecp256k1")
+    lacking = dataclasses.replace(algorithms.get("Hawk-512"), implementations=())
+    monkeypatch.setitem(algorithms.ALGORITHMS, "Hawk-512", lacking)
     with pytest.raises(Unsupported, match="has no implementation of it"):
-        open_signer("Rainbow-I-Classic")
+        open_signer("Hawk-512")
+
+
+def test_without_a_main_build_the_first_that_runs_here_serves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert open_kem("NTRU-HPS-2048-509").implementation.startswith("liboqs-0.7.1/")
+    monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset())
+    assert open_kem("NTRU-HPS-2048-509").implementation == "liboqs-0.7.1/ref"

@@ -1,31 +1,35 @@
 # Build liboqs as a static library, once per set of pins and flags; later builds reuse it.
 
 # Everything that a built library depends on goes into its key; a changed recipe is a new key.
-function(pqchain_recipe_key out)
+function(pqchain_recipe_key out release)
+  include("${PQCHAIN_NATIVE_DIR}/sources/${release}/release.cmake")
   set(text "")
-  foreach(file sources/Cargo.lock cmake/sources.cmake cmake/corrections.cmake cmake/liboqs.cmake)
+  foreach(file
+      sources/${release}/Cargo.lock sources/${release}/release.cmake
+      sources/${release}/corrections.cmake
+      cmake/sources.cmake cmake/corrections.cmake cmake/liboqs.cmake)
     file(SHA256 "${PQCHAIN_NATIVE_DIR}/${file}" sum)
     string(APPEND text "${sum} ${file}\n")
   endforeach()
   string(APPEND text
     "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_SYSTEM_NAME} "
-    "${CMAKE_SYSTEM_PROCESSOR} local source: $ENV{PQCHAIN_LIBOQS_SOURCE}\n${ARGN}\n")
+    "${CMAKE_SYSTEM_PROCESSOR} local source: $ENV{${source_variable}}\n${ARGN}\n")
   string(SHA256 key "${text}")
   string(SUBSTRING "${key}" 0 16 key)
   set(${out} ${key} PARENT_SCOPE)
 endfunction()
 
 # The source tree, corrected or as fetched, in the cache. Only one build at a time makes it.
-function(pqchain_liboqs_source corrected out_folder)
-  pqchain_recipe_key(key "source" "corrected ${corrected}")
-  set(folder "${PQCHAIN_CACHE_DIR}/sources/liboqs-0.13.0-${key}")
+function(pqchain_source release corrected out_folder)
+  pqchain_recipe_key(key ${release} "source" "corrected ${corrected}")
+  set(folder "${PQCHAIN_CACHE_DIR}/sources/${release}-${key}")
   if(NOT EXISTS "${folder}/ORIGIN")
     file(MAKE_DIRECTORY "${PQCHAIN_CACHE_DIR}/sources")
     file(LOCK "${folder}.lock" GUARD FUNCTION TIMEOUT 1800)
     if(NOT EXISTS "${folder}/ORIGIN")
-      pqchain_fetch_liboqs("${folder}.part" origin)
+      pqchain_fetch(${release} "${folder}.part" origin)
       if(corrected)
-        pqchain_correct_liboqs("${folder}.part")
+        pqchain_correct(${release} "${folder}.part")
       endif()
       file(WRITE "${folder}.part/ORIGIN" "${origin}\n")
       file(REMOVE_RECURSE "${folder}")
@@ -36,7 +40,8 @@ function(pqchain_liboqs_source corrected out_folder)
 endfunction()
 
 # Build the variant `avx2` or `ref` and give the folder that holds lib/liboqs.a and include/.
-function(pqchain_liboqs variant corrected algorithms out_prefix out_source)
+function(pqchain_liboqs release variant corrected algorithms out_prefix out_source)
+  include("${PQCHAIN_NATIVE_DIR}/sources/${release}/release.cmake")
   set(flags
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF
     -DOQS_BUILD_ONLY_LIB=ON -DOQS_USE_OPENSSL=OFF)
@@ -45,14 +50,14 @@ function(pqchain_liboqs variant corrected algorithms out_prefix out_source)
   else()
     list(APPEND flags -DOQS_DIST_BUILD=OFF -DOQS_OPT_TARGET=generic)
   endif()
-  pqchain_recipe_key(key ${variant} ${corrected} "${algorithms}" ${flags})
-  set(prefix "${PQCHAIN_CACHE_DIR}/built/liboqs-0.13-${variant}-${key}")
-  pqchain_liboqs_source(${corrected} source)
+  pqchain_recipe_key(key ${release} ${variant} ${corrected} "${algorithms}" ${flags})
+  set(prefix "${PQCHAIN_CACHE_DIR}/built/${library}-${variant}-${key}")
+  pqchain_source(${release} ${corrected} source)
   if(NOT EXISTS "${prefix}/lib/liboqs.a")
     file(MAKE_DIRECTORY "${PQCHAIN_CACHE_DIR}/built")
     file(LOCK "${prefix}.lock" GUARD FUNCTION TIMEOUT 3600)
     if(NOT EXISTS "${prefix}/lib/liboqs.a")
-      message(STATUS "pqchain: build liboqs 0.13.0 (${variant}), once; this takes a minute or two")
+      message(STATUS "pqchain: build ${release} (${variant}), once; this takes a minute or two")
       set(build "${prefix}.build")
       set(log "${prefix}.log")
       file(REMOVE_RECURSE "${build}" "${prefix}.part")
@@ -63,6 +68,7 @@ function(pqchain_liboqs variant corrected algorithms out_prefix out_source)
       endif()
       set(minimal "")
       if(NOT algorithms STREQUAL "all")
+        list(TRANSFORM algorithms PREPEND "${build_name_prefix}")
         set(minimal "-DOQS_MINIMAL_BUILD=${algorithms}")
       endif()
       cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
@@ -71,11 +77,11 @@ function(pqchain_liboqs variant corrected algorithms out_prefix out_source)
       execute_process(
         COMMAND "${CMAKE_COMMAND}" ${generator} -S "${source}" -B "${build}" ${flags}
           "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}" "-DCMAKE_INSTALL_PREFIX=${prefix}.part"
-          -DCMAKE_INSTALL_LIBDIR=lib "${minimal}"
+          -DCMAKE_INSTALL_LIBDIR=lib ${extra_flags} "${minimal}"
         RESULT_VARIABLE code OUTPUT_FILE "${log}" ERROR_FILE "${log}")
       if(NOT code EQUAL 0)
         file(READ "${log}" text)
-        message(FATAL_ERROR "pqchain: liboqs does not configure.\n${text}\n${advice}")
+        message(FATAL_ERROR "pqchain: ${release} does not configure.\n${text}\n${advice}")
       endif()
       pqchain_run("${log}" "${advice}" "${CMAKE_COMMAND}" --build "${build}" --parallel ${cores})
       pqchain_run("${log}" "${advice}" "${CMAKE_COMMAND}" --install "${build}")

@@ -1,0 +1,381 @@
+"""Measure what a block costs: wallets, signatures, bytes and validation on several threads.
+
+The shape is that of a small chain: one account pays another many times in one block. Wallets and
+signatures are timed one by one through Python, whose call adds a few microseconds; validation is
+timed as a whole. Rounds of all thread counts alternate, so that a drifting machine treats them
+alike.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pqchain import algorithms as registry
+from pqchain import crypto, machine, results
+from pqchain.algorithms import Algorithm
+from pqchain.chain.block import Block, transactions_root
+from pqchain.chain.encoding import KeyMode
+from pqchain.chain.rejection import BlockRejected, Reason
+from pqchain.chain.state import Rules, State
+from pqchain.chain.transaction import Transaction
+from pqchain.chain.verification import Check, Verifier
+from pqchain.chain.wallet import Wallet
+from pqchain.crypto import native
+from pqchain.errors import PqchainError, Unsupported, UsageError
+
+_SENDER_BALANCE = 2**40
+
+_FEWEST_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPreset:
+    """How long to measure one scheme."""
+
+    wallets: int
+    """The most wallets to make."""
+    wallet_seconds: float
+    sign_seconds: float
+    """Time for signing; of slow schemes the block holds fewer transactions than asked for."""
+    rounds: int
+    """The most validations for each number of threads; at least three are made."""
+    validate_seconds: float
+    """Time for all validations of one scheme."""
+
+
+PRESETS: dict[str, BlockPreset] = {
+    "quick": BlockPreset(25, 0.25, 0.7, 9, 1.0),
+    "paper": BlockPreset(100, 10.0, 60.0, 100, 60.0),
+}
+"""`quick` for a look, `paper` for numbers to quote."""
+
+
+@dataclass(slots=True)
+class _Case:
+    """One scheme, or several that sign together."""
+
+    names: tuple[str, ...]
+    implementations: tuple[str, ...] = ()
+    reason: str = ""
+    failed: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+    timings: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def measure_blocks(
+    algorithms: Iterable[str] | str | None = None,
+    *,
+    transactions: int = 1000,
+    threads: Sequence[int] = (1, 2, 4),
+    public_key: KeyMode = "inline",
+    implementation: str | None = None,
+    data_bytes: int = 0,
+    preset: str = "quick",
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Measure one block for each scheme; without names, for every signature scheme.
+
+    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. Where the key is to be
+    recovered, schemes that cannot do it are unsupported. Without `implementation` the fastest
+    that runs here is used.
+
+    Returns a frame, one row per scheme and number of threads: algorithm, implementation,
+    public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
+    (mean), block_bytes, transaction_bytes (block_bytes / transactions), wallets (made),
+    wallet_median_seconds and _mad_ (one key pair and its address), sign_median_seconds and _mad_
+    (one transaction), rounds (validations), verify_median_seconds and _mad_ (all signatures),
+    loop_median_seconds (the same signatures in a bare loop of C on one thread; NaN outside our
+    libraries and for hybrids), apply_median_seconds and _mad_ (from the bytes of the block to
+    the new state: decoding, hashes, balances, signatures), hash_median_seconds (the transactions
+    root, part of apply), valid ("yes" or the reason), tampered (reason for refusing the block
+    with one bit of the first signature flipped), previous_hash, block_hash, status, reason.
+    `attrs["provenance"]` tells where it was made, `attrs["rounds"]` is a frame of all rounds.
+
+    Raises UnknownAlgorithm and UsageError; what cannot run here is a row.
+    """
+    _check(transactions, threads, preset)
+    names = registry.names("signature") if algorithms is None else algorithms
+    cases = [_case(name) for name in ([names] if isinstance(names, str) else names)]
+    from tqdm.auto import tqdm
+
+    bar = tqdm(cases, disable=not progress, unit="scheme")
+    for case in bar:
+        bar.set_description("+".join(case.names))
+        try:
+            _open(case, implementation)
+            _measure(case, transactions, threads, public_key, data_bytes, PRESETS[preset])
+        except Unsupported as error:
+            case.reason = str(error)
+        except UsageError as error:
+            if public_key != "recovered":
+                raise
+            case.reason = str(error)
+        except PqchainError as error:
+            case.reason, case.failed = str(error), True
+    rows = [row for case in cases for row in _rows(case, threads, public_key)]
+    frame = results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["block"])), "block")
+    frame.attrs["provenance"] = {
+        **machine.provenance(),
+        "preset": preset,
+        "transactions": transactions,
+        "data_bytes": data_bytes,
+    }
+    frame.attrs["rounds"] = pd.DataFrame(
+        [
+            {"algorithm": "+".join(case.names), "threads": count, "round": index, **each}
+            for case in cases
+            for count, timing in case.timings.items()
+            for index, each in enumerate(timing["rounds"])
+        ]
+    )
+    return frame
+
+
+def _check(transactions: int, threads: Sequence[int], preset: str) -> None:
+    """Refuse numbers that cannot be."""
+    if not isinstance(transactions, int) or not 1 <= transactions <= 1_000_000:
+        raise UsageError(f"transactions={transactions!r}; expected 1 to 1000000")
+    if not threads or any(not isinstance(n, int) or not 1 <= n <= 1024 for n in threads):
+        raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
+    if preset not in PRESETS:
+        raise UsageError(f"unknown preset {preset!r}; expected one of {', '.join(PRESETS)}")
+
+
+def _case(name: str) -> _Case:
+    """Read a name, or several joined by "+"; names of SPHINCS+ hold that letter themselves."""
+    try:
+        return _Case((_signature(name).name,))
+    except PqchainError:
+        for at, letter in enumerate(name):
+            if letter != "+":
+                continue
+            try:
+                first = _signature(name[:at])
+                return _Case((first.name, *_case(name[at + 1 :]).names))
+            except PqchainError:
+                continue
+        raise
+
+
+def _signature(name: str) -> Algorithm:
+    """Return a signature scheme."""
+    row = registry.get(name)
+    if row.kind != "signature":
+        raise UsageError(f"{row.name} is a {row.kind}; a block needs a signature scheme")
+    return row
+
+
+def _open(case: _Case, wanted: str | None) -> None:
+    """Choose the implementations; raises Unsupported."""
+    chosen = []
+    for name in case.names:
+        offered = registry.get(name).implementations
+        if wanted is not None:
+            registry.implementation(wanted)
+        usable = [each for each in offered if not crypto.available(each)]
+        best = wanted or next(iter(usable), None)
+        # Says why, if there is none or it cannot run here.
+        chosen.append(crypto.open_signer(name, best).implementation)
+    case.implementations = tuple(chosen)
+
+
+def _measure(
+    case: _Case,
+    transactions: int,
+    threads: Sequence[int],
+    public_key: KeyMode,
+    data_bytes: int,
+    preset: BlockPreset,
+) -> None:
+    """Make the wallets, the block and the validations of one case."""
+    signers = [
+        crypto.open_signer(name, implementation)
+        for name, implementation in zip(case.names, case.implementations, strict=True)
+    ]
+
+    def wallet() -> Wallet:
+        return Wallet(case.names, public_key=public_key, signers=signers)
+
+    alice, bob = wallet(), wallet()
+    making = list(_timed(wallet, preset.wallets, preset.wallet_seconds))
+    payments: list[Transaction] = []
+
+    def pay() -> None:
+        payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
+
+    signing = list(_timed(pay, transactions, preset.sign_seconds))
+    rules = Rules(limit_bytes=2**40, sealed=False)
+    state = State.genesis({alice.address: _SENDER_BALANCE}, rules)
+    block = state.propose(payments, proposer=bob.address, timestamp=0)
+    data = block.encode()
+    keys = alice.keys
+    case.facts = {
+        "transactions": len(payments),
+        "public_key_bytes": sum(len(key) for _, key in keys),
+        "signature_bytes": float(
+            np.mean([sum(len(c.signature) for c in t.credentials) for t in payments])
+        ),
+        "block_bytes": len(data),
+        "transaction_bytes": len(data) / len(payments),
+        "wallets": len(making),
+        **_summary("wallet", making),
+        **_summary("sign", signing),
+        "previous_hash": block.header.previous.hex(),
+        "block_hash": block.hash().hex(),
+    }
+    if len(payments) < transactions:
+        case.reason = (
+            f"signing took longer than {preset.sign_seconds:g} s: {len(payments)} of "
+            f"{transactions} transactions"
+        )
+    chosen = dict(zip(case.names, case.implementations, strict=True))
+    verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
+    _validate(case, state, block, data, verifiers, preset)
+
+
+def _validate(
+    case: _Case,
+    state: State,
+    block: Block,
+    data: bytes,
+    verifiers: dict[int, Verifier],
+    preset: BlockPreset,
+) -> None:
+    """Validate the block and a tampered one, then time validation in alternating rounds."""
+    first = next(iter(verifiers.values()))
+    valid = _verdict(state, data, first)
+    tampered = _verdict(state, _tampered(state, block).encode(), first)
+    if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
+        raise PqchainError(
+            f"a valid block was judged {valid!r}, a tampered one {tampered!r}; expected 'yes' and "
+            f"{Reason.BAD_SIGNATURE.value!r}: run `make test`"
+        )
+    checks = state.checks(block)
+    loop = _plain_loop(case, first, checks)
+    samples: dict[int, list[dict[str, float]]] = {count: [] for count in verifiers}
+    spent = 0.0
+    for index in range(preset.rounds):
+        if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
+            break
+        bare = _seconds(loop) if loop is not None else float("nan")
+        for count, verifier in verifiers.items():
+            timings = {
+                "loop": bare,
+                "verify": _seconds(partial(verifier.wrong, checks)),
+                "hash": _seconds(partial(transactions_root, block.transactions, threads=count)),
+                "apply": _seconds(partial(state.apply, data, verifier=verifier)),
+            }
+            samples[count].append(timings)
+            spent += timings["verify"] + timings["hash"] + timings["apply"]
+    for count, rounds in samples.items():
+        case.timings[count] = {"rounds": rounds, "valid": valid, "tampered": tampered}
+
+
+def _plain_loop(
+    case: _Case, verifier: Verifier, checks: Sequence[Check]
+) -> Callable[[], object] | None:
+    """Return the bare loop of C over the same signatures, where there is one."""
+    if len(case.names) > 1 or any(check.public_key is None for check in checks):
+        return None
+    return native.plain_loop(
+        verifier.signer(case.names[0]),
+        [check.message for check in checks],
+        [check.signature for check in checks],
+        [check.public_key or b"" for check in checks],
+    )
+
+
+def _verdict(state: State, data: bytes, verifier: Verifier) -> str:
+    """Return "yes", or why the block is refused."""
+    try:
+        state.apply(data, verifier=verifier)
+    except BlockRejected as error:
+        return error.reason.value
+    return "yes"
+
+
+def _tampered(state: State, block: Block) -> Block:
+    """Return the block with one bit of the first signature flipped, hashed anew."""
+    first, *others = block.transactions
+    damaged, *rest = first.credentials
+    middle = len(damaged.signature) // 2
+    flipped = bytearray(damaged.signature)
+    flipped[middle] ^= 1
+    credentials = (replace(damaged, signature=bytes(flipped)), *rest)
+    return state.propose(
+        [Transaction(first.payment, credentials), *others],
+        proposer=block.header.proposer,
+        timestamp=block.header.timestamp,
+    )
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    start = time.perf_counter_ns()
+    call()
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+def _timed(call: Callable[[], object], most: int, limit_seconds: float) -> Iterator[float]:
+    """Time a call again and again, until there are enough samples or the time is up."""
+    spent = 0.0
+    for _ in range(most):
+        seconds = _seconds(call)
+        yield seconds
+        spent += seconds
+        if spent > limit_seconds:
+            return
+
+
+def _summary(what: str, seconds: Sequence[float]) -> dict[str, float]:
+    """Return median and median absolute deviation."""
+    median = float(np.median(seconds))
+    spread = float(np.median(np.abs(np.asarray(seconds) - median)))
+    return {f"{what}_median_seconds": median, f"{what}_mad_seconds": spread}
+
+
+def _rows(case: _Case, threads: Sequence[int], public_key: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each number of threads."""
+    columns = results.CONTRACTS["block"]
+    empty = {
+        name: {"str": "", "Int64": pd.NA, "float64": float("nan")}[dtype]
+        for name, dtype in columns.items()
+    }
+    for count in threads:
+        row = {
+            **empty,
+            "algorithm": "+".join(case.names),
+            "implementation": "+".join(dict.fromkeys(case.implementations)),
+            "public_key": public_key,
+            "threads": count,
+            "status": "ok",
+            "reason": case.reason,
+        }
+        timing = case.timings.get(count)
+        if timing is None:
+            yield row | {"status": "failed" if case.failed else "unsupported"}
+            continue
+        rounds = pd.DataFrame(timing["rounds"])
+        told = {
+            name: value
+            for what in ("loop", "verify", "hash", "apply")
+            for name, value in _summary(what, rounds[what].tolist()).items()
+            if name in columns
+        }
+        yield (
+            row
+            | case.facts
+            | told
+            | {
+                "rounds": len(rounds),
+                "valid": timing["valid"],
+                "tampered": timing["tampered"],
+            }
+        )

@@ -1,0 +1,240 @@
+"""A chain in a file: blocks are appended one by one, survive a crash, and are checked on opening.
+
+The store is SQLite in one file, so that an append is either there with everything or not at all.
+Only blocks and the genesis are stored: the state follows from them, and opening computes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from pqchain.chain.block import Block
+from pqchain.chain.rejection import BlockRejected
+from pqchain.chain.state import Rules, State
+from pqchain.chain.verification import Verifier
+from pqchain.errors import DataError, PqchainError, UsageError
+
+_APPLICATION = 0x70716331
+"""SQLite's application id of our files: "pqc1"."""
+
+_SCHEMA = """
+CREATE TABLE genesis (description TEXT NOT NULL);
+CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL);
+"""
+
+_GENESIS_BYTES = 64_000_000
+"""The longest genesis that is read: about 700,000 accounts."""
+
+
+class Ledger:
+    """A state, and the file that holds the blocks which led to it."""
+
+    __slots__ = ("_connection", "path", "state", "verifier")
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, state: State, verifier: Verifier
+    ) -> None:
+        """Use `create` or `open`."""
+        self._connection = connection
+        self.path = path
+        self.state = state
+        self.verifier = verifier
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        balances: Mapping[bytes, int],
+        rules: Rules | None = None,
+        *,
+        verifier: Verifier | None = None,
+    ) -> Ledger:
+        """Start a chain in a new file. Raises UsageError if the file is there already."""
+        path = Path(path)
+        state = State.genesis(balances, rules)
+        if path.exists():
+            raise UsageError(f"{path} is there already; open it, or choose another name")
+        description = _describe(state)
+        if len(description) > _GENESIS_BYTES:
+            raise UsageError(f"{len(balances)} accounts at the start are too many for a file")
+        connection = _connect(path, "rwc")
+        with _as_data_error(path), _transaction(connection):
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute("INSERT INTO genesis VALUES (?)", (description,))
+        return cls(connection, path, state, verifier or Verifier())
+
+    @classmethod
+    def open(cls, path: str | Path, *, verifier: Verifier | None = None) -> Ledger:
+        """Open a file, check every block in it, and return the ledger.
+
+        Raises DataError if the file is not there, not ours, or holds a block that is not valid;
+        the message names the block. Nothing is changed.
+        """
+        path = Path(path)
+        verifier = verifier or Verifier()
+        if not path.is_file():
+            raise DataError(f"{path} is not there; start a chain with Ledger.create")
+        connection = _connect(path, "rw")
+        try:
+            with _as_data_error(path):
+                state = _read_genesis(connection, path)
+                for height, digest, data in _read_blocks(connection, path, state.rules):
+                    try:
+                        state = state.apply(data, verifier=verifier)
+                    except BlockRejected as error:
+                        raise DataError(f"{path}, block {height}: {error}") from error
+                    if height != state.height or digest != state.tip:
+                        raise DataError(f"{path}: block {height} is not in its place; restore it")
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, state, verifier)
+
+    def append(self, block: Block | bytes) -> State:
+        """Check the block, store it, and return the state after it.
+
+        When this returns, the block is on disk. Raises BlockRejected, and DataError if it could
+        not be stored; the ledger is then as it was.
+        """
+        state = self.state.apply(block, verifier=self.verifier)
+        data = block.encode() if isinstance(block, Block) else bytes(block)
+        with _as_data_error(self.path), _transaction(self._connection):
+            (last,) = self._connection.execute("SELECT max(height) FROM blocks").fetchone()
+            if (last or 0) != self.state.height:
+                raise DataError(
+                    f"{self.path} has {last or 0} blocks, this ledger has seen "
+                    f"{self.state.height}: somebody else appends to it; open it again"
+                )
+            self._connection.execute(
+                "INSERT INTO blocks VALUES (?, ?, ?)", (state.height, state.tip, data)
+            )
+        self.state = state
+        return state
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the stored blocks from the first."""
+        with _as_data_error(self.path):
+            for _, _, data in _read_blocks(self._connection, self.path, self.state.rules):
+                yield Block.decode(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open the file so that what was acknowledged survives a crash of the machine too."""
+    with _as_data_error(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+        )
+        # A hostile file may bring triggers and views of its own; none of them shall run.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA synchronous = EXTRA")
+    return connection
+
+
+@contextmanager
+def _as_data_error(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DataError(
+            f"{path}: {error}; restore the file from a copy, or see who else holds it"
+        ) from error
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what the block does, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _describe(state: State) -> str:
+    """Return the genesis as JSON."""
+    rules = state.rules
+    return json.dumps(
+        {
+            "chain": rules.chain,
+            "limit_bytes": rules.limit_bytes,
+            "algorithms": None if rules.algorithms is None else sorted(rules.algorithms),
+            "sealed": rules.sealed,
+            "balances": {a.hex(): account.balance for a, account in state.accounts.items()},
+        }
+    )
+
+
+def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:
+    """Return the first state, after looking whether the file is one of ours."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    tables = dict(connection.execute("SELECT name, type FROM sqlite_schema"))
+    if application != _APPLICATION or tables != {"genesis": "table", "blocks": "table"}:
+        raise DataError(f"{path} is no ledger of pqchain; expected a file of Ledger.create")
+    lengths = connection.execute("SELECT length(description) FROM genesis").fetchall()
+    if len(lengths) != 1 or not 0 < (lengths[0][0] or 0) <= _GENESIS_BYTES:
+        raise DataError(f"{path} has no usable genesis; restore it")
+    (description,) = connection.execute("SELECT description FROM genesis").fetchone()
+    try:
+        told = json.loads(description)
+        allowed = told["algorithms"]
+        rules = Rules(
+            chain=told["chain"],
+            limit_bytes=told["limit_bytes"],
+            algorithms=None if allowed is None else frozenset(allowed),
+            sealed=told["sealed"],
+        )
+        balances = {bytes.fromhex(a): balance for a, balance in told["balances"].items()}
+        return State.genesis(balances, rules)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
+        raise DataError(f"{path} has no usable genesis ({error}); restore it") from error
+
+
+def _read_blocks(
+    connection: sqlite3.Connection, path: Path, rules: Rules
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield height, hash and bytes of each block; one that is too long is not read."""
+    height = 0
+    while True:
+        row = connection.execute(
+            "SELECT height, typeof(data), length(data) FROM blocks WHERE height > ? "
+            "ORDER BY height LIMIT 1",
+            (height,),
+        ).fetchone()
+        if row is None:
+            return
+        height, kind, length = row
+        if kind != "blob" or length > rules.limit_bytes:
+            raise DataError(
+                f"{path}, block {height}: {length} bytes of type {kind}; at most "
+                f"{rules.limit_bytes} bytes of type blob are allowed"
+            )
+        digest, data = connection.execute(
+            "SELECT hash, data FROM blocks WHERE height = ?", (height,)
+        ).fetchone()
+        yield height, digest, data

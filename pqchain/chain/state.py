@@ -1,0 +1,335 @@
+"""What a chain of blocks amounts to: who owns what, and which block may come next.
+
+A state never changes; `apply` returns the next one or raises `BlockRejected`. Checks go from cheap
+to dear, so that a hostile block costs little: form, size, place in the chain, hash of the
+transactions, seal, then nonces, balances and keys in order, and all signatures at last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from pqchain import algorithms
+from pqchain.chain.block import Block, make_block, transactions_root
+from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm
+from pqchain.chain.rejection import BlockRejected, Reason
+from pqchain.chain.transaction import Credential, Transaction, address_of
+from pqchain.chain.verification import Check, Verifier
+from pqchain.chain.wallet import Wallet
+from pqchain.crypto.hashing import sha3_256
+from pqchain.errors import Malformed, UsageError
+
+_GENESIS = b"pqchain genesis 1\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What blocks of one chain must obey."""
+
+    chain: int = 1
+    """Stands in every transaction, so that none can be replayed on another chain."""
+    limit_bytes: int = 4_000_000
+    algorithms: frozenset[str] | None = None
+    """Names of the schemes that may sign; None: all of the registry."""
+    sealed: bool = True
+    """Whether the proposer must sign the block.
+
+    Without a seal nothing but the next block vouches for the proposer and the time.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse rules that no block could meet."""
+        if not 0 <= self.chain < 2**32:
+            raise UsageError(f"chain={self.chain}; expected a number from 0 to 2^32 - 1")
+        if self.limit_bytes < 1:
+            raise UsageError(f"limit_bytes={self.limit_bytes}; expected at least 1")
+        if self.algorithms is not None:
+            named = frozenset(algorithms.get(name).name for name in self.algorithms)
+            object.__setattr__(self, "algorithms", named)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the ledger knows of one address."""
+
+    balance: int = 0
+    nonce: int = 0
+    """How many transactions it has made."""
+    keys: tuple[tuple[int, bytes], ...] = ()
+    """Registered public keys: algorithm identifier and key."""
+
+
+_NOBODY = Account()
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The chain up to one block."""
+
+    rules: Rules
+    height: int
+    tip: bytes
+    """Hash of the last block; of the genesis balances before the first one."""
+    timestamp: int
+    accounts: Mapping[bytes, Account] = field(repr=False)
+
+    @classmethod
+    def genesis(cls, balances: Mapping[bytes, int], rules: Rules | None = None) -> State:
+        """Return the state before the first block.
+
+        Raises UsageError for balances that are no amounts or that together pass 2^64 - 1.
+        """
+        rules = rules or Rules()
+        for address, balance in balances.items():
+            if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
+                raise UsageError(f"{address!r} is no address; expected 32 bytes, as Wallet.address")
+            if not isinstance(balance, int) or balance < 0:
+                raise UsageError(f"the balance {balance!r}; expected a whole number, 0 or more")
+        if sum(balances.values()) >= 2**64:
+            raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
+        listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
+        tip = sha3_256(_GENESIS + rules.chain.to_bytes(4, "big") + listed)
+        accounts = {address: Account(balance) for address, balance in balances.items()}
+        return cls(rules, 0, tip, 0, MappingProxyType(accounts))
+
+    def account(self, address: bytes) -> Account:
+        """Return what is known of an address; an unknown one owns nothing."""
+        return self.accounts.get(address, _NOBODY)
+
+    @property
+    def total(self) -> int:
+        """All the money there is; no block changes it."""
+        return sum(account.balance for account in self.accounts.values())
+
+    def propose(
+        self,
+        transactions: Iterable[Transaction],
+        *,
+        proposer: Wallet | bytes,
+        timestamp: int,
+        threads: int = 1,
+    ) -> Block:
+        """Return a block on top of this state; whether it is valid, `apply` says."""
+        return make_block(
+            transactions,
+            height=self.height + 1,
+            previous=self.tip,
+            timestamp=timestamp,
+            proposer=proposer,
+            threads=threads,
+        )
+
+    def apply(
+        self, block: Block | bytes, *, verifier: Verifier | None = None, all_wrong: bool = False
+    ) -> State:
+        """Return the state after the block, or raise BlockRejected with the reason.
+
+        With `all_wrong`, BAD_SIGNATURE names every transaction with a wrong signature, not only the
+        first. Raises Unsupported if an algorithm of the block cannot run here: then the block is
+        neither right nor wrong.
+        """
+        verifier = verifier or Verifier()
+        block = self._decoded(block)
+        self._check_place(block)
+        if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
+            raise BlockRejected(Reason.WRONG_ROOT, "the transactions are not those of the header")
+        self._check_algorithms(block)
+        self._check_seal(block, verifier)
+        accounts, checks = self._transfer(block)
+        wrong = _strangers(checks)
+        if not wrong or all_wrong:
+            bad = verifier.wrong([check for _, check in checks], stop_at_first=not all_wrong)
+            wrong = sorted({*wrong, *bad})
+        if wrong:
+            wrong = wrong if all_wrong else wrong[:1]
+            raise BlockRejected(
+                Reason.BAD_SIGNATURE, f"transaction {', '.join(map(str, wrong))}", tuple(wrong)
+            )
+        return replace(
+            self,
+            height=block.header.height,
+            tip=block.hash(),
+            timestamp=block.header.timestamp,
+            accounts=MappingProxyType(accounts),
+        )
+
+    def checks(self, block: Block) -> list[Check]:
+        """Return the signatures of the transactions of a block that could come next.
+
+        Raises BlockRejected where nonces, balances or keys already forbid it.
+        """
+        self._check_algorithms(block)
+        return [check for _, check in self._transfer(block)[1]]
+
+    def _decoded(self, block: Block | bytes) -> Block:
+        """Return the block, after a look at its size; bytes too long are not even read."""
+        length = block.encoded_bytes if isinstance(block, Block) else len(block)
+        if length > self.rules.limit_bytes:
+            raise BlockRejected(
+                Reason.OVERSIZE, f"{length} bytes; at most {self.rules.limit_bytes} are allowed"
+            )
+        if isinstance(block, Block):
+            return block
+        try:
+            return Block.decode(block)
+        except Malformed as error:
+            raise BlockRejected(Reason.MALFORMED, str(error)) from error
+
+    def _check_place(self, block: Block) -> None:
+        """Refuse a block that does not follow the last one."""
+        header = block.header
+        if header.height == self.height and block.hash() == self.tip:
+            raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
+        if header.height != self.height + 1:
+            raise BlockRejected(
+                Reason.WRONG_HEIGHT, f"height {header.height}; the next is {self.height + 1}"
+            )
+        if header.previous != self.tip:
+            raise BlockRejected(
+                Reason.WRONG_PREVIOUS_HASH,
+                f"{header.previous.hex()}; the last block has {self.tip.hex()}",
+            )
+        if header.timestamp < self.timestamp:
+            raise BlockRejected(
+                Reason.BAD_TIMESTAMP, f"{header.timestamp} s is before {self.timestamp} s"
+            )
+
+    def _check_algorithms(self, block: Block) -> None:
+        """Refuse schemes that are unknown or not allowed."""
+        allowed = self.rules.algorithms
+        seal = () if block.seal is None else (((), block.seal),)
+        signed = (
+            ((index,), credential)
+            for index, transaction in enumerate(block.transactions)
+            for credential in transaction.credentials
+        )
+        seen: set[int] = set()
+        for group in (seal, signed):
+            for indices, credential in group:
+                if credential.identifier in seen:
+                    continue
+                row = credential.algorithm
+                if row is None or (allowed is not None and row.name not in allowed):
+                    what = f"0x{credential.identifier:04x}" if row is None else row.name
+                    raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
+                seen.add(credential.identifier)
+
+    def _check_seal(self, block: Block, verifier: Verifier) -> None:
+        """Refuse a block that its proposer has not signed."""
+        seal = block.seal
+        if seal is None:
+            if self.rules.sealed:
+                raise BlockRejected(Reason.BAD_SIGNATURE, "the block has no seal")
+            return
+        if address_of([(seal.identifier, seal.public_key)]) != block.header.proposer:
+            raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is not by the proposer's key")
+        check = Check(
+            0, _name(seal), block.header.seal_message, seal.signature, seal.public_key
+        )  # fmt: skip
+        if verifier.wrong([check]):
+            raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is wrong")
+
+    def _transfer(self, block: Block) -> tuple[dict[bytes, Account], list[tuple[bool, Check]]]:
+        """Carry out all payments on a copy; return it and the signatures that allow them.
+
+        With each check comes whether the keys are known to be those of the sender.
+        """
+        accounts = dict(self.accounts)
+        checks: list[tuple[bool, Check]] = []
+        seen: set[bytes] = set()
+        addresses: dict[tuple[tuple[int, bytes | None], ...], bytes] = {}
+        for index, transaction in enumerate(block.transactions):
+            payment = transaction.payment
+            if payment.chain != self.rules.chain:
+                raise BlockRejected(
+                    Reason.WRONG_CHAIN,
+                    f"transaction {index} is for chain {payment.chain}",
+                    (index,),
+                )
+            if transaction.encoded in seen:
+                raise BlockRejected(
+                    Reason.DUPLICATE, f"transaction {index} stands there twice", (index,)
+                )
+            seen.add(transaction.encoded)
+            sender = accounts.get(payment.sender, _NOBODY)
+            keys, registered = _resolve(transaction, sender, index)
+            if payment.nonce != sender.nonce:
+                raise BlockRejected(
+                    Reason.BAD_NONCE,
+                    f"transaction {index} has nonce {payment.nonce}; the next is {sender.nonce}",
+                    (index,),
+                )
+            if payment.amount > sender.balance:
+                raise BlockRejected(
+                    Reason.OVERSPEND,
+                    f"transaction {index} pays {payment.amount} of {sender.balance}",
+                    (index,),
+                )
+            accounts[payment.sender] = Account(
+                sender.balance - payment.amount, sender.nonce + 1, registered
+            )
+            recipient = accounts.get(payment.recipient, _NOBODY)
+            accounts[payment.recipient] = Account(
+                recipient.balance + payment.amount, recipient.nonce, recipient.keys
+            )
+            known = any(key is None for _, key in keys)  # then recovery compares the address
+            if not known:
+                address = addresses.get(keys)
+                if address is None:
+                    address = addresses[keys] = address_of([(i, key or b"") for i, key in keys])
+                known = address == payment.sender
+            for credential, (_, key) in zip(transaction.credentials, keys, strict=True):
+                check = Check(
+                    index,
+                    _name(credential),
+                    transaction.message,
+                    credential.signature,
+                    key,
+                    payment.sender,
+                    keys,
+                )
+                checks.append((known, check))
+        return accounts, checks
+
+
+def _resolve(
+    transaction: Transaction, sender: Account, index: int
+) -> tuple[tuple[tuple[int, bytes | None], ...], tuple[tuple[int, bytes], ...]]:
+    """Return the public keys that sign, None for one to recover, and those then registered."""
+    keys: list[tuple[int, bytes | None]] = []
+    registered = sender.keys
+    for credential in transaction.credentials:
+        key: bytes | None = credential.public_key
+        if credential.form is not KeyForm.INLINE:
+            held = dict(sender.keys).get(credential.identifier)
+            if credential.form is KeyForm.REGISTERED:
+                if held is None:
+                    raise BlockRejected(
+                        Reason.UNKNOWN_KEY,
+                        f"transaction {index} relies on a key that was never registered",
+                        (index,),
+                    )
+                key = held
+            elif credential.form is KeyForm.RECOVERED:
+                key = None
+            elif held is not None:
+                raise BlockRejected(
+                    Reason.DUPLICATE, f"transaction {index} registers a key again", (index,)
+                )
+            else:
+                registered = (*registered, (credential.identifier, credential.public_key))
+        keys.append((credential.identifier, key))
+    return tuple(keys), registered
+
+
+def _strangers(checks: Iterable[tuple[bool, Check]]) -> list[int]:
+    """Return the transactions whose keys are not those of the sender."""
+    return sorted({check.index for known, check in checks if not known})
+
+
+def _name(credential: Credential) -> str:
+    """Return the name of an algorithm that is known to be in the registry."""
+    row = credential.algorithm
+    return "" if row is None else row.name

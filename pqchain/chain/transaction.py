@@ -1,0 +1,200 @@
+"""Signed transactions: what they hold, their bytes, and how they are read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+
+from pqchain.algorithms import Algorithm
+from pqchain.chain.encoding import (
+    ADDRESS_BYTES,
+    MAX_CREDENTIALS,
+    MAX_DATA_BYTES,
+    RECOVERABLE,
+    VERSION,
+    KeyForm,
+    Reader,
+    algorithm_of,
+    expect,
+    signature_limit,
+)
+from pqchain.crypto.hashing import sha3_256
+from pqchain.errors import Malformed
+
+SIGNED = b"pqchain transaction 1\0"
+"""Stands before the body in what is signed, so that a signature means nothing elsewhere."""
+
+_ADDRESS = b"pqchain address 1\0"
+_IDENTIFIER = b"pqchain transaction identifier 1\0"
+
+_FIXED = Struct(">BI32s32sQQH")
+_MAX_U64 = 2**64 - 1
+_MAX_U32 = 2**32 - 1
+_FORMS = tuple(KeyForm)
+
+
+def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
+    """Return the address of whoever holds these keys: (algorithm identifier, public key) each."""
+    parts = [_ADDRESS]
+    for identifier, public_key in keys:
+        parts += (identifier.to_bytes(2, "big"), len(public_key).to_bytes(4, "big"), public_key)
+    return sha3_256(b"".join(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One signature, its algorithm, and how the public key is found."""
+
+    identifier: int
+    """Two bytes that name the algorithm; possibly one that this registry does not know."""
+    form: KeyForm
+    public_key: bytes
+    """Empty if the transaction does not carry it."""
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that the algorithm cannot have; raises Malformed."""
+        if not 0 < self.identifier <= 0xFFFF:
+            raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
+        if not self.form.carries_key and self.public_key:
+            raise Malformed(f"a public key stands where the form {self.form.name} has none")
+        algorithm = self.algorithm
+        if algorithm is None:
+            return
+        if self.form is KeyForm.RECOVERED and algorithm.name not in RECOVERABLE:
+            raise Malformed(f"{algorithm.name} has no key recovery; the key must be given")
+        if self.form.carries_key and len(self.public_key) != algorithm.public_key_bytes:
+            raise Malformed(
+                f"a public key of {len(self.public_key)} bytes; {algorithm.name} has "
+                f"{algorithm.public_key_bytes}"
+            )
+        limit = signature_limit(algorithm, self.form)
+        if not 0 < len(self.signature) <= limit:
+            raise Malformed(
+                f"a signature of {len(self.signature)} bytes; {algorithm.name} has 1 to {limit}"
+            )
+
+    @property
+    def algorithm(self) -> Algorithm | None:
+        """The row of the registry, or None if the registry does not know the identifier."""
+        return algorithm_of(self.identifier)
+
+    def encode(self) -> bytes:
+        """Return the public key and the signature, each behind its length."""
+        return b"".join(
+            (
+                len(self.public_key).to_bytes(4, "big"),
+                self.public_key,
+                len(self.signature).to_bytes(4, "big"),
+                self.signature,
+            )
+        )
+
+    @classmethod
+    def read(cls, reader: Reader, identifier: int, form: KeyForm) -> Credential:
+        """Read what `encode` wrote."""
+        return cls(
+            identifier, form, reader.counted(4, "a public key"), reader.counted(4, "a signature")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """What a transaction says, before anybody signs it."""
+
+    sender: bytes
+    recipient: bytes
+    amount: int
+    nonce: int
+    data: bytes = b""
+    chain: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be encoded; raises Malformed."""
+        for what, address in (("sender", self.sender), ("recipient", self.recipient)):
+            if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
+                raise Malformed(f"the {what} is {address!r}; expected an address of 32 bytes")
+        _check_range("amount", self.amount, _MAX_U64)
+        _check_range("nonce", self.nonce, _MAX_U64)
+        _check_range("chain", self.chain, _MAX_U32)
+        if len(self.data) > MAX_DATA_BYTES:
+            raise Malformed(f"{len(self.data)} bytes of data; expected at most {MAX_DATA_BYTES}")
+
+    def message(self, kinds: Sequence[tuple[int, KeyForm]]) -> bytes:
+        """Return what is signed, given the algorithms and forms of all who sign."""
+        identifiers = {identifier for identifier, _ in kinds}
+        if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
+            raise Malformed(
+                f"{len(kinds)} credentials with {len(identifiers)} algorithms; expected 1 to "
+                f"{MAX_CREDENTIALS}, each of an algorithm of its own"
+            )
+        fixed = _FIXED.pack(
+            VERSION,
+            self.chain,
+            self.sender,
+            self.recipient,
+            self.amount,
+            self.nonce,
+            len(self.data),
+        )
+        tail = b"".join(identifier.to_bytes(2, "big") + bytes([form]) for identifier, form in kinds)
+        return b"".join((SIGNED, fixed, self.data, bytes([len(kinds)]), tail))
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A payment and the signatures under it. Immutable, and encoded once, when it is made."""
+
+    payment: Payment
+    credentials: tuple[Credential, ...]
+    message: bytes = field(init=False, repr=False, compare=False)
+    """What was signed."""
+    encoded: bytes = field(init=False, repr=False, compare=False)
+    """All its bytes."""
+
+    def __post_init__(self) -> None:
+        """Encode it; raises Malformed."""
+        kinds = [(credential.identifier, credential.form) for credential in self.credentials]
+        message = self.payment.message(kinds)
+        parts = [message[len(SIGNED) :], *(each.encode() for each in self.credentials)]
+        object.__setattr__(self, "message", message)
+        object.__setattr__(self, "encoded", b"".join(parts))
+
+    @property
+    def identifier(self) -> bytes:
+        """Its hash, by which people refer to it."""
+        return sha3_256(_IDENTIFIER + self.encoded)
+
+    @classmethod
+    def read(cls, reader: Reader) -> Transaction:
+        """Read one transaction; raises Malformed."""
+        version, chain, sender, recipient, amount, nonce, data_bytes = _FIXED.unpack(
+            reader.take(_FIXED.size, "a transaction")
+        )
+        expect(version, (VERSION,), "the version of a transaction")
+        data = reader.take(data_bytes, "the data of a transaction")
+        count = reader.number(1, "the number of credentials")
+        if not 1 <= count <= MAX_CREDENTIALS:
+            raise Malformed(f"{count} credentials; expected 1 to {MAX_CREDENTIALS}")
+        kinds = []
+        for _ in range(count):
+            identifier = reader.number(2, "an algorithm identifier")
+            form = expect(reader.number(1, "a key form"), range(len(_FORMS)), "a key form")
+            kinds.append((identifier, _FORMS[form]))
+        credentials = tuple(Credential.read(reader, *kind) for kind in kinds)
+        return cls(Payment(sender, recipient, amount, nonce, data, chain), credentials)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Transaction:
+        """Return the transaction that `encoded` holds; raises Malformed."""
+        reader = Reader(bytes(data))
+        transaction = cls.read(reader)
+        reader.end("transaction")
+        return transaction
+
+
+def _check_range(what: str, value: int, largest: int) -> None:
+    """Raise Malformed unless the value is a whole number from 0 to `largest`."""
+    if not isinstance(value, int) or not 0 <= value <= largest:
+        raise Malformed(f"the {what} is {value!r}; expected a whole number from 0 to {largest}")

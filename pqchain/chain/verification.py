@@ -1,0 +1,102 @@
+"""Checking many signatures: grouped by algorithm, one batch for each, on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pqchain.chain.transaction import address_of
+from pqchain.crypto import RecoverableSigner, Signer, open_signer
+from pqchain.crypto.interface import in_parts
+from pqchain.errors import Unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One signature to verify."""
+
+    index: int
+    """Of the transaction it belongs to."""
+    algorithm: str
+    message: bytes
+    signature: bytes
+    public_key: bytes | None
+    """None: to be recovered from the signature."""
+    sender: bytes = b""
+    """Address that the recovered key must give, together with the other keys."""
+    keys: tuple[tuple[int, bytes | None], ...] = ()
+    """All keys of the sender, with None for the one to recover."""
+
+
+class Verifier:
+    """Opens each scheme once and verifies with it; threads may share it."""
+
+    __slots__ = ("_implementations", "_signers", "threads")
+
+    def __init__(
+        self, *, threads: int = 1, implementations: Mapping[str, str] | None = None
+    ) -> None:
+        """Note how many threads to use, and the implementation of algorithms by name.
+
+        Algorithms that are not named use the default implementation.
+        """
+        self.threads = threads
+        self._implementations = dict(implementations or {})
+        self._signers: dict[str, Signer] = {}
+
+    def signer(self, algorithm: str) -> Signer:
+        """Return the open scheme; raises Unsupported if it cannot run here."""
+        found = self._signers.get(algorithm)
+        if found is None:
+            found = open_signer(algorithm, self._implementations.get(algorithm))
+            self._signers[algorithm] = found
+        return found
+
+    def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:
+        """Return the indices of transactions with a wrong signature, in order, each once.
+
+        With `stop_at_first` only the lowest is returned, sooner.
+        """
+        groups: dict[tuple[str, bool], list[Check]] = {}
+        for check in checks:
+            groups.setdefault((check.algorithm, check.public_key is None), []).append(check)
+        found: set[int] = set()
+        for (algorithm, recover), group in groups.items():
+            signer = self.signer(algorithm)
+            bad = (
+                self._unrecovered(signer, group, stop_at_first)
+                if recover
+                else signer.verify_batch(
+                    [check.message for check in group],
+                    [check.signature for check in group],
+                    [check.public_key or b"" for check in group],
+                    threads=self.threads,
+                    stop_at_first=stop_at_first,
+                )
+            )
+            found.update(group[i].index for i in bad)
+        return sorted(found)[:1] if stop_at_first else sorted(found)
+
+    def _unrecovered(
+        self, signer: Signer, group: Sequence[Check], stop_at_first: bool
+    ) -> list[int]:
+        """Return which signatures do not give a key of the sender's address."""
+        if not isinstance(signer, RecoverableSigner):
+            raise Unsupported(
+                f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; "
+                "leave out the implementation"
+            )
+
+        def part(first: int, last: int) -> list[int]:
+            wrong = []
+            for i in range(first, last):
+                check = group[i]
+                recovered = signer.recover(check.message, check.signature)
+                keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
+                if recovered is None or address_of(keys) != check.sender:
+                    wrong.append(i)
+                    if stop_at_first:
+                        break
+            return wrong
+
+        return in_parts(len(group), part, threads=self.threads, stop_at_first=stop_at_first)

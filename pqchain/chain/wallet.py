@@ -1,0 +1,116 @@
+"""Wallets: the keys of one account, and the transactions they sign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pqchain.chain.encoding import RECOVERABLE, KeyForm, KeyMode, algorithm_identifier
+from pqchain.chain.transaction import Credential, Payment, Transaction, address_of
+from pqchain.crypto import RecoverableSigner, Signer, open_signer
+from pqchain.errors import UsageError
+
+
+class Wallet:
+    """One account: a key pair for each of its algorithms. Keeps no nonce; the ledger knows it."""
+
+    __slots__ = ("_keys", "_secret_keys", "_signers", "address", "public_key")
+
+    def __init__(
+        self,
+        algorithm: str | Sequence[str],
+        *,
+        public_key: KeyMode = "inline",
+        implementation: str | None = None,
+        signers: Sequence[Signer] | None = None,
+        keypairs: Sequence[tuple[bytes, bytes]] | None = None,
+    ) -> None:
+        """Make fresh keys, or take `keypairs`: public and secret key for each algorithm.
+
+        Several algorithms make a hybrid: all of them sign. `public_key` says how verifiers come to
+        the keys: "inline" puts them into every transaction, "registered" into the first one only,
+        "recovered" into none where the scheme allows that, and inline elsewhere. `signers` saves
+        opening the schemes again for many wallets. Raises what `open_signer` raises, UsageError.
+        """
+        names = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+        if signers is None:
+            signers = [open_signer(name, implementation) for name in names]
+        self._signers = tuple(signers)
+        self.public_key = public_key
+        if public_key not in ("inline", "registered", "recovered"):
+            raise UsageError(
+                f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
+            )
+        found = [signer.algorithm.name for signer in self._signers]
+        if public_key == "recovered" and not set(found) & set(RECOVERABLE):
+            raise UsageError(
+                f"none of {', '.join(found)} has key recovery; of our schemes "
+                f"{', '.join(RECOVERABLE)} has: use public_key='inline' or 'registered'"
+            )
+        if keypairs is not None and len(keypairs) != len(found):
+            raise UsageError(f"{len(keypairs)} key pairs for {len(found)} algorithms")
+        pairs = keypairs or [signer.generate_keypair() for signer in self._signers]
+        self._secret_keys = tuple(secret_key for _, secret_key in pairs)
+        self._keys = tuple(
+            (algorithm_identifier(name), key) for name, (key, _) in zip(found, pairs, strict=True)
+        )
+        self.address = address_of(self._keys)
+
+    def __repr__(self) -> str:
+        """Name the algorithms and the address, never a secret."""
+        names = "+".join(self.algorithms)
+        return f"<Wallet {names} {self.address.hex()[:16]}>"
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms that sign."""
+        return tuple(signer.algorithm.name for signer in self._signers)
+
+    @property
+    def keys(self) -> tuple[tuple[int, bytes], ...]:
+        """The algorithm identifier and public key of each."""
+        return self._keys
+
+    def transfer(
+        self, recipient: bytes, amount: int, *, nonce: int, data: bytes = b"", chain: int = 1
+    ) -> Transaction:
+        """Return a signed transaction that pays `amount` to `recipient`.
+
+        `nonce` is how many transactions of this account the ledger holds.
+        """
+        return self.sign(Payment(self.address, recipient, amount, nonce, data, chain))
+
+    def sign(self, payment: Payment) -> Transaction:
+        """Sign a payment as it stands, even one that the ledger will refuse."""
+        kinds = [
+            (identifier, self._form(signer, payment.nonce))
+            for signer, (identifier, _) in zip(self._signers, self._keys, strict=True)
+        ]
+        message = payment.message(kinds)
+        credentials = []
+        for signer, secret_key, (identifier, key), (_, form) in zip(
+            self._signers, self._secret_keys, self._keys, kinds, strict=True
+        ):
+            if form is KeyForm.RECOVERED and isinstance(signer, RecoverableSigner):
+                signature = signer.sign_recoverable(message, secret_key)
+            else:
+                signature = signer.sign(message, secret_key)
+            credentials.append(
+                Credential(identifier, form, key if form.carries_key else b"", signature)
+            )
+        return Transaction(payment, tuple(credentials))
+
+    def seal(self, message: bytes) -> Credential:
+        """Sign as the proposer of a block, with the first algorithm."""
+        if len(self._keys) > 1:
+            raise UsageError(f"{self!r} has several algorithms; a block is sealed with one")
+        identifier, key = self._keys[0]
+        signature = self._signers[0].sign(message, self._secret_keys[0])
+        return Credential(identifier, KeyForm.INLINE, key, signature)
+
+    def _form(self, signer: Signer, nonce: int) -> KeyForm:
+        """Return how the key is given in the transaction with that nonce."""
+        if self.public_key == "registered":
+            return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
+        if self.public_key == "recovered" and isinstance(signer, RecoverableSigner):
+            return KeyForm.RECOVERED
+        return KeyForm.INLINE

@@ -1,0 +1,10 @@
+# liboqs 0.13.0, the main library: Dilithium beside ML-DSA, Kyber beside ML-KEM.
+set(library liboqs-0.13)
+set(crate_folder "oqs-sys-0.11.0*")
+set(crate "crate oqs-sys 0.11.0+liboqs-0.13.0")
+set(source_variable PQCHAIN_LIBOQS_SOURCE)
+set(digest 62a0f5e704c9510cb3cb0a6e46f44b98ce20133e2268d88798ffe2feb7a0e586)
+set(build_name_prefix "")
+set(extra_flags "")
+set(corrections "ml-dsa-avx2-verify")
+set(licences "common|kem/(kyber|ml_kem|classic_mceliece)|sig/(dilithium|ml_dsa|falcon|sphincs|mayo|cross)")

@@ -1,0 +1,110 @@
+"""Append blocks and end without warning; run by test_ledger.py in a process of its own.
+
+python crash.py write FILE    append until killed, saying each height when it is stored
+python crash.py steps FILE    end a child after 1, 2, 3, ... steps of one append
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from wallets import alice, bob, proposer
+
+from pqchain.chain import Block, Ledger
+
+ALICE, BOB, PROPOSER = alice(), bob(), proposer()
+
+ENDED_EARLY = 9
+
+
+def next_block(ledger: Ledger) -> Block:
+    state = ledger.state
+    payment = ALICE.transfer(BOB.address, 1, nonce=state.account(ALICE.address).nonce)
+    return state.propose([payment], proposer=PROPOSER, timestamp=state.height)
+
+
+def write(path: Path) -> None:
+    """Append and acknowledge, at most 900 times."""
+    with Ledger.open(path) as ledger:
+        while ledger.state.height < 900:
+            ledger.append(next_block(ledger))
+            sys.stdout.write(f"{ledger.state.height}\n")
+            sys.stdout.flush()
+
+
+def append_and_end(path: Path, steps: int) -> None:
+    """Append one block; end the process at that step of SQLite's virtual machine."""
+    ledger = Ledger.open(path)
+    block = next_block(ledger)
+    left = steps
+
+    def count() -> int:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os._exit(ENDED_EARLY)
+        return 0
+
+    ledger._connection.set_progress_handler(count, 1)
+    ledger.append(block)
+    os._exit(0)
+
+
+def limited_append(path: Path, limit: int) -> None:
+    """Append one block; the system kills the process when a file would grow past the limit."""
+    ledger = Ledger.open(path)
+    block = next_block(ledger)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    ledger.append(block)
+    os._exit(0)
+
+
+def sweep(path: Path, append: Callable[[Path, int], None], values: Iterable[int]) -> None:
+    """Let a child end at one place after the other, until one gets through; say what was left."""
+    with Ledger.open(path) as ledger:
+        before = ledger.state.height
+    tally = {"early": 0, "absent": 0, "present": 0}
+    for value in values:
+        copy = path.with_name(f"copy{value}")
+        shutil.copy(path, copy)
+        child = os.fork()
+        if child == 0:
+            append(copy, value)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        with Ledger.open(copy) as ledger:
+            height = ledger.state.height
+            # What is there must be of use: the next block goes on top of it.
+            ledger.append(next_block(ledger))
+        if code not in (0, ENDED_EARLY, -signal.SIGXFSZ) or height - before not in (0, 1):
+            raise AssertionError(f"place {value}: code {code}, height {height}")
+        if code == 0 and height != before + 1:
+            raise AssertionError(f"place {value}: acknowledged and lost")
+        tally["early"] += code != 0
+        tally["absent" if height == before else "present"] += 1
+        if code == 0:
+            break
+    sys.stdout.write("{early} {absent} {present}\n".format(**tally))
+
+
+def main() -> None:
+    """Do what the command line says."""
+    path = Path(sys.argv[2])
+    if sys.argv[1] == "write":
+        write(path)
+    elif sys.argv[1] == "steps":
+        sweep(path, append_and_end, range(1, 500))
+    else:
+        sweep(path, limited_append, range(0, 100_000, 512))
+
+
+if __name__ == "__main__":
+    main()

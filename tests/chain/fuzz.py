@@ -1,0 +1,84 @@
+"""Damage encoded blocks in many ways and see that the decoder answers each with Malformed.
+
+    python tests/chain/fuzz.py 1000000
+
+Whatever does decode must encode to the very bytes it came from.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pqchain.chain import Block
+from pqchain.errors import Malformed
+
+
+@dataclass(slots=True)
+class Counts:
+    inputs: int = 0
+    malformed: int = 0
+    decoded: int = 0
+
+
+def damaged(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
+    """Return one hostile input."""
+    data = bytearray(rng.choice(seeds))
+    kind = rng.randrange(8)
+    if kind == 0:
+        return rng.randbytes(rng.randrange(300))
+    if kind == 1:
+        return bytes(data[: rng.randrange(len(data))])
+    for _ in range(rng.randrange(1, 4)):
+        # Structure sits at the front of things, so that half of the damage goes there.
+        reach = len(data) if rng.random() < 0.5 else min(len(data), 260)
+        at = rng.randrange(reach)
+        if kind in (2, 3):
+            data[at] ^= 1 << rng.randrange(8)
+        elif kind == 4:
+            data[at : at + 4] = rng.choice((b"\xff" * 4, bytes(4), b"\x00\x00\xff\xff"))
+        elif kind == 5:
+            data[at : at + rng.randrange(1, 9)] = b""
+        elif kind == 6:
+            data[at:at] = rng.randbytes(rng.randrange(1, 9))
+        else:
+            other = rng.choice(seeds)
+            cut = rng.randrange(len(other))
+            data[at : at + 40] = other[cut : cut + 40]
+    return bytes(data)
+
+
+def fuzz(seeds: Sequence[bytes], *, inputs: int, seed: int) -> Counts:
+    """Decode damaged blocks; any error but Malformed, or a second encoding, is raised."""
+    rng = random.Random(seed)
+    counts = Counts()
+    for _ in range(inputs):
+        data = damaged(rng, seeds)
+        counts.inputs += 1
+        try:
+            block = Block.decode(data)
+        except Malformed:
+            counts.malformed += 1
+            continue
+        if block.encode() != data:
+            raise AssertionError(f"two encodings of one block: {data.hex()}")
+        counts.decoded += 1
+    return counts
+
+
+def main() -> None:
+    """Fuzz as many inputs as the command line says."""
+    from test_block import _falcon_block, golden_block
+
+    seeds = [golden_block().encode(), _falcon_block().encode()]
+    counts = fuzz(seeds, inputs=int(sys.argv[1]), seed=2)
+    sys.stdout.write(
+        f"{counts.inputs} inputs: {counts.malformed} malformed, {counts.decoded} decoded, each "
+        "to the bytes it came from\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

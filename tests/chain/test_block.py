@@ -1,0 +1,194 @@
+"""Blocks: known bytes, exact packing, and a decoder that nothing upsets."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from fuzz import Counts, fuzz
+from wallets import alice, bob, fresh, hybrid, proposer
+
+from pqchain.chain import (
+    Block,
+    Credential,
+    Header,
+    Rules,
+    State,
+    Transaction,
+    encoded_size,
+    header_bytes,
+    make_block,
+    pack,
+)
+from pqchain.chain.block import GROUP, transactions_root
+from pqchain.chain.encoding import PQDPOL_DATA_BYTES, VERSION, KeyForm
+from pqchain.errors import Malformed, UsageError
+
+GOLDEN = Path(__file__).parent.parent / "vectors" / f"chain_v{VERSION}.json"
+
+
+def golden_state() -> State:
+    balances = {alice().address: 1000, bob().address: 500, hybrid().address: 70}
+    return State.genesis(balances, Rules(chain=9))
+
+
+def golden_block() -> Block:
+    registering = hybrid(public_key="registered")
+    transactions = [
+        alice().transfer(bob().address, 300, nonce=0, chain=9, data=b"rent"),
+        bob(public_key="recovered").transfer(alice().address, 1, nonce=0, chain=9),
+        registering.transfer(alice().address, 2, nonce=0, chain=9),
+        registering.transfer(bob().address, 3, nonce=1, chain=9),
+    ]
+    return golden_state().propose(transactions, proposer=proposer(), timestamp=1_700_000_000)
+
+
+def test_the_bytes_are_those_written_down() -> None:
+    golden = json.loads(GOLDEN.read_text())
+    block, state = golden_block(), golden_state()
+    assert block.encode().hex() == golden["block"]
+    assert block.hash().hex() == golden["block_hash"]
+    assert state.tip.hex() == golden["genesis_hash"]
+    assert [t.identifier.hex() for t in block.transactions] == golden["transaction_identifiers"]
+    assert Block.decode(bytes.fromhex(golden["block"])) == block
+    after = state.apply(bytes.fromhex(golden["block"]))
+    assert after.tip.hex() == golden["block_hash"]
+    assert {a.hex(): x.balance for a, x in after.accounts.items()} == golden["balances"]
+
+
+def test_lengths_are_known_without_encoding() -> None:
+    for block in (golden_block(), Block(golden_block().header, golden_block().transactions)):
+        assert block.encoded_bytes == len(block.encode())
+    assert header_bytes() == len(Block(golden_block().header, ()).encode())
+    assert header_bytes(seal="Ed25519") == len(
+        Block(golden_block().header, (), golden_block().seal).encode()
+    )
+
+
+def test_a_cut_block_is_malformed_wherever_it_is_cut() -> None:
+    data = golden_block().encode()
+    for length in range(len(data)):
+        with pytest.raises(Malformed):
+            Block.decode(data[:length])
+    with pytest.raises(Malformed, match="1 bytes follow after the block"):
+        Block.decode(data + b"\0")
+
+
+def test_a_claim_of_a_million_transactions_costs_nothing() -> None:
+    header = golden_block().header.encode()
+    claim = (header + bytes(2) + (10**6).to_bytes(4, "big")).ljust(111 + 100, b"\0")
+    tracemalloc.start()
+    with pytest.raises(Malformed, match=r"1000000 transactions are claimed in 100 bytes"):
+        Block.decode(claim)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000
+
+
+def test_another_version_is_named() -> None:
+    data = golden_block().encode()
+    with pytest.raises(Malformed, match="the version of a block is 2; expected 1"):
+        Block.decode(b"\x02" + data[1:])
+
+
+def test_headers_and_seals_that_cannot_be_encoded_are_malformed() -> None:
+    for arguments in (
+        (-1, bytes(32), bytes(32), 0, bytes(32)),
+        (0, bytes(31), bytes(32), 0, bytes(32)),
+        (0, bytes(32), bytes(33), 0, bytes(32)),
+        (0, bytes(32), bytes(32), 2**32, bytes(32)),
+        (0, bytes(32), bytes(32), 0, "me"),
+    ):
+        with pytest.raises(Malformed):
+            Header(*arguments)  # type: ignore[arg-type]
+    with pytest.raises(Malformed, match="seal"):
+        Block(golden_block().header, (), Credential(1, KeyForm.REGISTERED, b"", b"s"))
+
+
+def test_the_root_is_the_same_for_any_number_of_threads_and_differs_for_any_other_list() -> None:
+    wallet = alice()
+    many = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(3 * GROUP + 1)]
+    roots = {transactions_root(many, threads=threads) for threads in (1, 2, 7)}
+    assert len(roots) == 1
+    others = [many[:-1], many[1:], [*many, many[-1]], many[::-1], [], many[:GROUP]]
+    assert len(roots | {transactions_root(other) for other in others}) == 1 + len(others)
+
+
+@pytest.mark.native
+def test_the_decoder_survives_fuzzing() -> None:
+    seeds = [golden_block().encode(), _falcon_block().encode()]
+    counts = fuzz(seeds, inputs=15_000, seed=1)
+    assert isinstance(counts, Counts)
+    assert counts.inputs == 15_000
+    assert counts.malformed > 5_000
+    # Bits of keys and signatures mean nothing to the decoder; such blocks come back unchanged.
+    assert counts.decoded > 1_000
+    assert counts.inputs == counts.malformed + counts.decoded
+
+
+def _falcon_block() -> Block:
+    wallet = fresh("Falcon-512")
+    transactions = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(2)]
+    return make_block(
+        transactions, height=1, previous=bytes(32), timestamp=1, proposer=wallet.address
+    )
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("Dilithium2", 12),
+        ("Dilithium3", 9),
+        ("Dilithium5", 6),
+        ("Falcon-1024", 15),
+        ("SPHINCS+-SHA2-128f-simple", 2),
+    ],
+)
+def test_a_real_block_of_the_pqdpol_paper_holds_its_count(name: str, count: int) -> None:
+    wallet = fresh(name)
+    data = bytes(PQDPOL_DATA_BYTES)
+    offered = (wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(30))
+    taken = pack(offered, 50_000)
+    assert len(taken) == count
+    block = make_block(taken, height=1, previous=bytes(32), timestamp=1, proposer=wallet.address)
+    assert block.encoded_bytes <= 50_000 < block.encoded_bytes + len(taken[-1].encoded)
+
+
+@pytest.mark.native
+def test_falcon_512_fills_a_block_of_the_pqdpol_paper_with_a_mean_near_29_42() -> None:
+    wallet = fresh("Falcon-512")
+    data = bytes(PQDPOL_DATA_BYTES)
+    pool = [wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(600)]
+    rng = random.Random(5)
+    counts = [len(pack(rng.sample(pool, 31), 50_000)) for _ in range(2000)]
+    assert set(counts) <= {28, 29, 30, 31}
+    # The pool's own mean length moves the mean count by 0.03 per standard error of 0.09 bytes.
+    assert sum(counts) / len(counts) == pytest.approx(29.42, abs=0.15)
+
+
+def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None:
+    wallet = alice()
+    endless = iter([wallet.transfer(bytes(32), 1, nonce=i) for i in range(10)])
+    each = encoded_size("Ed25519")
+    assert len(pack(endless, header_bytes() + 3 * each + each - 1)) == 3
+    assert len(list(endless)) == 6
+    everything = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(3)]
+    assert pack(everything, header_bytes() + 3 * each) == tuple(everything)
+    assert len(pack(everything, header_bytes() + 3 * each - 1)) == 2
+    sealed = header_bytes(seal="Ed25519") + 2 * each
+    assert len(pack(everything, sealed, seal="Ed25519")) == 2
+    assert len(pack(everything, sealed - 1, seal="Ed25519")) == 1
+    assert pack([], header_bytes()) == ()
+    with pytest.raises(UsageError, match="111"):
+        pack(everything, 110)
+
+
+def test_decoding_gives_equal_objects_for_equal_bytes() -> None:
+    block = golden_block()
+    again = Block.decode(bytearray(block.encode()))
+    assert again == block
+    assert all(isinstance(each, Transaction) for each in again.transactions)

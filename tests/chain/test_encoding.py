@@ -1,0 +1,117 @@
+"""Sizes and identifiers, without cryptography."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.chain import encoding
+from pqchain.chain.encoding import (
+    PQDPOL_DATA_BYTES,
+    Reader,
+    algorithm_identifier,
+    algorithm_of,
+    encoded_size,
+    header_bytes,
+)
+from pqchain.errors import Malformed, PqchainError, UnknownAlgorithm, UsageError
+
+SCHEMES = algorithms.names("signature", everything=True)
+
+
+def test_identifiers_of_all_schemes_differ_and_none_is_zero() -> None:
+    identifiers = {algorithm_identifier(name) for name in SCHEMES}
+    assert len(identifiers) == len(SCHEMES)
+    assert 0 not in identifiers
+
+
+def test_identifiers_are_pinned_because_they_are_written_into_blocks() -> None:
+    assert algorithm_identifier("Falcon-512") == FALCON_512
+    assert algorithm_identifier("falcon 512") == FALCON_512
+    assert algorithm_of(FALCON_512) is algorithms.get("Falcon-512")
+    assert algorithm_of(0) is None
+
+
+FALCON_512 = int.from_bytes(bytes.fromhex("305a"), "big")
+"""printf Falcon-512 | openssl dgst -sha3-256, the first two bytes."""
+
+
+def test_sizes_are_the_sum_of_the_documented_fields() -> None:
+    body = 1 + 4 + 32 + 32 + 8 + 8 + 2 + 1
+    assert encoded_size("Falcon-512") == body + 3 + 4 + 897 + 4 + 655
+    assert encoded_size("Falcon-512", data_bytes=12, signature_bytes=660) == (
+        body + 12 + 3 + 4 + 897 + 4 + 660
+    )
+    assert encoded_size("Falcon-512", public_key="registered") == body + 3 + 8 + 655
+    assert encoded_size("ECDSA-secp256k1", public_key="recovered") == body + 3 + 8 + 65
+    assert encoded_size(["ECDSA-secp256k1", "ML-DSA-44"]) == (
+        body + 2 * (3 + 8) + 33 + 64 + 1312 + 2420
+    )
+    assert header_bytes() == 1 + 4 + 32 + 32 + 4 + 32 + 2 + 4
+    assert header_bytes(seal="ML-DSA-44") == header_bytes() + 8 + 1312 + 2420
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("Dilithium2", 12),
+        ("Dilithium3", 9),
+        ("Dilithium5", 6),
+        ("Falcon-1024", 15),
+        ("SPHINCS+-SHA2-128f-simple", 2),
+    ],
+)
+def test_fifty_thousand_bytes_hold_what_the_pqdpol_tables_imply(name: str, count: int) -> None:
+    room = 50_000 - header_bytes()
+    assert room // encoded_size(name, data_bytes=PQDPOL_DATA_BYTES) == count
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"algorithm": "ML-KEM-512"},
+        {"algorithm": []},
+        {"algorithm": ["Ed25519"] * 5},
+        {"algorithm": "Falcon-512", "public_key": "recovered"},
+        {"algorithm": "Falcon-512", "public_key": "guessed"},
+        {"algorithm": "Falcon-512", "kind": "block"},
+        {"algorithm": "Falcon-512", "signature_bytes": -1},
+        {"algorithm": "Falcon-512", "data_bytes": 65536},
+        {"algorithm": "Falcon-512", "kind": "seal", "data_bytes": 1},
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(arguments: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        encoded_size(**arguments)  # type: ignore[arg-type]
+
+
+def test_an_unknown_scheme_is_an_unknown_algorithm() -> None:
+    with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
+        encoded_size("Falcon512")
+
+
+def test_the_reader_never_reads_past_the_end() -> None:
+    reader = Reader(b"\x00\x02abc")
+    assert reader.counted(2, "a field") == b"ab"
+    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 4, but 1 are left"):
+        reader.number(8, "the amount")
+    with pytest.raises(Malformed, match="1 bytes follow"):
+        reader.end("block")
+    assert issubclass(Malformed, PqchainError)
+
+
+def test_importing_it_loads_no_cryptography() -> None:
+    program = (
+        "import sys, pqchain.chain.encoding\n"
+        "bad = {'ctypes', 'oqs', 'Crypto', 'coincurve', 'pqchain.crypto', 'numpy'}\n"
+        "sys.exit(str(bad & set(sys.modules)) if bad & set(sys.modules) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_every_form_says_whether_it_carries_the_key() -> None:
+    carried = [form.name for form in encoding.KeyForm if form.carries_key]
+    assert carried == ["INLINE", "REGISTERING"]

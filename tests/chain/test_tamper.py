@@ -1,0 +1,166 @@
+"""Flip any single bit: the block is refused, with the reason that the field gives.
+
+First as an eavesdropper would, who cannot repair the header. Then as a dishonest proposer would,
+who flips a bit of a transaction, hashes the transactions anew and seals the block again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from wallets import alice, bob, fresh, hybrid, proposer
+
+from pqchain.chain import Block, BlockRejected, Reason, State, Transaction, Wallet
+from pqchain.chain.encoding import HEADER_BYTES, KeyForm
+from pqchain.errors import Malformed
+
+pytestmark = pytest.mark.native
+
+MALFORMED, SIGNATURE = Reason.MALFORMED, Reason.BAD_SIGNATURE
+
+HEADER = (
+    ("version", 1, {MALFORMED}),
+    ("height", 4, {Reason.WRONG_HEIGHT}),
+    ("previous", 32, {Reason.WRONG_PREVIOUS_HASH}),
+    ("root", 32, {Reason.WRONG_ROOT}),
+    # Earlier than the last block, or later than what the seal says.
+    ("timestamp", 4, {Reason.BAD_TIMESTAMP, SIGNATURE}),
+    ("proposer", 32, {SIGNATURE}),
+)
+
+
+@cache
+def wallets() -> tuple[Wallet, ...]:
+    return (
+        fresh("Falcon-512"),
+        alice(public_key="registered"),
+        bob(public_key="recovered"),
+        hybrid(),
+    )
+
+
+@cache
+def chain() -> tuple[State, Block]:
+    """A state with history, and a valid block of every form of key on top of it."""
+    falcon, registered, recovered, both = wallets()
+    state = State.genesis({wallet.address: 10**6 for wallet in wallets()})
+    first = registered.transfer(falcon.address, 1, nonce=0)
+    state = state.apply(state.propose([first], proposer=proposer(), timestamp=1000))
+    transactions = [
+        falcon.transfer(registered.address, 5, nonce=0, data=b"memo"),
+        registered.transfer(recovered.address, 6, nonce=1),
+        recovered.transfer(both.address, 7, nonce=0),
+        both.transfer(falcon.address, 8, nonce=0),
+    ]
+    return state, state.propose(transactions, proposer=proposer(), timestamp=1001)
+
+
+def fields(transaction: Transaction) -> Iterator[tuple[str, int, set[Reason]]]:
+    """Yield name, length and the reasons that fit, of each field in the order of its bytes.
+
+    A flip of a length, a count, an identifier or a form either breaks the structure, or leaves
+    something else that has a reason of its own.
+    """
+    data = len(transaction.payment.data)
+    yield "version", 1, {MALFORMED}
+    yield "chain", 4, {Reason.WRONG_CHAIN}
+    registered = any(c.form is KeyForm.REGISTERED for c in transaction.credentials)
+    nobody = Reason.UNKNOWN_KEY if registered else None
+    # An address that nobody holds has nonce 0 and owns nothing.
+    empty = Reason.OVERSPEND if transaction.payment.nonce == 0 else Reason.BAD_NONCE
+    yield "sender", 32, {nobody or empty}
+    yield "recipient", 32, {SIGNATURE}
+    yield "amount", 8, {Reason.OVERSPEND, SIGNATURE}
+    yield "nonce", 8, {Reason.BAD_NONCE}
+    yield "data length", 2, {MALFORMED, Reason.UNKNOWN_ALGORITHM}
+    yield "data", data, {SIGNATURE}
+    yield "count", 1, {MALFORMED, Reason.UNKNOWN_ALGORITHM}
+    for _ in transaction.credentials:
+        yield "algorithm", 2, {Reason.UNKNOWN_ALGORITHM}
+        yield "form", 1, {MALFORMED, SIGNATURE}
+    for credential in transaction.credentials:
+        yield "key length", 4, {MALFORMED}
+        yield "key", len(credential.public_key), {SIGNATURE}
+        yield "signature length", 4, {MALFORMED}
+        yield "signature", len(credential.signature), {SIGNATURE}
+
+
+def flipped(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def reason_of(state: State, block: Block | bytes) -> Reason:
+    with pytest.raises(BlockRejected) as caught:
+        state.apply(block)
+    return caught.value.reason
+
+
+def test_every_bit_of_a_block_is_guarded_by_header_root_and_seal() -> None:
+    state, block = chain()
+    data = block.encode()
+    assert state.apply(data).height == 2
+    assert block.seal is not None
+    spans = [(name, length, set(reasons)) for name, length, reasons in HEADER]
+    spans += [
+        # No seal at all leaves 104 bytes where transactions are counted: another structure.
+        ("seal algorithm", 2, {Reason.UNKNOWN_ALGORITHM}),
+        ("seal key length", 4, {MALFORMED}),
+        ("seal key", 32, {SIGNATURE}),
+        ("seal signature length", 4, {MALFORMED}),
+        ("seal signature", 64, {SIGNATURE}),
+        ("transaction count", 4, {MALFORMED}),
+    ]
+    assert sum(length for _, length, _ in spans[:6]) == HEADER_BYTES
+    body = len(data) - sum(length for _, length, _ in spans)
+    spans.append(("transactions", body, {MALFORMED, Reason.WRONG_ROOT}))
+    found: dict[str, set[Reason]] = {}
+    bit = 0
+    for name, length, reasons in spans:
+        for _ in range(8 * length):
+            reason = reason_of(state, flipped(data, bit))
+            assert reason in reasons, (name, bit, reason)
+            found.setdefault(name, set()).add(reason)
+            bit += 1
+    assert bit == 8 * len(data) > 10_000
+    assert found["timestamp"] == {Reason.BAD_TIMESTAMP, SIGNATURE}
+    assert found["transactions"] == {MALFORMED, Reason.WRONG_ROOT}
+
+
+def test_a_dishonest_proposer_cannot_change_a_transaction() -> None:
+    state, block = chain()
+    rng = random.Random(3)
+    mutations = 0
+    found: dict[str, set[Reason]] = {}
+    for position, transaction in enumerate(block.transactions):
+        data = transaction.encoded
+        bit = 0
+        for name, length, reasons in fields(transaction):
+            bits = range(bit, bit + 8 * length)
+            bit += 8 * length
+            # Every bit of the structure; of long keys and signatures a sample.
+            for chosen in bits if len(bits) <= 256 else rng.sample(bits, 256):
+                reason = reason_after(state, block, position, flipped(data, chosen))
+                assert reason in reasons, (position, name, chosen - bits.start, reason)
+                found.setdefault(name, set()).add(reason)
+                mutations += 1
+        assert bit == 8 * len(data)
+    assert mutations > 4_000
+    assert found["amount"] == {Reason.OVERSPEND, SIGNATURE}
+    assert found["sender"] == {Reason.OVERSPEND, Reason.UNKNOWN_KEY}
+
+
+def reason_after(state: State, block: Block, position: int, damaged: bytes) -> Reason:
+    """Return why the block is refused once it holds the damaged transaction, sealed anew."""
+    try:
+        transaction = Transaction.decode(damaged)
+    except Malformed:
+        return MALFORMED
+    transactions = list(block.transactions)
+    transactions[position] = transaction
+    again = state.propose(transactions, proposer=proposer(), timestamp=1001)
+    return reason_of(state, again)

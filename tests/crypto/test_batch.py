@@ -1,0 +1,139 @@
+"""Many signatures at once: what one by one would say, whatever the number of threads."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from pqchain import crypto
+from pqchain.crypto import RecoverableSigner, open_signer
+from pqchain.errors import BadLength, BadType, CryptoFailure, UsageError
+
+OFFERED = [
+    pytest.param("Falcon-512", "liboqs-0.13/avx2", marks=pytest.mark.native),
+    pytest.param("Falcon-512", "liboqs-0.13/ref", marks=pytest.mark.native),
+    pytest.param("Falcon-512", "liboqs-0.13/dispatch", marks=pytest.mark.native),
+    pytest.param("ML-DSA-44", "liboqs-0.13/avx2", marks=pytest.mark.native),
+    ("ECDSA-secp256k1", "coincurve/libsecp256k1"),
+    ("Schnorr-secp256k1", "coincurve/libsecp256k1"),
+    ("ECDSA-P256", "cryptography/openssl"),
+    ("Ed25519", "cryptography/openssl"),
+]
+
+COUNT = 23
+
+
+@cache
+def batch(name: str, *, one_key: bool) -> tuple[list[bytes], list[bytes], list[bytes]]:
+    signer = open_signer(name)
+    pairs = [signer.generate_keypair() for _ in range(1 if one_key else COUNT)]
+    messages = [bytes([i]) * i for i in range(COUNT)]
+    signatures = [signer.sign(m, pairs[i % len(pairs)][1]) for i, m in enumerate(messages)]
+    return messages, signatures, [pairs[i % len(pairs)][0] for i in range(COUNT)]
+
+
+@pytest.mark.parametrize("one_key", [True, False])
+@pytest.mark.parametrize(("name", "implementation"), OFFERED)
+def test_a_batch_says_what_one_by_one_says(name: str, implementation: str, one_key: bool) -> None:
+    signer = open_signer(name, implementation)
+    messages, signatures, public_keys = batch(name, one_key=one_key)
+    rng = random.Random(f"{name} {one_key}")
+    for threads in (1, 2, 3, COUNT, COUNT + 5):
+        damaged = list(signatures)
+        for i in rng.sample(range(COUNT), rng.randrange(5)):
+            kind = rng.randrange(3)
+            flipped = bytes([damaged[i][0], damaged[i][1] ^ 4]) + damaged[i][2:]
+            damaged[i] = (flipped, b"", damaged[i] + bytes(800))[kind]
+        expected = [
+            i
+            for i in range(COUNT)
+            if not signer.verify(messages[i], damaged[i], public_keys[i])
+        ]  # fmt: skip
+        arguments = (messages, damaged, public_keys)
+        assert signer.verify_batch(*arguments, threads=threads) == expected
+        first = signer.verify_batch(*arguments, threads=threads, stop_at_first=True)
+        assert first == expected[:1]
+
+
+@pytest.mark.parametrize(("name", "implementation"), OFFERED)
+def test_swapped_messages_or_keys_are_found(name: str, implementation: str) -> None:
+    signer = open_signer(name, implementation)
+    messages, signatures, public_keys = batch(name, one_key=False)
+    swapped = [messages[1], messages[0], *messages[2:]]
+    assert signer.verify_batch(swapped, signatures, public_keys, threads=2) == [0, 1]
+    swapped = [public_keys[1], public_keys[0], *public_keys[2:]]
+    assert signer.verify_batch(messages, signatures, swapped, threads=2) == [0, 1]
+
+
+def test_an_empty_batch_is_valid() -> None:
+    assert open_signer("Ed25519").verify_batch([], [], [], threads=4) == []
+
+
+@pytest.mark.native
+def test_an_empty_batch_is_valid_in_c() -> None:
+    assert open_signer("Falcon-512").verify_batch([], [], [], threads=4) == []
+
+
+def test_other_kinds_of_bytes_are_taken_and_other_types_refused() -> None:
+    signer = open_signer("Ed25519")
+    messages, signatures, public_keys = batch("Ed25519", one_key=True)
+    assert signer.verify_batch([bytearray(m) for m in messages], signatures, public_keys) == []
+    with pytest.raises(BadType, match="message is of type str"):
+        signer.verify_batch(["a"], signatures[:1], public_keys[:1])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
+    with pytest.raises(UsageError, match="threads="):
+        open_signer("Ed25519").verify_batch([], [], [], threads=threads)  # type: ignore[arg-type]
+
+
+def test_columns_of_unequal_length_and_short_keys_are_refused() -> None:
+    signer = open_signer("Ed25519")
+    messages, signatures, public_keys = batch("Ed25519", one_key=True)
+    with pytest.raises(UsageError, match="23 messages, 22 signatures"):
+        signer.verify_batch(messages, signatures[1:], public_keys)
+    with pytest.raises(BadLength, match="31 bytes"):
+        signer.verify_batch(messages, signatures, [*public_keys[1:], public_keys[0][1:]])
+
+
+def recoverable() -> RecoverableSigner:
+    signer = open_signer("ECDSA-secp256k1")
+    assert isinstance(signer, RecoverableSigner)
+    return signer
+
+
+def test_the_key_is_recovered_from_the_signature_that_verifies() -> None:
+    signer = recoverable()
+    for i in range(50):
+        public_key, secret_key = signer.generate_keypair()
+        message = bytes([i])
+        signature = signer.sign_recoverable(message, secret_key)
+        assert len(signature) == 65
+        assert signature[:-1] == signer.sign(message, secret_key)
+        assert signer.recover(message, signature) == public_key
+        assert signer.recover(message + b"x", signature) != public_key
+
+
+def test_what_verify_would_refuse_gives_no_key() -> None:
+    signer = recoverable()
+    _, secret_key = signer.generate_keypair()
+    signature = signer.sign_recoverable(b"m", secret_key)
+    order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+    high = order - int.from_bytes(signature[32:64], "big")
+    assert signer.recover(b"m", signature[:32] + high.to_bytes(32, "big") + signature[64:]) is None
+    assert signer.recover(b"m", signature[:64] + b"\x04") is None
+    assert signer.recover(b"m", signature[:64]) is None
+    assert signer.recover(b"m", bytes(65)) is None
+    assert signer.recover(b"m", b"\xff" * 64 + b"\x00") is None
+
+
+def test_a_recoverable_signature_needs_a_secret_key() -> None:
+    signer = recoverable()
+    with pytest.raises(BadLength):
+        signer.sign_recoverable(b"m", bytes(31))
+    with pytest.raises(CryptoFailure):
+        signer.sign_recoverable(b"m", bytes(32))
+    assert not isinstance(open_signer("Schnorr-secp256k1"), crypto.RecoverableSigner)

@@ -1,0 +1,232 @@
+"""liboqs 0.7.1: its own sizes, implicit rejection, one encoding of a signature, and both versions.
+
+Known answers, boundaries of Dilithium and stacks are in the files of those names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import Signer, native, open_kem, open_signer
+from pqchain.crypto.randomness import NistDrbg
+from pqchain.errors import BadLength
+from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
+
+pytestmark = pytest.mark.native
+
+KEMS = ("Classic-McEliece-348864", "Kyber512", "NTRU-HPS-2048-509", "LightSaber-KEM")
+SIGNATURES = ("Dilithium2", "Falcon-512", "Rainbow-I-Classic")
+MESSAGE = b"round 3"
+
+
+def seeded(implementation: str):
+    """Return a context in which the library draws the same randomness in every run."""
+    return native.library(implementation).randomness(NistDrbg(bytes(range(48))))
+
+
+@pytest.mark.parametrize("implementation", ROUND3_BUILDS)
+@pytest.mark.parametrize("name", KEMS)
+def test_every_corrupted_ciphertext_gives_another_secret(name, implementation):
+    need(implementation, name)
+    kem = open_kem(name, implementation)
+    with seeded(implementation):
+        public_key, secret_key = kem.generate_keypair()
+        ciphertext, shared_secret = kem.encapsulate(public_key)
+    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+    seen = {shared_secret}
+    for position in range(len(ciphertext)):
+        changed = bytearray(ciphertext)
+        changed[position] ^= 1 << position % 8
+        seen.add(kem.decapsulate(changed, secret_key))
+    for other in (bytes(len(ciphertext)), b"\xff" * len(ciphertext)):
+        seen.add(kem.decapsulate(other, secret_key))
+    assert {len(secret) for secret in seen} == {32}
+    # Implicit rejection hashes the ciphertext: each gives its own secret.
+    assert len(seen) == len(ciphertext) + 3
+
+
+@pytest.mark.parametrize("implementation", ROUND3_BUILDS)
+@pytest.mark.parametrize("name", KEMS)
+def test_wrong_lengths_never_reach_the_kems(name, implementation):
+    need(implementation, name)
+    kem = open_kem(name, implementation)
+    sizes = algorithms.get(name).sized_for(implementation)
+    with pytest.raises(BadLength, match=f"exactly {sizes.public_key_bytes} in {implementation}"):
+        kem.encapsulate(bytes(sizes.public_key_bytes - 1))
+    for wrong in (0, sizes.ciphertext_bytes - 1, sizes.ciphertext_bytes + 1):
+        with pytest.raises(BadLength, match=f"exactly {sizes.ciphertext_bytes} in"):
+            kem.decapsulate(bytes(wrong), bytes(sizes.secret_key_bytes))
+    for wrong in (0, sizes.secret_key_bytes - 1, sizes.secret_key_bytes + 1):
+        with pytest.raises(BadLength, match=f"exactly {sizes.secret_key_bytes} in"):
+            kem.decapsulate(bytes(sizes.ciphertext_bytes), bytes(wrong))
+
+
+def test_mceliece_of_the_two_versions_cannot_be_mixed_up():
+    for build in (BUILDS[1], ROUND3_BUILDS[1]):
+        need(build, "Classic-McEliece-348864")
+    newer, older = (
+        open_kem("Classic-McEliece-348864", build) for build in (BUILDS[1], ROUND3_BUILDS[1])
+    )
+    public_key, secret_key = older.generate_keypair()
+    ciphertext, _ = older.encapsulate(public_key)
+    assert (len(secret_key), len(ciphertext)) == (6452, 128)
+    assert (older.algorithm.secret_key_bytes, older.algorithm.ciphertext_bytes) == (6452, 128)
+    with pytest.raises(BadLength, match=r"ciphertext has 128 bytes; .* exactly 96 in liboqs-0\.13"):
+        newer.decapsulate(ciphertext, secret_key)
+    with pytest.raises(BadLength, match=r"secret key has 6452 bytes; .* exactly 6492"):
+        newer.decapsulate(ciphertext[:96], secret_key)
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+@pytest.mark.parametrize("newer", BUILDS)
+def test_kyber_is_the_same_in_both_versions(newer, older):
+    need(newer, "Kyber512")
+    need(older, "Kyber512")
+    one, other = open_kem("Kyber512", newer), open_kem("Kyber512", older)
+    for maker, user in ((one, other), (other, one)):
+        public_key, secret_key = maker.generate_keypair()
+        ciphertext, shared_secret = user.encapsulate(public_key)
+        assert maker.decapsulate(ciphertext, secret_key) == shared_secret
+        assert user.decapsulate(ciphertext, secret_key) == shared_secret
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+@pytest.mark.parametrize("newer", BUILDS)
+def test_signatures_of_dilithium_verify_in_the_other_version(newer, older):
+    need(newer, "Dilithium2")
+    need(older, "Dilithium2")
+    one, other = open_signer("Dilithium2", newer), open_signer("Dilithium2", older)
+    for maker, user in ((one, other), (other, one)):
+        public_key, secret_key = maker.generate_keypair()
+        assert user.verify(MESSAGE, maker.sign(MESSAGE, secret_key), public_key)
+        assert maker.verify(MESSAGE, user.sign(MESSAGE, secret_key), public_key)
+
+
+Q = 12289
+OLDER_BOUND, NEWER_BOUND = 43_533_782, 34_034_726
+"""Of the squared norm: 1.2^2 * 2 * 512 * 1.55^2 * q, and that of specification 1.2, table 3.3."""
+
+
+def squared_norm(message: bytes, signature: bytes, public_key: bytes) -> int:
+    """Compute what a verifier of Falcon-512 compares with its bound."""
+    bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
+    position, second = 0, []
+    for _ in range(512):
+        end = bits.index(1, position + 8)
+        low = int("".join(map(str, bits[position + 1 : position + 8])), 2)
+        value = low + 128 * (end - position - 8)
+        second.append(-value if bits[position] else value)
+        position = end + 1
+    stream = hashlib.shake_256(signature[1:41] + message).digest(4096)
+    words = [int.from_bytes(stream[i : i + 2], "big") for i in range(0, len(stream), 2)]
+    target = np.array([word % Q for word in words if word < 5 * Q][:512])
+    packed = int.from_bytes(public_key[1:], "big")
+    key = np.array([packed >> 14 * (511 - i) & 0x3FFF for i in range(512)])
+    product = np.convolve(np.array(second), key)
+    product = product[:512] - np.append(product[512:], 0)
+    first = (target - product + Q // 2) % Q - Q // 2
+    return int((first**2).sum() + (np.array(second) ** 2).sum())
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+def test_falcon_of_the_older_version_has_a_wider_bound(older):
+    newer = BUILDS[ROUND3_BUILDS.index(older)]
+    need(newer, "Falcon-512")
+    need(older, "Falcon-512")
+    one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
+    # The builds sign alike, so the faster one makes them where it can.
+    maker = next(each for each in ROUND3_BUILDS if not native.available(each))
+    signer = open_signer("Falcon-512", maker)
+    with native.library(maker).randomness(NistDrbg(bytes(range(1, 49)))):
+        public_key, secret_key = signer.generate_keypair()
+        messages = [b"%d" % index for index in range(1000)]
+        signatures = [(message, signer.sign(message, secret_key)) for message in messages]
+    assert all(other.verify(*pair, public_key) for pair in signatures)
+    refused = [pair for pair in signatures if not one.verify(*pair, public_key)]
+    accepted = [pair for pair in signatures if pair not in refused]
+    assert 0 < len(refused) < 20
+    for pair in refused:
+        assert NEWER_BOUND < squared_norm(*pair, public_key) <= OLDER_BOUND
+    for pair in accepted[:20]:
+        assert squared_norm(*pair, public_key) <= NEWER_BOUND
+
+
+@pytest.mark.parametrize("older", ROUND3_BUILDS)
+def test_falcon_of_the_newer_version_verifies_in_the_older(older):
+    newer = BUILDS[ROUND3_BUILDS.index(older)]
+    need(newer, "Falcon-512")
+    need(older, "Falcon-512")
+    one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
+    public_key, secret_key = one.generate_keypair()
+    for index in range(20):
+        message = b"%d" % index
+        assert other.verify(message, one.sign(message, secret_key), public_key)
+
+
+@pytest.mark.parametrize("implementation", ROUND3_BUILDS)
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_every_flipped_byte_of_a_signature_is_refused(name, implementation):
+    need(implementation, name)
+    signer = open_signer(name, implementation)
+    with seeded(implementation):
+        public_key, secret_key = signer.generate_keypair()
+        signature = signer.sign(MESSAGE, secret_key)
+    for position in range(len(signature)):
+        changed = bytearray(signature)
+        changed[position] ^= 1 << position % 8
+        assert signer.verify(MESSAGE, changed, public_key) is False, position
+    for wrong in (b"", signature[:-1], signature + b"\0"):
+        assert signer.verify(MESSAGE, wrong, public_key) is False
+    with pytest.raises(BadLength, match="public key has"):
+        signer.verify(MESSAGE, signature, public_key[:-1])
+    with pytest.raises(BadLength, match="secret key has"):
+        signer.sign(MESSAGE, secret_key + b"\0")
+
+
+def respelled(signature: bytes, *, minus_zero: bool) -> bytes | None:
+    """Write a Falcon signature in another way that decodes to the same polynomial, if there is one.
+
+    Each coefficient is a sign, seven low bits, and the high part in unary, ended by a 1; what is
+    left of the last byte is zero (Falcon specification 1.2, section 3.11.2).
+    """
+    bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
+    position = 0
+    for _ in range(512):
+        low, after = bits[position + 1 : position + 8], bits[position + 8]
+        if minus_zero and not any(low) and after:
+            bits[position] ^= 1
+            break
+        position = bits.index(1, position + 8) + 1
+    else:
+        if minus_zero or position == len(bits):
+            return None
+        bits[-1] ^= 1
+    packed = int("".join(map(str, bits)), 2).to_bytes(len(bits) // 8, "big")
+    return signature[:41] + packed
+
+
+def spellings(signer: Signer, secret_key: bytes, *, minus_zero: bool):
+    """Yield messages with a signature that is written in another way."""
+    for index in range(60):
+        message = b"%d" % index
+        other = respelled(signer.sign(message, secret_key), minus_zero=minus_zero)
+        if other is not None:
+            yield message, other
+
+
+@pytest.mark.parametrize("minus_zero", [True, False], ids=["minus-zero", "unused-bits"])
+@pytest.mark.parametrize("implementation", [*BUILDS, *ROUND3_BUILDS])
+def test_a_falcon_signature_has_one_encoding(implementation, minus_zero):
+    need(implementation, "Falcon-512")
+    signer = open_signer("Falcon-512", implementation)
+    with seeded(implementation):
+        public_key, secret_key = signer.generate_keypair()
+        made = list(spellings(signer, secret_key, minus_zero=minus_zero))
+    assert len(made) > 10
+    # They decode to short vectors, as the originals do: it is the encoding that is refused.
+    assert all(squared_norm(*pair, public_key) <= OLDER_BOUND for pair in made[:3])
+    assert not any(signer.verify(message, other, public_key) for message, other in made)
