@@ -155,7 +155,7 @@ class Board:
             for buffer in (request, response):
                 buffer[:] = 0
                 buffer.flush()
-                buffer.freebuffer()
+            # pynq frees them when they are forgotten; freebuffer() here would make it free twice.
 
 
 def check_bitstream(bitstream: Path) -> None:

@@ -6,6 +6,7 @@ import importlib
 import logging
 import secrets
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -278,7 +279,10 @@ def _import_for_boards(name: str) -> Any:
     Raises Unsupported.
     """
     try:
-        return importlib.import_module(f"pqchain.falcon.{name}")
+        with warnings.catch_warnings():
+            # pynq warns on every processor that is not a board's; here that is no news.
+            warnings.simplefilter("ignore")
+            return importlib.import_module(f"pqchain.falcon.{name}")
     except ImportError as error:
         raise Unsupported(
             f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in an "
