@@ -277,7 +277,8 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the rebuilt Table 3 of the accelerator: printed, estimated and modelled times.
 
-    Takes a frame of `pqchain.accelerator.table3`; the kind of number by colour and hatching. Raises DataError if columns are missing, UsageError if there are no rows.
+    Takes a frame of `pqchain.accelerator.table3`; colour and hatching tell the kind of number.
+    Raises DataError if columns are missing, UsageError if there are no rows.
     """
     _require(table, "algorithm row kind seconds")
     if table.empty:
