@@ -266,22 +266,9 @@ def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
 
 
 def test_what_cannot_run_here_is_no_verdict() -> None:
-    state = start()
-    hawk = Credential(algorithm_identifier("Hawk-512"), KeyForm.INLINE, bytes(1024), bytes(555))
-    sender = Transaction(Payment(ALICE.address, BOB.address, 1, 0), (hawk,))
-    address = _address(hawk)
-    state = State.genesis({address: 5})
-    block = resealed(
-        state, Transaction(dataclasses.replace(sender.payment, sender=address), (hawk,))
-    )
-    with pytest.raises(Unsupported, match="Hawk-512"):
-        state.apply(block)
-
-
-def _address(credential: Credential) -> bytes:
-    from pqchain.chain.transaction import address_of
-
-    return address_of([(credential.identifier, credential.public_key)])
+    verifier = Verifier(implementations={"Ed25519": "coincurve/libsecp256k1"})
+    with pytest.raises(Unsupported, match="does not offer Ed25519"):
+        start().apply(resealed(start(), pay(1, nonce=0)), verifier=verifier)
 
 
 @pytest.mark.parametrize(
