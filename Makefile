@@ -11,6 +11,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain
+.PHONY: test-board bench-m4
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -29,6 +30,19 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
+
+BOARD := .venv-board
+test-board: $(BOARD)/.installed ## the overlay's driver on the real pynq and a simulated board
+	$(BOARD)/bin/python -m pytest -n 2 tests/falcon/test_simboard.py tests/falcon/test_signer.py
+
+# pynq 4 needs numpy below 2 and Python below 3.13, so it gets an environment of its own.
+$(BOARD)/.installed: $(VENV)/.installed
+	test -x $(BOARD)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BOARD)
+	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python "pynq==4.0.0" "setuptools<81" \
+		scikit-build-core -r pyproject.toml --extra dev
+	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@touch $@
 
 check: install ## lint, types, walls between modules, spelling
 	$(BIN)/ruff check .
@@ -54,6 +68,9 @@ bench-overhead: install ## our timed loop against liboqs's own speed program, al
 
 bench-correction: install ## the corrected AVX2 verifier against the uncorrected one
 	$(BIN)/python benchmarks/correction.py
+
+bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
+	$(BIN)/python benchmarks/cortex_m4.py
 
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
