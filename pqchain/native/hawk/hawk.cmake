@@ -1,6 +1,6 @@
 # Hawk of our own: the same C twice, with portable kernels and with AVX2 ones.
 set(hawk_common codec.c keygen.c modular.c ntru.c params.c points.c shake.c sign.c tables.c verify.c
-  wide.c hawk_glue.c)
+  wide.c hawk_glue.c hawk_study.c)
 set(hawk_kernels binary.c norm.c product.c rebuild.c sampler.c shake_x4.c)
 list(TRANSFORM hawk_common PREPEND hawk/)
 foreach(variant IN LISTS variants)
