@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pqchain import (
         algorithms,
         bench,
+        chain,
         compare,
         costs,
         crypto,
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
         results,
     )
     from pqchain.bench import measure, preset
+    from pqchain.blockbench import measure_blocks
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
 
 _HOME = {
     "PqchainError": "pqchain.errors",
     "measure": "pqchain.bench",
+    "measure_blocks": "pqchain.blockbench",
     "open_kem": "pqchain.crypto",
     "open_signer": "pqchain.crypto",
     "preset": "pqchain.bench",
@@ -42,12 +45,14 @@ __all__ = [
     "__version__",
     "algorithms",
     "bench",
+    "chain",
     "compare",
     "costs",
     "crypto",
     "errors",
     "machine",
     "measure",
+    "measure_blocks",
     "open_kem",
     "open_signer",
     "papers",

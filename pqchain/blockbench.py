@@ -103,11 +103,7 @@ def measure_blocks(
     _check(transactions, threads, preset)
     names = registry.names("signature") if algorithms is None else algorithms
     cases = [_case(name) for name in ([names] if isinstance(names, str) else names)]
-    from tqdm.auto import tqdm
-
-    bar = tqdm(cases, disable=not progress, unit="scheme")
-    for case in bar:
-        bar.set_description("+".join(case.names))
+    for case in _progress(cases, progress):
         try:
             _open(case, implementation)
             _measure(case, transactions, threads, public_key, data_bytes, PRESETS[preset])
@@ -136,6 +132,19 @@ def measure_blocks(
         ]
     )
     return frame
+
+
+def _progress(cases: list[_Case], show: bool) -> Iterator[_Case]:
+    """Yield the cases, with a bar on stderr if asked for."""
+    if not show:
+        yield from cases
+        return
+    from tqdm.auto import tqdm
+
+    bar = tqdm(cases, unit="scheme")
+    for case in bar:
+        bar.set_description("+".join(case.names))
+        yield case
 
 
 def _check(transactions: int, threads: Sequence[int], preset: str) -> None:

@@ -102,18 +102,21 @@ _Read = Callable[[str, str, str], _Number]
 """Name, quantity and implementation to a number. Raises _Undecided."""
 
 
-def claims(key: str, measurements: pd.DataFrame | None = None) -> pd.DataFrame:
+def claims(
+    key: str, measurements: pd.DataFrame | None = None, blocks: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Check every statement of a paper; one row per statement and source of numbers.
 
     Columns: paper, claim_id, section, statement, verdict ("holds", "does not hold", "cannot be
     decided here"), evidence (the figures or the reason), source: "published" for the paper's own
-    numbers, "sizes" for the registry, "measured" for `measurements`, a measurement frame. Raises
+    numbers, "sizes" for the registry, "measured" for `measurements`, a measurement frame, and for
+    `blocks`, a block frame, of which one thread counts. Raises
     UnknownPaper, and DataError for a frame or file that breaks its contract.
     """
     readers = {
         "published": _published(key),
         "sizes": _registry,
-        "measured": _measured(measurements),
+        "measured": _measured(measurements, blocks),
     }
     rows = []
     for claim in papers.document(key, "claims.toml")["claims"]:
@@ -385,7 +388,32 @@ def _registry(name: str, quantity: str, implementation: str) -> _Number:
     return _Number(size, unit="B")
 
 
-def _measured(measurements: pd.DataFrame | None) -> _Read:
+_IN_A_BLOCK = {
+    "wallet_generate_keypair_seconds": ("wallet", "wallets", False),
+    "transaction_sign_seconds": ("sign", "transactions", False),
+    "block_verify_seconds": ("verify", "rounds", False),
+    "transaction_verify_seconds": ("verify", "rounds", True),
+}
+"""Published quantities: what of a block frame, how many samples, whether per transaction."""
+
+
+def _in_a_block(blocks: pd.DataFrame | None, name: str, quantity: str) -> _Number:
+    """Read a median of a measured block, validated by one thread."""
+    what, counted, shared = _IN_A_BLOCK[quantity]
+    rows = [] if blocks is None else results.check(blocks, "block").to_dict("records")
+    for row in rows:
+        if row["algorithm"] != name or row["threads"] != 1:
+            continue
+        if row["status"] != "ok":
+            raise _Undecided(f"{name} is {row['status']}: {row['reason']}")
+        over = row["transactions"] if shared else 1
+        noise = MADS * row[f"{what}_mad_seconds"] / over
+        error = noise * MEDIAN_ERROR / math.sqrt(max(1, row[counted]))
+        return _Number(row[f"{what}_median_seconds"] / over, noise, error, "s")
+    raise _Undecided(f"no block of {name} was measured")
+
+
+def _measured(measurements: pd.DataFrame | None, blocks: pd.DataFrame | None) -> _Read:
     """Read our medians; their noise is MADS median absolute deviations of the samples."""
     frame = None if measurements is None else results.check(measurements, "measurement")
 
@@ -395,6 +423,8 @@ def _measured(measurements: pd.DataFrame | None) -> _Read:
         return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
 
     def read(name: str, quantity: str, implementation: str) -> _Number:
+        if quantity in _IN_A_BLOCK and blocks is not None:
+            return _in_a_block(blocks, algorithms.get(name).name, quantity)
         name, variant = _split(name, implementation)
         operation = quantity.removesuffix("_seconds")
         if operation not in algorithms.OPERATIONS:

@@ -16,9 +16,38 @@ from pqchain import algorithms, display, results
 from pqchain.claims import SIZES, claims
 from pqchain.costs import choose
 
-__all__ = ["align", "claims", "sizes"]
+__all__ = ["align", "blocks", "claims", "sizes"]
 
 _NAN = float("nan")
+
+_OF_A_BLOCK = {
+    "wallet_count": "wallets",
+    "wallet_generate_keypair_seconds": "wallet_median_seconds",
+    "public_key_bytes": "public_key_bytes",
+    "transaction_count": "transactions",
+    "transaction_sign_seconds": "sign_median_seconds",
+    "previous_hash": "previous_hash",
+    "block_hash": "block_hash",
+    "block_bytes": "block_bytes",
+    "transaction_bytes": "transaction_bytes",
+    "validation_result": "valid",
+    "tampered_validation_result": "tampered",
+    "block_validation_iterations": "rounds",
+    "block_verify_seconds": "verify_median_seconds",
+}
+"""Published quantities of a block, and the column of a block frame that answers each."""
+
+_BLOCK_NOTES = {
+    "wallet_generate_keypair_seconds": "printed as a mean, here a median",
+    "transaction_sign_seconds": "printed as a mean, here a median",
+    "block_bytes": "there a transaction holds both public keys; here that of the sender, and two "
+    "addresses of 32 bytes",
+    "transaction_bytes": "block over transactions, header included",
+    "tampered_validation_result": "here: the reason",
+    "block_verify_seconds": "one thread; printed as a mean, here a median",
+    "transaction_verify_seconds": "one thread",
+}
+"""What makes the two sides differ by more than the machine."""
 
 
 def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -44,6 +73,71 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=columns)
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
     return results.check(_floats(frame, "comparison"), "comparison")
+
+
+def blocks(
+    measured: pd.DataFrame, published: pd.DataFrame, *, paper: str, table: str
+) -> pd.DataFrame:
+    """Put our block beside a printed one, line by line; none is left out.
+
+    Takes a block frame, of which one thread counts, and a table of `pqchain.papers.table` in the
+    layout of the mini blockchain. Columns: paper, table, algorithm, printed_name, quantity,
+    published and here (as text, with unit), ratio (here over published; NaN for what is no
+    measurement), note. Raises DataError if the block frame breaks its contract.
+    """
+    ours = results.check(measured, "block")
+    single = {
+        row["algorithm"]: row
+        for row in ours.to_dict("records")
+        if row["threads"] == 1 and row["status"] == "ok"
+    }
+    rows = []
+    for line in published.to_dict("records"):
+        name, quantity = line["algorithm"], line["quantity"]
+        mine = _of_a_block(single.get(name, {}), quantity)
+        printed, unit = float(line["value"]), str(line["unit"])
+        theirs = display.quantity(printed, quantity, unit)
+        compared = isinstance(mine, int | float) and (unit in ("s", "B"))
+        rows.append(
+            {
+                "paper": paper,
+                "table": table,
+                "algorithm": name,
+                "printed_name": line["printed_name"],
+                "quantity": quantity,
+                "published": line["printed"] if theirs == display.MISSING else theirs,
+                "here": _shown(mine, quantity, unit),
+                "ratio": float(mine) / printed if compared else _NAN,
+                "note": _BLOCK_NOTES.get(quantity, ""),
+            }
+        )
+    frame = pd.DataFrame(rows, columns=list(results.CONTRACTS["block-comparison"]))
+    frame.attrs["provenance"] = measured.attrs.get("provenance", {})
+    return results.check(_floats(frame, "block-comparison"), "block-comparison")
+
+
+def _of_a_block(row: Mapping[Hashable, Any], quantity: str) -> Any:
+    """Return our answer to a published quantity, or "" if there is none."""
+    if not row:
+        return ""
+    if quantity == "algorithm":
+        return row["algorithm"]
+    if quantity == "block_index":
+        return 1
+    if quantity == "transaction_verify_seconds":
+        return row["verify_median_seconds"] / row["transactions"]
+    return row[_OF_A_BLOCK[quantity]] if quantity in _OF_A_BLOCK else ""
+
+
+def _shown(value: Any, quantity: str, unit: str) -> str:
+    """Write our answer as people read it."""
+    if not isinstance(value, int | float):
+        return str(value)
+    if unit == "s":
+        return display.seconds(value)
+    if quantity == "transaction_bytes":
+        return f"{value:.2f}{display.NARROW_SPACE}B"
+    return display.quantity(value, quantity, unit)
 
 
 def sizes(published: pd.DataFrame) -> pd.DataFrame:

@@ -274,6 +274,55 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     return axes
 
 
+def plot_blocks(
+    blocks: pd.DataFrame, quantity: Literal["bytes", "verify", "rate"], *, ax: Axes | None = None
+) -> Axes:
+    """Draw what a transaction in a block costs: its bytes, the time of its signature, or the rate.
+
+    Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to check one
+    signature, by number of threads. "rate": bytes of block validated in a second, by number of
+    threads. Raises DataError if columns are missing, UsageError if there are no rows.
+    """
+    _require(
+        blocks,
+        "algorithm implementation threads transactions block_bytes transaction_bytes "
+        "verify_median_seconds apply_median_seconds status",
+    )
+    bytes_in_all = blocks["block_bytes"].astype("float64")
+    values, label, show = {
+        "bytes": (
+            blocks["transaction_bytes"],
+            "bytes of block per transaction (log scale)",
+            _bytes_label,
+        ),
+        "verify": (
+            blocks["verify_median_seconds"] / blocks["transactions"].astype("float64"),
+            "checking one signature of a block (median)",
+            lambda value: display.seconds(value, 1),
+        ),
+        "rate": (
+            bytes_in_all / blocks["apply_median_seconds"],
+            "block validated in a second, all of it (median)",
+            lambda value: f"{_bytes_label(value)}/s",
+        ),
+    }[quantity]
+    threads = blocks["threads"].astype("int64")
+    named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
+    frame = blocks.assign(row=blocks["algorithm"], value=values, operation=named, implementation="")
+    if quantity == "bytes":
+        frame = frame.drop_duplicates("algorithm")
+    ordered = dict.fromkeys(named[threads.sort_values().index])
+    return _dots(
+        frame,
+        value="value",
+        axis_label=label,
+        axis_format=show,
+        ax=ax,
+        look=dict(zip(ordered, _FAMILY_LOOK * (1 + len(ordered) // 8), strict=False)),
+        joined=True,
+    )
+
+
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     """Pair /ref with /avx2 rows of one library.
 

@@ -14,6 +14,7 @@ import pandas as pd
 from pqchain import (
     algorithms,
     bench,
+    blockbench,
     chapters,
     compare,
     layout,
@@ -31,6 +32,9 @@ from pqchain.reproduction import Reproduction
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 """What chains sign with today; measured beside whatever a work compares."""
 
+BLOCKS = {"mini-blockchain": "blockchain"}
+"""Works that measure a block, and the table that prints it."""
+
 
 def reproduce(
     output: str | Path = "results",
@@ -42,7 +46,8 @@ def reproduce(
     """Measure once, compare with every work (or those in `only`), and write the report.
 
     Writes into the folder `output`: index.html; measurements.csv; <work>/comparison.csv,
-    sizes.csv and claims.csv, each with a JSON sidecar; figures/*.svg and *.png. Files appear only
+    sizes.csv and claims.csv, each with a JSON sidecar; blocks.csv and <work>/block-comparison.csv
+    for works that measure blocks; figures/*.svg and *.png. Files appear only
     when all are complete; other files in the folder stay.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
@@ -58,16 +63,37 @@ def reproduce(
     named = {name for key in keys for name in papers.paper(key).names.values()}
     wanted = [name for name in algorithms.ALGORITHMS if name in named or name in BASELINE]
     measured = bench.measure(wanted, preset=preset, progress=progress)
+    blocks = _blocks(keys, preset, progress)
     done = Reproduction(
         output=output,
         keys=tuple(keys),
         measurements=measured,
         comparison=_joined("comparison", (_aligned(measured, frame) for frame in published)),
         sizes=_joined("sizes", (compare.sizes(frame) for frame in published)),
-        claims=_joined("claims", (compare.claims(key, measured) for key in keys)),
+        claims=_joined("claims", (compare.claims(key, measured, blocks) for key in keys)),
+        blocks=blocks,
+        block_comparison=_joined(
+            "block-comparison",
+            (
+                compare.blocks(blocks, papers.table(key, table), paper=key, table=table)
+                for key, table in BLOCKS.items()
+                if key in keys
+            ),
+        ),
     )
     write(done)
     return done
+
+
+def _blocks(keys: Iterable[str], preset: str, progress: bool) -> pd.DataFrame:
+    """Measure a block of every scheme that a work puts into one."""
+    named = {name for key in keys if key in BLOCKS for name in papers.paper(key).names.values()}
+    wanted = [name for name in algorithms.ALGORITHMS if name in named]
+    if not wanted:
+        return _joined("block", ())
+    measured = blockbench.measure_blocks(wanted, preset=preset, progress=progress)
+    measured.attrs.pop("rounds", None)
+    return measured
 
 
 def write(done: Reproduction) -> Path:
@@ -139,7 +165,14 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
     """Save every frame with the provenance of the measurements that it rests on."""
     provenance = done.measurements.attrs.get("provenance", {})
     results.save(done.measurements, folder / "measurements.csv", contract="measurement")
-    frames = {"comparison": done.comparison, "sizes": done.sizes, "claims": done.claims}
+    if len(done.blocks):
+        results.save(done.blocks, folder / "blocks.csv", contract="block")
+    frames = {
+        "comparison": done.comparison,
+        "sizes": done.sizes,
+        "claims": done.claims,
+        "block-comparison": done.block_comparison,
+    }
     for contract, frame in frames.items():
         for key, rows in frame.groupby("paper", sort=False):
             path = folder / str(key) / f"{contract}.csv"
@@ -163,6 +196,7 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
                 f"Our times over those published in {key}. Left of the line, this machine is "
                 "faster. The pattern, not the distance from the line, is what two machines share.",
             )
+    drawn |= _block_figures(done.blocks)
     if round3.KEY in done.keys:
         drawn |= _round3_figures(done.measurements)
     measured = done.measurements
@@ -206,6 +240,29 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
     return drawn
 
 
+def _block_figures(blocks: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
+    """Draw what a block costs, if blocks were measured."""
+    if not (blocks["status"] == "ok").any():
+        return {}
+    return {
+        "block-bytes": (
+            plots.plot_blocks(blocks, "bytes"),
+            "Bytes of block per transaction for each signature scheme, on a logarithmic axis.",
+            "What a transaction adds to a block, with its public key, signature and addresses.",
+        ),
+        "block-verify": (
+            plots.plot_blocks(blocks, "verify"),
+            "Time to check one signature of a block, for each scheme and number of threads.",
+            "Checking the signatures of a block, per transaction, by number of threads.",
+        ),
+        "block-rate": (
+            plots.plot_blocks(blocks, "rate"),
+            "Bytes of block validated in a second, for each scheme and number of threads.",
+            "Bytes of block validated in a second: decoding, hashes, balances and signatures.",
+        ),
+    }
+
+
 def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
     """Draw Table 1 of the round-3 comparison, one figure for each operation, and its sizes."""
     table = round3.table1(measured)
@@ -236,6 +293,9 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
     contents = [("summary", "Summary"), ("reading", "How to read this page")]
     for key in done.keys:
         paper = papers.paper(key)
+        beside = done.block_comparison[done.block_comparison["paper"] == key]
+        drawn = [figures[name] for name in figures if name.startswith("block-")]
+        chain = chapters.block_part(paper, beside, done.blocks, drawn) if len(beside) else None
         own = [markup for name, markup in figures.items() if name.startswith(f"{key}-")]
         if key == round3.KEY:
             checks = round3.cross_check(done.measurements)
@@ -248,9 +308,9 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
         unprinted = overview.measurement_tables(without) if len(comparison) else []
-        works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted))
+        works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted, chain))
         contents.append((key, key))
-    prefixes = tuple(f"{key}-" for key in done.keys)
+    prefixes = tuple(f"{key}-" for key in (*done.keys, "block"))
     general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]
     here = page.section(
         "measured", "What this machine measured", *general,

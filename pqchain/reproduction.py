@@ -18,6 +18,9 @@ class Reproduction:
     comparison: pd.DataFrame
     sizes: pd.DataFrame
     claims: pd.DataFrame
+    blocks: pd.DataFrame
+    """Blocks of real transactions, for the works that measure them; else without rows."""
+    block_comparison: pd.DataFrame
 
     @property
     def index(self) -> Path:
@@ -29,12 +32,19 @@ class Reproduction:
         """What is broken: sizes that differ without a known erratum, computations that failed."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
         failed = self.measurements[self.measurements["status"] == "failed"]
-        return [
+        unsound = self.blocks[self.blocks["status"] == "failed"].drop_duplicates("algorithm")
+        sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "
             f"as {row['published_bytes']:g} but is {row['registry_bytes']:g}"
             for row in broken.to_dict("records")
-        ] + [
+        ]
+        operations = [
             f"{row['operation']} of {row['algorithm']} in {row['implementation']} failed: "
             f"{row['reason']}"
             for row in failed.to_dict("records")
         ]
+        blocks = [
+            f"a block of {row['algorithm']} failed: {row['reason']}"
+            for row in unsound.to_dict("records")
+        ]
+        return sizes + operations + blocks

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pqchain import bench, cli, doctor, report, results
+from pqchain import bench, blockbench, cli, doctor, report, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames
@@ -47,7 +47,7 @@ def test_presets_are_those_of_the_benchmark():
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["algorithms"], ["papers"], ["bench"], ["doctor"], ["reproduce"]]
+    "arguments", [[], ["algorithms"], ["papers"], ["bench"], ["doctor"], ["reproduce"], ["chain"]]
 )
 def test_help_teaches_by_examples(arguments, capsys):
     assert main([*arguments, "--help"]) == 0
@@ -215,6 +215,60 @@ def test_interruption_is_130(monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", interrupt)
     assert main(["bench"]) == 130
     assert capsys.readouterr().err == "pqchain: interrupted\n"
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Stand in for the measurement of blocks; remembers how it was called."""
+    calls = []
+
+    def measure(names, **options):
+        calls.append((names, options))
+        frame = frames.blocks(names)
+        frame.attrs["provenance"] |= {"preset": options["preset"]}
+        return frame
+
+    monkeypatch.setattr(blockbench, "measure_blocks", measure)
+    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    return calls
+
+
+def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
+    assert main(["chain"]) == 0
+    assert "Falcon-512" in capsys.readouterr().out.splitlines()[0]
+    assert main(["chain", "--all", "--threads", "1,4", "--transactions", "7"]) == 0
+    shown = capsys.readouterr().out
+    assert "Hawk-512" in shown
+    assert "unsupported: no Hawk-512 here" in shown
+    (first, _), (second, options) = blocks
+    assert (first, second) == (["Falcon-512"], None)
+    assert (options["threads"], options["transactions"]) == ([1, 4], 7)
+
+
+def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
+    output = tmp_path / "blocks.csv"
+    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["blocks"][0]["block_bytes"] is None
+    assert found["blocks"][0]["status"] == "unsupported"
+    assert len(results.load(output)) == len(found["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--all", "--algorithm", "Ed25519"], "exclude each other"),
+        (["--threads", "many"], "expected whole numbers"),
+        (["--output", "blocks.txt"], "should end in .csv"),
+        (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
+        (["--transactions", "0"], "transactions=0"),
+    ],
+)
+def test_wrong_use_of_chain_is_2(arguments, said, capsys):
+    assert main(["chain", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
 
 
 def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):

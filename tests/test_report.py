@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import bench, chapters, machine, overview, page, papers, report, results
+from pqchain import bench, blockbench, chapters, machine, overview, page, papers, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.reproduction import Reproduction
 from tests import frames
@@ -19,6 +19,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """One reproduction of all works on synthetic measurements."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", fake_measure())
+        patch.setattr(blockbench, "measure_blocks", fake_blocks)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
 
@@ -41,6 +42,17 @@ def fake_measure(
         return measured
 
     return measure
+
+
+def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
+    """Stand in for `blockbench.measure_blocks`."""
+    return frames.blocks(names)
+
+
+@pytest.fixture(autouse=True)
+def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test of the report measure blocks."""
+    monkeypatch.setattr(blockbench, "measure_blocks", fake_blocks)
 
 
 def test_every_work_is_there_with_both_titles(done, text):
@@ -265,3 +277,40 @@ def test_the_style_sheet_knows_dark_narrow_and_print():
     style = (Path(page.__file__).parent / "report.css").read_text(encoding="utf-8")
     for wanted in ("prefers-color-scheme: dark", "@media print", "max-width: 600px", "sticky"):
         assert wanted in style
+
+
+def test_a_printed_block_stands_beside_ours(done, text):
+    rows = done.block_comparison.set_index("printed_name")
+    assert rows.loc["Alice PK size", "here"] == "897\u202fB"
+    assert rows.loc["Serialized block size", "ratio"] == pytest.approx(1651111 / 2497144)
+    assert rows.loc["Running single validateBlock(block1)", "here"] == "yes"
+    assert rows.loc["Avg verify time per tx", "ratio"] == pytest.approx(58 / 56.2853)
+    assert set(rows["table"]) == {"blockchain"}
+    assert len(rows) == 18
+    assert "A block, side by side" in text
+    assert (done.output / "mini-blockchain" / "block-comparison.csv").is_file()
+    assert len(results.load(done.output / "blocks.csv")) == len(done.blocks) == 14
+    for name in ("bytes", "verify", "rate"):
+        assert (done.output / "figures" / f"block-{name}.png").is_file()
+
+
+def test_blocks_are_measured_only_for_works_that_have_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(blockbench, "measure_blocks", None)
+    found = report.reproduce(tmp_path / "results", only="pqdpol")
+    assert found.blocks.empty
+    assert found.block_comparison.empty
+
+
+def test_a_block_that_failed_fails_the_reproduction(tmp_path, monkeypatch):
+    def failing(names, *, preset, progress):
+        measured = frames.blocks(names)
+        measured.loc[measured["algorithm"] == "ML-DSA-65", ["status", "reason"]] = "failed", "why"
+        return measured
+
+    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(blockbench, "measure_blocks", failing)
+    found = report.reproduce(tmp_path / "results", only="mini-blockchain")
+    assert found.failures == ["a block of ML-DSA-65 failed: why"]

@@ -61,14 +61,16 @@ transactions with Falcon-512: 3441 bytes. Ours without data is 30 * 99 + 111; 12
 difference. The counts of the other five schemes follow and were not used.
 """
 
-_CREDENTIAL_BYTES = 3
+CREDENTIAL_BYTES = 3
+"""What a credential adds to the body: its algorithm and the form of its key."""
+
 _TRANSACTION_BYTES = 1 + 4 + 2 * ADDRESS_BYTES + 8 + 8 + 2 + 1
 """A body without data and credentials."""
 
 HEADER_BYTES = 1 + 4 + 2 * HASH_BYTES + 4 + ADDRESS_BYTES
 """What the block's hash and its seal are made over."""
 
-MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + _CREDENTIAL_BYTES + 8
+MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + CREDENTIAL_BYTES + 8
 """No transaction is shorter; bounds what a count of transactions can claim."""
 
 RECOVERABLE: Mapping[str, int] = MappingProxyType({"ECDSA-secp256k1": 65})
@@ -166,7 +168,7 @@ def encoded_size(
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
         return payload
-    return _TRANSACTION_BYTES + data_bytes + _CREDENTIAL_BYTES * len(rows) + payload
+    return _TRANSACTION_BYTES + data_bytes + CREDENTIAL_BYTES * len(rows) + payload
 
 
 def header_bytes(*, seal: str | Algorithm | None = None) -> int:
@@ -204,23 +206,24 @@ def _nominal(row: Algorithm, public_key: KeyMode) -> int:
 class Reader:
     """Reads fields from bytes, and never past their end."""
 
-    __slots__ = ("_data", "at")
+    __slots__ = ("_data", "_end", "at")
 
     def __init__(self, data: bytes) -> None:
         """Start at the first byte."""
         self._data = data
+        self._end = len(data)
         self.at = 0
 
     @property
     def left(self) -> int:
         """How many bytes have not been read."""
-        return len(self._data) - self.at
+        return self._end - self.at
 
     def take(self, count: int, what: str) -> bytes:
         """Return the next `count` bytes; raises Malformed if there are fewer."""
         start = self.at
         end = start + count
-        if end > len(self._data):
+        if end > self._end:
             raise Malformed(
                 f"{what} needs {count} bytes at byte {start}, but {self.left} are left; "
                 "the data was cut short or is not of this format"
@@ -232,9 +235,9 @@ class Reader:
         """Return the next `width` bytes as a number."""
         return int.from_bytes(self.take(width, what), "big")
 
-    def counted(self, width: int, what: str) -> bytes:
-        """Return the bytes behind a length of `width` bytes."""
-        return self.take(self.number(width, f"the length of {what}"), what)
+    def counted(self, what: str) -> bytes:
+        """Return the bytes behind a length of four bytes."""
+        return self.take(int.from_bytes(self.take(4, what), "big"), what)
 
     def end(self, what: str) -> None:
         """Raise Malformed if anything is left."""

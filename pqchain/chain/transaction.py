@@ -9,6 +9,7 @@ from struct import Struct
 from pqchain.algorithms import Algorithm
 from pqchain.chain.encoding import (
     ADDRESS_BYTES,
+    CREDENTIAL_BYTES,
     MAX_CREDENTIALS,
     MAX_DATA_BYTES,
     RECOVERABLE,
@@ -29,6 +30,7 @@ _ADDRESS = b"pqchain address 1\0"
 _IDENTIFIER = b"pqchain transaction identifier 1\0"
 
 _FIXED = Struct(">BI32s32sQQH")
+_KIND = Struct(">HB")
 _MAX_U64 = 2**64 - 1
 _MAX_U32 = 2**32 - 1
 _FORMS = tuple(KeyForm)
@@ -94,9 +96,7 @@ class Credential:
     @classmethod
     def read(cls, reader: Reader, identifier: int, form: KeyForm) -> Credential:
         """Read what `encode` wrote."""
-        return cls(
-            identifier, form, reader.counted(4, "a public key"), reader.counted(4, "a signature")
-        )
+        return cls(identifier, form, reader.counted("a public key"), reader.counted("a signature"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,8 @@ class Transaction:
         count = reader.number(1, "the number of credentials")
         if not 1 <= count <= MAX_CREDENTIALS:
             raise Malformed(f"{count} credentials; expected 1 to {MAX_CREDENTIALS}")
-        kinds = []
-        for _ in range(count):
-            identifier = reader.number(2, "an algorithm identifier")
-            form = expect(reader.number(1, "a key form"), range(len(_FORMS)), "a key form")
-            kinds.append((identifier, _FORMS[form]))
+        named = reader.take(CREDENTIAL_BYTES * count, "the kinds of credentials")
+        kinds = [(identifier, _form(form)) for identifier, form in _KIND.iter_unpack(named)]
         credentials = tuple(Credential.read(reader, *kind) for kind in kinds)
         return cls(Payment(sender, recipient, amount, nonce, data, chain), credentials)
 
@@ -192,6 +189,13 @@ class Transaction:
         transaction = cls.read(reader)
         reader.end("transaction")
         return transaction
+
+
+def _form(number: int) -> KeyForm:
+    """Return the form of that number; raises Malformed if there is none."""
+    if number >= len(_FORMS):
+        raise Malformed(f"a key form is {number}; expected 0 to {len(_FORMS) - 1}")
+    return _FORMS[number]
 
 
 def _check_range(what: str, value: int, largest: int) -> None:

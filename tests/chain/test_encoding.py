@@ -94,9 +94,9 @@ def test_an_unknown_scheme_is_an_unknown_algorithm() -> None:
 
 
 def test_the_reader_never_reads_past_the_end() -> None:
-    reader = Reader(b"\x00\x02abc")
-    assert reader.counted(2, "a field") == b"ab"
-    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 4, but 1 are left"):
+    reader = Reader(b"\x00\x00\x00\x02abc")
+    assert reader.counted("a field") == b"ab"
+    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 are left"):
         reader.number(8, "the amount")
     with pytest.raises(Malformed, match="1 bytes follow"):
         reader.end("block")
