@@ -26,12 +26,12 @@ AUTHORS = {
     ("Hawk-1024", "hawk/ref"): (26e-3, 321e-6, 309e-6),
     ("Hawk-1024", "hawk/avx2"): (16.9e-3, 81e-6, 83e-6),
 }
-"""Seconds of key generation, signing and verification by the authors' code of 2023, portable and AVX2:
-hawk-sign/dev at commit ac3a98c."""
+"""Seconds of key generation, signing and verification by the authors' code of 2023, which is
+hawk-sign/dev at commit ac3a98c, portable and AVX2."""
 
 
 def seconds(implementation: str, algorithm: str, operation: str) -> float:
-    """Return the median seconds of one run; of key generation, which restarts, the mean is longer."""
+    """Return the median seconds of one run; for key generation the mean is longer."""
     plan = native.Plan(
         operation=OPERATIONS.index(operation), warmup=5, samples=2000, minimum=30,
         limit_ns=100_000_000, pool=16, message_bytes=MESSAGE_BYTES, seed=1,
