@@ -6,14 +6,15 @@
 
 /* The transform halves at each of its log_n - 1 layers, so that values whose coefficients are below
  * 2^29 stay below 2^30.5 and 32 bits hold them. The scales bring what the codes allow just below
- * 2^29. The division leaves `point` bits behind the binary point. */
+ * 2^29. The division leaves `point` bits behind the binary point, so that honest quotients stay near
+ * 2^26, far from the limit of 2^29. */
 typedef struct {
     unsigned shift_w1, shift_q01, shift_q00, point;
 } hawk_scales;
 
 static inline hawk_scales hawk_scales_of(const hawk_set *set) {
     const hawk_scales scales = {28 - set->high_s1 - 1, 29 - set->high_01, 29 - set->high_00,
-                                set->log_n == 9 ? 9 : 5};
+                                set->log_n == 9 ? 9 : 7};
     return scales;
 }
 
