@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from pqchain.algorithms import Algorithm, Kind
 from pqchain.errors import BadLength, BadType, UsageError
@@ -160,11 +160,8 @@ class Signer(_Scheme):
             )
         if not isinstance(threads, int) or threads < 1:
             raise UsageError(f"threads={threads!r}; expected a whole number of at least 1")
-        # Sets and maps, because this runs on one thread while the others wait for it.
         checked = [
-            list(column)
-            if set(map(type, column)) <= {bytes}
-            else [as_bytes(what, v) for v in column]
+            _all_bytes(what, column)
             for what, column in (
                 ("message", messages),
                 ("signature", signatures),
@@ -246,6 +243,13 @@ class RecoverableSigner(Signer):
         Every message has such a key for almost every signature: whoever uses this must know the
         key by other means, a hash of it for example.
         """
+
+
+def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
+    """Return every value as bytes, soon: this runs on one thread while the others wait for it."""
+    if set(map(type, column)) <= {bytes}:
+        return cast("list[bytes]", list(column))
+    return [as_bytes(what, value) for value in column]
 
 
 def in_parts(
