@@ -51,6 +51,8 @@ class Implementation:
     library: str = ""
     """Stem of the native library of ours that holds it; empty if it is a Python package."""
     cpu_flags: tuple[str, ...] = ()
+    setting: str = ""
+    """What an install must be given to build it; empty if every install does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,11 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             cpu_flags=("avx2", "bmi2", "pclmulqdq"),
         ),
         Implementation("hawk/ref", "our Hawk, portable C only", library="hawk-ref"),
+        Implementation(
+            "hawk-authors/avx2", "the code of Hawk's authors, from a folder of yours",
+            library="hawk-authors-avx2", cpu_flags=("avx2", "bmi2", "pclmulqdq"),
+            setting="PQCHAIN_HAWK_SOURCE=<folder>",
+        ),
         Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
         Implementation("cryptography/openssl", "OpenSSL through cryptography"),
         Implementation(
@@ -270,7 +277,7 @@ _OFFERED_BY = {
     "liboqs+r3": (*_MAIN, *_ROUND3, "liboqs-0.13/dispatch"),
     "round3": _ROUND3,
     "falcon": (*_MAIN, "falcon/kernel", "liboqs-0.13/dispatch"),
-    "hawk": ("hawk/avx2", "hawk/ref"),
+    "hawk": ("hawk/avx2", "hawk/ref", "hawk-authors/avx2"),
     "falcon+r3": (*_MAIN, "falcon/kernel", *_ROUND3, "liboqs-0.13/dispatch"),
     "coincurve": ("coincurve/libsecp256k1",),
     "openssl+": ("cryptography/openssl", "pycryptodome/python"),

@@ -140,6 +140,10 @@ def available(implementation: str) -> str:
     if missing:
         return f"this processor lacks {', '.join(missing)}, which {implementation} needs"
     if library_path(_stem(implementation)) is None:
+        if row.setting:
+            return (
+                f"{implementation} is not installed: only `{row.setting} make -B install` builds it"
+            )
         return f"the native library of {implementation} is not installed: {MEND}"
     return ""
 
