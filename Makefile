@@ -85,7 +85,7 @@ bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published
 	$(BIN)/python benchmarks/hawk.py
 
 HAWK := pqchain/native/hawk
-HAWK_C = $(filter-out %_glue.c %_study.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
+HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
 HAWK_FLAGS := -std=c99 -Wall -Wextra -g
 SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
@@ -101,7 +101,7 @@ fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips 
 	build/fuzz/hawk-rounds rounds 10000
 
 clean: ## remove what was built here; the cache outside the checkout stays
-	rm -rf $(VENV) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
