@@ -259,6 +259,10 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             library="hawk-authors-avx2", cpu_flags=("avx2", "bmi2", "pclmulqdq"),
             setting="PQCHAIN_HAWK_SOURCE=<folder>",
         ),
+        Implementation(
+            "rainbow/avx2", "our Rainbow-I with AVX2 code; key generation by liboqs 0.7.1",
+            library="rainbow-avx2", cpu_flags=("avx2", "aes"),
+        ),
         Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
         Implementation("cryptography/openssl", "OpenSSL through cryptography"),
         Implementation(
@@ -276,6 +280,7 @@ _OFFERED_BY = {
     "liboqs-all": (*_MAIN, "liboqs-0.13/dispatch"),
     "liboqs+r3": (*_MAIN, *_ROUND3, "liboqs-0.13/dispatch"),
     "round3": _ROUND3,
+    "rainbow": (*_ROUND3, "rainbow/avx2"),
     "falcon": (*_MAIN, "falcon/kernel", "liboqs-0.13/dispatch"),
     "hawk": ("hawk/avx2", "hawk/ref", "hawk-authors/avx2"),
     "falcon+r3": (*_MAIN, "falcon/kernel", *_ROUND3, "liboqs-0.13/dispatch"),
@@ -344,7 +349,7 @@ OV-III-pkc-skc              UOV            3   189232       32        200      2
 OV-V-pkc-skc                UOV            5   446992       32        260      260  liboqs-all
 Hawk-512                    Hawk           1     1024      184        555      555  hawk
 Hawk-1024                   Hawk           5     2440      360       1221     1221  hawk
-Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  round3
+Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  rainbow
 ECDSA-secp256k1             secp256k1      0       33       32         64       64  coincurve
 Schnorr-secp256k1           secp256k1      0       33       32         64       64  coincurve
 ECDSA-P256                  P-256          0       33       32         64       64  openssl+

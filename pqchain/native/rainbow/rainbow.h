@@ -59,10 +59,6 @@ _Static_assert(sizeof(rainbow_public_key) == 161600, "length of the public key")
 _Static_assert(sizeof(rainbow_secret_key) == 103648, "length of the secret key");
 _Static_assert(SIGNATURE_BYTES == 66, "length of a signature");
 
-/* The key pair that belongs to a seed. */
-void rainbow_keypair(rainbow_public_key *public_key, rainbow_secret_key *secret_key,
-                     const uint8_t seed[SEED_BYTES]);
-
 /* 1 if it signed; 0 if no attempt succeeded, which honest keys never show. Deterministic. */
 int rainbow_sign(uint8_t signature[SIGNATURE_BYTES], const uint8_t *message, size_t message_bytes,
                  const rainbow_secret_key *secret_key);
