@@ -12,8 +12,10 @@ from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.dots import OPERATION_LOOK
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import plot_operation, plot_ratio, plot_speed, plot_speedup, speedups
+from pqchain.plots.study import plot_plane, plot_tornado
 
 __all__ = [
     "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks", "plot_operation",
-    "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup", "plot_tradeoff", "speedups",
+    "plot_plane", "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup", "plot_tornado",
+    "plot_tradeoff", "speedups",
 ]  # fmt: skip
