@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
+from simpy.events import EventPriority
 
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
 from pqchain.errors import UsageError
@@ -19,27 +21,44 @@ from pqchain.errors import UsageError
 MAX_MESSAGES = 2_000_000
 """The most messages of a view; at 10^5 a second that is a third of a minute."""
 
-_AFTER_ARRIVALS = 2
-"""Priority of what must see all messages of its nanosecond first; SimPy's normal one is 1."""
+_ARRIVAL = EventPriority(1)
+"""Priority of messages; SimPy's normal one."""
 
-_AFTER_REQUESTS = 3
+_AFTER_ARRIVALS = EventPriority(2)
+"""Priority of what must see all messages of its nanosecond first."""
+
+_AFTER_REQUESTS = EventPriority(3)
 """Priority of the shared channel, which must see all requests of its nanosecond."""
 
 Key = tuple[int, int, int]
 """Time, kind and sender: the order of service everywhere."""
 
 
+class _Clock(simpy.Environment):
+    """SimPy's environment with a clock of whole nanoseconds."""
+
+    @property
+    def ns(self) -> int:
+        """The time now; all delays are whole numbers, so it is one."""
+        return int(self.now)
+
+
 class _At(simpy.Event):
     """An event that calls back at a time, with a priority that Timeout does not offer."""
 
     def __init__(
-        self, env: simpy.Environment, at: int, call: Callable[[Any], None], *, priority: int = 1
+        self,
+        env: _Clock,
+        at: int,
+        call: Callable[[Any], None],
+        *,
+        priority: EventPriority = _ARRIVAL,
     ) -> None:
         self.env = env
         self.callbacks = [call]
         self._value = None
         self._ok = True
-        env.schedule(self, priority, at - env.now)
+        env.schedule(self, priority, at - env.ns)
 
 
 class _Server:
@@ -47,11 +66,11 @@ class _Server:
 
     def __init__(
         self,
-        env: simpy.Environment,
+        env: _Clock,
         service: Callable[[int, int], int],
         done: Callable[[int, int], None],
         *,
-        priority: int = _AFTER_ARRIVALS,
+        priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
         self.waiting: list[Key] = []
@@ -59,10 +78,10 @@ class _Server:
 
     def put(self, kind: int, sender: int) -> None:
         """Take a message that arrives now."""
-        heapq.heappush(self.waiting, (self.env.now, kind, sender))
+        heapq.heappush(self.waiting, (self.env.ns, kind, sender))
         if not self.busy:
             self.busy = True
-            _At(self.env, self.env.now, self._start, priority=self.priority)
+            _At(self.env, self.env.ns, self._start, priority=self.priority)
 
     def _start(self, _: Any) -> None:
         """Begin with the first message."""
@@ -75,12 +94,12 @@ class _Server:
             self.done(kind, sender)
             if not self.waiting:
                 self.busy = False
-            elif self.waiting[0][0] < self.env.now:
+            elif self.waiting[0][0] < self.env.ns:
                 self._serve()
             else:  # others may still arrive in this very nanosecond
-                _At(self.env, self.env.now, self._start, priority=self.priority)
+                _At(self.env, self.env.ns, self._start, priority=self.priority)
 
-        _At(self.env, self.env.now + self.service(kind, sender), finish)
+        _At(self.env, self.env.ns + self.service(kind, sender), finish)
 
 
 def play(view: View) -> Outcome:
@@ -104,7 +123,7 @@ class _Simulation:
     def __init__(self, view: View) -> None:
         self.view = view
         # Times are absolute; the clock starts where the view does.
-        self.env = simpy.Environment(initial_time=view.leaves_ns)
+        self.env = _Clock(initial_time=view.leaves_ns)
         count = view.count
         self.verified = [NEVER] * count
         self.prepared = [NEVER] * count
@@ -136,8 +155,8 @@ class _Simulation:
                 self.env.process(self._delegate(rank))
         if view.alive[view.proposer]:
             if view.all_to_all:
-                for rank in np.flatnonzero(view.alive):
-                    self.got_block[int(rank)].succeed()
+                for rank in map(int, np.flatnonzero(view.alive)):
+                    self.got_block[rank].succeed()
             else:
                 self.got_block[view.proposer].succeed()
                 if view.overlay is None:
@@ -146,7 +165,7 @@ class _Simulation:
                     self._hear(int(view.overlay.delegates[view.proposer]))
         if view.deadline_ns == NEVER:
             self.env.run()
-        elif view.deadline_ns > self.env.now:
+        elif view.deadline_ns > self.env.ns:
             self.env.run(until=view.deadline_ns)
         parts = (self.verified, self.prepared, self.final, self.reached)
         return Outcome(*(np.array(part, dtype=np.int64) for part in parts))
@@ -155,17 +174,17 @@ class _Simulation:
         """Play a delegate: verify, vote, wait for votes, commit."""
         view, env = self.view, self.env
         yield self.got_block[rank]
-        self.verified[rank] = env.now
+        self.verified[rank] = env.ns
         self._check(rank)
         if view.phases == 0 and not view.all_to_all:
             if view.willing[rank]:
-                self.final[rank] = env.now
+                self.final[rank] = env.ns
             return
         if view.willing[rank] or view.double[rank]:
             env.process(self._vote(VOTE, rank))
         if view.phases == 2:
             yield self.got_votes[rank]
-            self.prepared[rank] = env.now
+            self.prepared[rank] = env.ns
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
@@ -189,13 +208,13 @@ class _Simulation:
             if view.phases == 2 and not self.got_votes[rank].triggered:
                 self.got_votes[rank].succeed()
             if view.phases < 2 and self.final[rank] == NEVER:
-                self.final[rank] = self.env.now
+                self.final[rank] = self.env.ns
         if self.tally[COMMIT][rank] >= self.needed and self.final[rank] == NEVER:
-            self.final[rank] = self.env.now
+            self.final[rank] = self.env.ns
 
     def _send(self, kind: int, sender: int) -> None:
         """Send to every other delegate, starting with the next rank."""
-        view, now = self.view, self.env.now
+        view, now = self.view, self.env.ns
         wires = view.wires
         if wires.shared:
             self.channel.put(kind, sender)
@@ -217,7 +236,7 @@ class _Simulation:
         slot = int(view.wires.slot[kind, 0])
         for step in range(1, view.count):
             receiver = (sender + step) % view.count
-            self._travel(kind, sender, receiver, sent_ns=self.env.now + step * slot)
+            self._travel(kind, sender, receiver, sent_ns=self.env.ns + step * slot)
         return slot * (view.count - 1)
 
     def _travel(self, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
@@ -258,7 +277,7 @@ class _Simulation:
         processor = self.processors[rank]
 
         def done(kind: int, sender: int) -> None:
-            at = self.env.now + wires.down_latency
+            at = self.env.ns + wires.down_latency
             _At(self.env, at, lambda _: processor.put(kind, sender))
 
         return _Server(self.env, lambda kind, _: int(wires.down[kind]), done)
@@ -269,7 +288,7 @@ class _Simulation:
         assert overlay is not None
         if self.reached[node] != NEVER or overlay.silent[node]:
             return
-        self.reached[node] = self.env.now
+        self.reached[node] = self.env.ns
         rank = self.delegate_at.get(node)
         is_proposer = rank == view.proposer
         if rank is not None and not is_proposer:
@@ -280,7 +299,7 @@ class _Simulation:
         for place in range(overlay.peers):
             peer = overlay.peer(node, place)
             two = int(overlay.regions[peer])
-            sent = self.env.now + relay + (place + 1) * slot
+            sent = self.env.ns + relay + (place + 1) * slot
             at = view.disturbance.arrival(
                 BLOCK,
                 node,
@@ -290,12 +309,16 @@ class _Simulation:
                 cut=bool(overlay.side[node] != overlay.side[peer]),
             )
             if at != NEVER:
-                _At(self.env, at, lambda _, peer=peer: self._hear(peer))
+                _At(self.env, at, partial(self._arrive, peer))
+
+    def _arrive(self, node: int, _: Any) -> None:
+        """Call `_hear` back."""
+        self._hear(node)
 
 
 def _play_serial(view: View) -> Outcome:
     """Play paper-serial: one server handles every pair of delegates, one after the other."""
-    env = simpy.Environment(initial_time=view.leaves_ns)
+    env = _Clock(initial_time=view.leaves_ns)
     needed = int(view.alive.sum())
     copies: list[list[int]] = [[] for _ in range(view.count)]
 
@@ -312,7 +335,7 @@ def _play_serial(view: View) -> Outcome:
                     yield grant
                     yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
                 cut = bool(view.side[i] != view.side[j])
-                at = env.now
+                at = env.ns
                 if i != j:
                     at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
                 if at != NEVER and view.counts_for(i, j):
@@ -322,7 +345,7 @@ def _play_serial(view: View) -> Outcome:
         env.process(serve())
     if view.deadline_ns == NEVER:
         env.run()
-    elif view.deadline_ns > env.now:
+    elif view.deadline_ns > env.ns:
         env.run(until=view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
     never = np.full(view.count, NEVER, dtype=np.int64)

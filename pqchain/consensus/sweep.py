@@ -92,7 +92,9 @@ def sweep(
     known = _stored(store)
     todo = {one.identifier: one for one in asked if one.identifier not in known}
     pending = list(todo.values())
-    tasks = [(pending[at : at + batch], engine) for at in range(0, len(pending), batch)]
+    tasks: list[_Task] = [
+        (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
+    ]
     finished = _finished(tasks, workers, scheduler)
     with tqdm(total=len(todo), disable=not progress, unit="scenario") as bar:
         for rows in finished:
