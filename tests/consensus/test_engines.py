@@ -118,8 +118,8 @@ def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
     for family in (0, 1, draws.key(5, "jitter"), draws.MASK):
         plain = [draws.draw(family, i, j) for i, j in pairs]
         many = draws.draws(family, [i for i, _ in pairs], [j for _, j in pairs])
-        compiled = [int(compiled.drawn(np.uint64(family), i, j)) for i, j in pairs]
-        assert plain == many.tolist() == compiled
+        jitted = [int(compiled.drawn(np.uint64(family), i, j)) for i, j in pairs]
+        assert plain == many.tolist() == jitted
 
 
 def test_mixing_is_splitmix64() -> None:

@@ -95,8 +95,7 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
             vote_phases=data.draw(st.integers(1, 2)), costs=table(verify=1e-3, sign=1e-3),
             view_timeout_seconds=data.draw(st.sampled_from([0.12, 0.4, 2.0])),
             max_views=8, faults=faults, seed=data.draw(st.integers(0, 10**6)),
-        ),
-        engine="numpy",
+        )
     )  # fmt: skip
     assert done.is_safe
 
