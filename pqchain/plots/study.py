@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
+from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import INK, LOOKS, MUTED, PAPER, canvas, require, spoken
 
@@ -56,30 +57,33 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
     if frame.empty:
         raise UsageError("there are no rows to draw; pass a frame of pqchain.study.plane()")
-    wide = frame.pivot(index="upwards_factor", columns="across_factor", values="winner")
-    names = [name for name in dict.fromkeys(frame["winner"]) if name]
+    names = [name for name in dict.fromkeys(frame["winner"].tolist()) if name]
     colours = [LOOKS[at % len(LOOKS)][0] for at in range(len(names))]
-    codes = wide.map(lambda name: names.index(name) + 1 if name else 0).to_numpy()
-    with canvas(ax, 0.9 + 0.34 * len(wide)) as axes:
+    rights = sorted(set(frame["across_factor"].tolist()))
+    ups = sorted(set(frame["upwards_factor"].tolist()))
+    codes = np.zeros((len(ups), len(rights)), int)
+    for row in frame.to_dict("records"):
+        place = ups.index(row["upwards_factor"]), rights.index(row["across_factor"])
+        codes[place] = names.index(row["winner"]) + 1 if row["winner"] else 0
+    with canvas(ax, 0.9 + 0.34 * len(ups)) as axes:
         axes.pcolormesh(
             np.arange(codes.shape[1] + 1), np.arange(codes.shape[0] + 1), codes,
             cmap=ListedColormap([PAPER, *colours]), vmin=-0.5, vmax=len(names) + 0.5,
             edgecolors=PAPER, linewidth=0.8,
         )  # fmt: skip
-        for at, name in enumerate(names, start=1):
+        for at in range(1, len(names) + 1):
             hatch = _HATCHES[(at - 1) % len(_HATCHES)]
-            for row, column in np.argwhere(codes == at):
-                if hatch:
-                    axes.fill_between(
-                        [column, column + 1], row, row + 1, facecolor="none", edgecolor=PAPER,
-                        hatch=hatch, linewidth=0,
-                    )  # fmt: skip
-        axes.set_xticks(np.arange(codes.shape[1]) + 0.5, [f"×{at:g}" for at in wide.columns])
-        axes.set_yticks(np.arange(codes.shape[0]) + 0.5, [f"×{at:g}" for at in wide.index])
+            for up, right in np.argwhere(codes == at) if hatch else ():
+                axes.fill_between(
+                    [right, right + 1], up, up + 1, facecolor="none", edgecolor=PAPER,
+                    hatch=hatch, linewidth=0,
+                )  # fmt: skip
+        axes.set_xticks(np.arange(codes.shape[1]) + 0.5, [display.factor(at) for at in rights])
+        axes.set_yticks(np.arange(codes.shape[0]) + 0.5, [display.factor(at) for at in ups])
         # The field of the study as it is.
-        if 1.0 in wide.index and 1.0 in wide.columns:
+        if 1.0 in ups and 1.0 in rights:
             axes.plot(
-                list(wide.columns).index(1.0) + 0.5, list(wide.index).index(1.0) + 0.5,
+                rights.index(1.0) + 0.5, ups.index(1.0) + 0.5,
                 marker="o", color=PAPER, markeredgecolor=INK, markersize=7,
             )  # fmt: skip
         axes.tick_params(length=0)

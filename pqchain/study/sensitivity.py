@@ -60,7 +60,7 @@ def _cost(name: str, *, whole: bool = False) -> Callable[[Plan, CostTable, float
 
     def vary(plan: Plan, costs: CostTable, factor: float) -> Varied:
         rows = tuple(
-            replace(row, **{name: round(value) if whole else value})
+            replace(row, **{name: max(1, round(value)) if whole else value})
             for row in costs.rows
             for value in [getattr(row, name) * factor]
         )

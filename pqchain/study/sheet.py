@@ -129,7 +129,7 @@ def markup(found: Found, *, output: str = "capacity_per_second") -> str:
                     "A plane of two inputs, each field with the post-quantum scheme of the "
                     "greatest capacity; the table below holds the same.",
                     "The post-quantum scheme with which the chain takes most. Leftwards fewer "
-                    "transactions carry their key (×0.0625: one in 16), upwards every "
+                    "transactions carry their key (×1/16: one in 16), upwards every "
                     "verification is slower.",
                 ),
                 _plane_table(winners),
@@ -210,10 +210,10 @@ def _plane_table(winners: pd.DataFrame) -> Markup:
     factors = sorted({right for _, right in names})
     columns = [
         Column(page.spoken(upwards)),
-        *(Column(f"×{factor:g}", group=page.spoken(across)) for factor in factors),
+        *(Column(display.factor(factor), group=page.spoken(across)) for factor in factors),
     ]
     rows = [
-        [f"×{up:g}", *(names[up, right] for right in factors)]
+        [display.factor(up), *(names[up, right] for right in factors)]
         for up in sorted({up for up, _ in names})
     ]
     return page.table(columns, rows, caption="The same as names.", source=["modelled"])
