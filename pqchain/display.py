@@ -93,7 +93,7 @@ def ratio(value: float, digits: int = 3) -> str:
 
 
 def factor(value: float) -> str:
-    """Show a power of two, or its inverse, as a factor: ×1/16, ×4."""
+    """Show a power of two, or its inverse, as a factor: one sixteenth as 1/16 behind the sign."""
     whole = f"1/{round(1 / value)}" if 0 < value < 1 and (1 / value).is_integer() else f"{value:g}"
     return f"{TIMES}{whole}"
 

@@ -251,12 +251,12 @@ def parse(text: str, name: str) -> Plan:
             return Plan(**values)
         except UsageError as error:
             for message in str(error).split("\n"):
-                key = message.partition(" ")[0]
+                key = message.partition(" ")[0].rstrip(":")
                 section = next((s for s, k in known if k == key), "")
                 problem("chain.migration" if key == "migration" else section, key, message)
     else:
         for message in _wrong_values(_Loose(values)):
-            key = message.partition(" ")[0]
+            key = message.partition(" ")[0].rstrip(":")
             problem(next((s for s, k in known if k == key), ""), key, message)
     raise UsageError("\n".join(problems))
 
