@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         plots,
         report,
         results,
+        study,
     )
     from pqchain.bench import measure, preset
     from pqchain.blockbench import measure_blocks
@@ -62,6 +63,7 @@ __all__ = [
     "preset",
     "report",
     "results",
+    "study",
 ]
 
 

@@ -18,14 +18,14 @@ from pqchain import errors
 PUBLIC = [
     "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "costs", "crypto",
     "errors", "falcon", "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers",
-    "plots", "preset", "report", "results",
+    "plots", "preset", "report", "results", "study",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
     "algorithms", "bench", "chain", "compare", "costs", "crypto", "errors", "falcon",
     "machine", "papers",
-    "plots", "report", "results",
+    "plots", "report", "results", "study",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent

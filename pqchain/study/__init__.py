@@ -15,12 +15,13 @@ from __future__ import annotations
 from pqchain.study.model import QUANTITIES, Found, evaluate, run
 from pqchain.study.plan import Plan, load, ready
 from pqchain.study.sensitivity import plane, tornado
-from pqchain.study.sheet import write
+from pqchain.study.sheet import conclusions, write
 
 __all__ = [
     "QUANTITIES",
     "Found",
     "Plan",
+    "conclusions",
     "evaluate",
     "load",
     "plane",
