@@ -9,7 +9,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
-.PHONY: install reproduce test check notebooks wheel clean help
+.PHONY: install reproduce test check notebooks wheel sdist test-wheel test-jupyter clean help
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4
 
@@ -60,8 +60,26 @@ $(VENV)/.notebooks: $(VENV)/.installed
 		-r pyproject.toml --extra notebooks
 	@touch $@
 
-wheel: install ## build the wheel into dist/
-	$(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python
+# The wheel is built from the sdist, so whatever the sdist lacks is missed here. auditwheel reads
+# from the libraries which C library they need, and names the wheel accordingly.
+wheel: $(VENV)/.wheel ## build the sdist, and from it the wheel for Linux, into dist/
+	rm -rf dist build/dist
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir build/dist
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/dist/*.whl
+	mv build/dist/*.tar.gz dist
+	@ls -l dist
+
+sdist: install ## build only the sdist into dist/
+	$(BIN)/uv build --quiet --sdist --no-build-isolation --python $(BIN)/python
+
+$(VENV)/.wheel: $(VENV)/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra wheel
+	@touch $@
+
+test-wheel: wheel ## the wheel's content; install and use it in clean environments, without compilers
+	$(BIN)/python -m pytest -n 0 tests/test_wheel.py
+	$(BIN)/python tests/clean_install.py dist/*.whl
 
 bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
 	$(BIN)/python benchmarks/overhead.py
