@@ -31,6 +31,14 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
 
+test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (2 to 4 minutes)
+	$(BIN)/python -m pytest -n 0 -m jupyter tests/test_jupyter.py
+
+$(VENV)/.browser: $(VENV)/.notebooks
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra browser
+	@touch $@
+
 BOARD := .venv-board
 test-board: $(BOARD)/.installed ## the overlay's driver on the real pynq and a simulated board
 	$(BOARD)/bin/python -m pytest -n 2 tests/falcon/test_simboard.py tests/falcon/test_signer.py

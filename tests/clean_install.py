@@ -48,13 +48,17 @@ def candidates(version: str) -> Iterator[Path]:
 
 
 def interpreter(version: str) -> Path | None:
-    """Return a Python of that version that starts and can make environments, or None."""
-    ask = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+    """Return a Python of that version that starts and can make environments, or None.
+
+    What is on PATH may be a script that looks for the real one; only that works without a PATH.
+    """
+    ask = "import sys, venv; print('%d.%d' % sys.version_info[:2], sys.executable)"
     for file in candidates(version):
         if file.is_file():
             answer = subprocess.run([file, "-c", ask], capture_output=True, text=True, check=False)
-            if answer.stdout.strip() == version:
-                return file
+            found, _, real = answer.stdout.strip().partition(" ")
+            if found == version:
+                return Path(real)
     return None
 
 
@@ -87,18 +91,9 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     uv = Path(sysconfig.get_path("scripts")) / "uv"
     installing = os.environ | {"PATH": str(nowhere)}
     run([uv, "venv", "--quiet", "--python", python, place], environment=installing, folder=folder)
+    pins = ["--only-binary", ":all:", "--constraint", ROOT / "constraints.txt"]
     run(
-        [
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--python",
-            place / "bin/python",
-            "--only-binary",
-            ":all:",
-        ]
-        + ["-c", ROOT / "constraints.txt", wheel],
+        [uv, "pip", "install", "--quiet", "--python", place / "bin/python", *pins, wheel],
         environment=installing,
         folder=folder,
     )

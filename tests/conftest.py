@@ -13,8 +13,9 @@ settings.load_profile("pqchain")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker that `pytest_collection_modifyitems` gives a meaning to."""
+    """Name the markers: one for `pytest_collection_modifyitems`, one that `make test` leaves out."""
     config.addinivalue_line("markers", "native: needs the native libraries")
+    config.addinivalue_line("markers", "jupyter: runs notebooks in JupyterLab (make test-jupyter)")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
