@@ -12,9 +12,6 @@
 
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
-/* Few enough that the threads end together, many enough that claiming costs nothing. */
-enum { CLAIM = 4 };
-
 PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t count, uint64_t *next,
                               const uint8_t *messages, const uint64_t *message_offsets,
                               const uint8_t *signatures, const uint64_t *signature_offsets,
@@ -22,25 +19,21 @@ PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t count, uint64_t *n
                               int stop_at_first, uint8_t *verdicts) {
     size_t wrong = 0;
     for (;;) {
-        const uint64_t first = __atomic_fetch_add(next, CLAIM, __ATOMIC_RELAXED);
-        if (first >= count) {
+        const uint64_t i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+        if (i >= count) {
             return wrong;
         }
-        const size_t last = count - first < CLAIM ? count : (size_t)first + CLAIM;
-        for (size_t i = (size_t)first; i < last; i++) {
-            const int valid =
-                pq_verify(scheme, messages + message_offsets[i],
-                          message_offsets[i + 1] - message_offsets[i],
-                          signatures + signature_offsets[i],
-                          signature_offsets[i + 1] - signature_offsets[i], NULL, 0,
-                          public_keys + i * public_key_stride) == PQ_OK;
-            verdicts[i] = (uint8_t)valid;
-            if (!valid) {
-                wrong++;
-                if (stop_at_first) {
-                    __atomic_store_n(next, count, __ATOMIC_RELAXED);
-                    return wrong;
-                }
+        const int valid =
+            pq_verify(scheme, messages + message_offsets[i],
+                      message_offsets[i + 1] - message_offsets[i],
+                      signatures + signature_offsets[i],
+                      signature_offsets[i + 1] - signature_offsets[i], NULL, 0,
+                      public_keys + i * public_key_stride) == PQ_OK;
+        verdicts[i] = (uint8_t)valid;
+        if (!valid) {
+            wrong++;
+            if (stop_at_first) {
+                __atomic_store_n(next, count, __ATOMIC_RELAXED);
             }
         }
     }

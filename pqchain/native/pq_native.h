@@ -83,8 +83,8 @@ PQ_API void pq_random(pq_random_fn source);
 /* Verify count signatures, one call for many. Message i is the bytes message_offsets[i] ..
  * message_offsets[i + 1] of messages, signatures likewise; public key i starts at
  * i * public_key_stride (stride 0: the same key for all). verdicts[i] becomes 1 (valid) or 0
- * (wrong). Several threads may call with the same arguments: each takes the next few signatures
- * from *next, which starts at 0, so that a slow processor keeps nobody waiting. With stop_at_first
+ * (wrong). Several threads may call with the same arguments: each takes the next signature from
+ * *next, which starts at 0, so that a slow processor keeps nobody waiting. With stop_at_first
  * no more are taken after a wrong one, and the rest of verdicts is left as it was; all below the
  * lowest wrong one have been verified when all calls have returned. Returns how many this call
  * found wrong. */
