@@ -26,20 +26,12 @@ _COMMENT = re.compile(
 _CLAIM = re.compile(r"Copyright |waived all copyright|public domain (?:code|implementation)")
 """What a comment must say to be kept."""
 
-_NOT_BUILT = re.compile(r"aarch64|neon|armv8")
-"""Code for other processors, which neither the portable build nor the one for AVX2 contains."""
-
 
 def gather(source: Path, families: str) -> dict[str, list[str]]:
     """Return each text with the files or folders below `source` that it is for, sorted."""
     inside = re.compile(rf"({families})/")
     files = sorted(path for path in (source / "src").rglob("*") if path.is_file())
-    kept = [
-        path
-        for path in files
-        if inside.match(path.relative_to(source / "src").as_posix())
-        and not _NOT_BUILT.search(path.relative_to(source).as_posix())
-    ]
+    kept = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]
     licensed = {path.parent for path in kept if _WHOLE.match(path.name)}
     texts: dict[str, list[str]] = defaultdict(list)
     for path in kept:
