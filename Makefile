@@ -32,7 +32,7 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
 
-test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (2 to 4 minutes)
+test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
 	$(BIN)/python -m pytest -n 0 -m jupyter tests/test_jupyter.py
 
 $(VENV)/.browser: $(VENV)/.notebooks
@@ -101,7 +101,7 @@ $(VENV)/.wheel: $(VENV)/.installed
 		-r pyproject.toml --extra wheel
 	@touch $@
 
-test-wheel: wheel ## the wheel's content, then its use on each Python, without compilers (6 minutes)
+test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (8 minutes)
 	$(BIN)/python -m pytest -n 0 -m wheel tests/test_wheel.py
 	$(BIN)/python tests/clean_install.py dist/*_$$(uname -m).whl
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.jupyter
+pytestmark = [pytest.mark.jupyter, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -33,7 +33,7 @@ SCREENSHOTS = ROOT / "build" / "screenshots"
 START_SECONDS = 60
 """How long the server, a page or a kernel may take to come up."""
 
-RUN_SECONDS = 200
+RUN_SECONDS = 400
 """How long one notebook may take at quick size."""
 
 TALLEST_PIXELS = 12_000
@@ -104,8 +104,8 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Start JupyterLab on copies of the notebooks without their outputs."""
+def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """Start JupyterLab, if there is a browser for it, on copies of the notebooks without outputs."""
     pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: make test-jupyter")
     home = tmp_path_factory.mktemp("jupyter")
     folder = home / "notebooks"
