@@ -105,7 +105,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Start JupyterLab, if there is a browser for it, on copies of the notebooks without outputs."""
+    """Start JupyterLab on copies of the notebooks without outputs, once there is a browser."""
     pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: make test-jupyter")
     home = tmp_path_factory.mktemp("jupyter")
     folder = home / "notebooks"
