@@ -21,7 +21,7 @@ from pqchain import algorithms
 from pqchain.crypto import native, open_signer
 from pqchain.crypto.randomness import NistDrbg
 from tests.crypto.builds import BUILDS, ROUND3_BUILDS
-from tests.crypto.test_known_answers import ANSWERS, digest, kem_response, signature_response
+from tests.crypto.test_known_answers import ANSWERS, digest, kem_text, signature_text
 
 pytestmark = [pytest.mark.wheel, pytest.mark.native]
 
@@ -147,14 +147,14 @@ def cells(kind: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature"))
 def test_first_signature_vector(emulate, name, implementation, expected):
     there = emulate(implementation, name)
-    assert digest(signature_response(name, there, there, 1)) == expected
+    assert digest(signature_text(name, there, there, 1)) == expected
     there.close()
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem"))
 def test_first_kem_vector(emulate, name, implementation, expected):
     there = emulate(implementation, name)
-    assert digest(kem_response(there, there, 1)) == expected
+    assert digest(kem_text(there, there, 1)) == expected
     there.close()
 
 
