@@ -1,0 +1,122 @@
+"""The same node on sockets, a process each: it completes, and what is stored is what should be."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.reencode import namespaces, processes, virtual
+from pqchain.reencode.scenario import Fault
+from tests.reencode.mesh import small, stored
+
+SURVIVORS = range(4)
+
+
+def run(one, folder):
+    virtual.prepare(one, folder)
+    return processes.run(one, folder)
+
+
+def live(**changes):
+    """Return a scenario with patience for a busy machine."""
+    values = {"mode": "loopback", "timeout_seconds": 2.0, "stall_seconds": 10.0,
+              "give_up_seconds": 10.0, "limit_seconds": 90.0, **changes}  # fmt: skip
+    return small(**values)
+
+
+@pytest.mark.parametrize("transport", ["aioquic", "tcp-tls", "grpc"])
+def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
+    outcome = run(live(transport=transport, block_bytes=300_000), tmp_path)
+    assert outcome.failure is None
+    assert [node.state for node in outcome.nodes] == ["done"] * 4 + ["dead"]
+    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+    for node in outcome.working:
+        assert node.verified_blocks == 1
+        assert node.cpu_seconds > 0
+        assert sum(node.seconds.values()) == pytest.approx(node.wall_seconds)
+        assert node.noticed_seconds > 1
+    assert outcome.verdict.startswith("bound by")
+
+
+def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
+    one = live(
+        block_bytes=3_000_000, streams="single",
+        faults=(Fault(node=1, kind="restart", down_seconds=0.2), Fault(node=2, kind="corrupt")),
+    )  # fmt: skip
+    outcome = run(one, tmp_path)
+    assert outcome.failure is None
+    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+
+
+def test_everyone_asks_everyone_over_grpc(tmp_path):
+    outcome = run(live(experiment="exchange", transport="grpc", blocks=2), tmp_path)
+    assert [len(node.arrivals) for node in outcome.nodes] == [8] * 5
+
+
+def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes.resource, "getrlimit", lambda which: (20, 20))
+    with pytest.raises(UsageError, match=r"may open 20 files, 5 nodes need 52.*ulimit -n 52"):
+        processes.run(live(), tmp_path)
+
+
+def test_a_process_that_cannot_start_says_why(tmp_path):
+    (tmp_path / "0").mkdir()
+    (tmp_path / "0" / "log").write_text("")
+    one = live(engine="isal")
+    virtual.prepare(one, tmp_path)
+    (manifest,) = (tmp_path / "3").glob("*/1/manifest.json")
+    manifest.write_text("{")
+    with pytest.raises(PqchainError, match="process of node 3 ended early: .*is no manifest"):
+        processes.run(one, tmp_path)
+
+
+def test_a_port_in_use_is_named():
+    program = """
+import asyncio, sys
+from pathlib import Path
+from pqchain.crypto import certificates
+from pqchain.errors import UsageError
+from pqchain.reencode.live import LiveNode
+from pqchain.reencode.scenario import preset
+async def main():
+    me, other = certificates.generate(2, algorithm="Ed25519", certificate_key="p256")
+    for transport in ("aioquic", "tcp-tls", "grpc"):
+        one = preset("quick", mode="loopback", transport=transport)
+        node = LiveNode(0, one, Path(sys.argv[2]), me, [me.public, other.public])
+        try:
+            await node.listen("127.0.0.1", int(sys.argv[1]))
+        except UsageError as error:
+            print(error)
+asyncio.run(main())
+"""
+    with socket.socket() as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        port = tcp.getsockname()[1]
+        with socket.socket(type=socket.SOCK_DGRAM) as udp:
+            udp.bind(("127.0.0.1", port))
+            done = subprocess.run(
+                [sys.executable, "-c", program, str(port), "."],
+                capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line]
+    assert len(lines) == 3, done.stderr
+    assert all(f"port {port}" in line and "free the port" in line for line in lines)
+
+
+def test_namespaces_say_why_they_cannot_be_made(monkeypatch):
+    monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
+    assert namespaces.reason() == "network namespaces need root"
+    with pytest.raises(Unsupported, match="need root; use loopback or virtual"):
+        namespaces.Namespaces(5, small().link)
+
+
+@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+def test_namespaces_come_and_go(tmp_path):
+    outcome = run(live(mode="netns", transport="tcp-tls"), tmp_path)
+    assert outcome.failure is None
+    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
+    assert f"pq{processes.os.getpid()}-" not in left.stdout

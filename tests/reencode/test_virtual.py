@@ -1,0 +1,224 @@
+"""Replays on the virtual clock: what is lost is recovered, or said; what is stored stays."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from pqchain.errors import ChunksLost, PqchainError, Unsupported
+from pqchain.reencode import virtual
+from pqchain.reencode.scenario import Compute, Fault, Link
+from pqchain.reencode.store import ChunkStore
+from tests.reencode.mesh import SLOW, run, scenario, small, snapshot, stored
+
+
+def assert_recovered(one, outcome, folder, dead):
+    """All living members hold their new chunk, and any k of those chunks are the block."""
+    assert outcome.failure is None
+    survivors = [node for node in range(one.nodes) if node not in dead]
+    assert [n.node for n in outcome.nodes if n.state == "done"] == survivors
+    assert all(outcome.nodes[node].verified_blocks <= one.blocks for node in survivors)
+    stores = {node: ChunkStore(folder / str(node)) for node in survivors}
+    manifests = {node: stores[node].manifests() for node in survivors}
+    k = one.after[0]
+    for place in range(one.blocks):
+        chunks = {}
+        for node in survivors:
+            manifest = manifests[node][place]
+            assert manifest.epoch == 2
+            (index,) = stores[node].held(manifest)
+            assert manifest.members[index] == node
+            chunks[index] = stores[node].get(manifest, index)
+        missing = {at: np.zeros(manifest.chunk_bytes, np.uint8) for at in range(k)
+                   if at not in chunks}  # fmt: skip
+        code = virtual.erasure.ReedSolomon(*one.after)
+        if len(chunks) >= k:
+            code.recover(chunks, missing)
+            block = b"".join((chunks | missing)[at].tobytes() for at in range(k))
+            digest = hashlib.sha3_256(block[: manifest.block_bytes]).hexdigest()
+            assert digest == manifest.block_hash
+
+
+def test_ten_nodes_lose_one_and_re_encode(tmp_path):
+    one = scenario()
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {9})
+    assert stored(tmp_path, 9) == [(1, [9])]
+    assert all(node.verified_blocks == 1 for node in outcome.nodes[:9])
+    # Everyone has confirmed, so the old chunks are gone.
+    for node in range(9):
+        assert len(list((tmp_path / str(node)).glob("*/*"))) == 1
+    assert 0.4 <= outcome.nodes[0].noticed_seconds < 0.9
+
+
+def test_phases_add_up_to_the_total(tmp_path):
+    outcome = run(small(), tmp_path)
+    for node in outcome.working:
+        assert sum(node.seconds.values()) == pytest.approx(node.wall_seconds)
+        assert all(seconds >= 0 for seconds in node.seconds.values())
+    assert outcome.total_seconds == pytest.approx(sum(outcome.phases.values()))
+    assert outcome.total_seconds <= outcome.span_seconds * (1 + 1e-9)
+
+
+def test_work_takes_what_the_scenario_says(tmp_path):
+    compute = Compute(decode_bytes_per_second=1e6, encode_bytes_per_second=2e6)
+    outcome = run(small(compute=compute), tmp_path)
+    # Node 0 gets chunks 1 and 2, all data: nothing to decode.
+    assert outcome.nodes[0].seconds["decode"] == 0
+    assert outcome.nodes[3].seconds["decode"] == pytest.approx(3 * 20032 / 1e6)
+    assert outcome.nodes[0].seconds["encode"] == pytest.approx(60_000 / 2e6)
+
+
+def test_a_slow_processor_slows_the_transfer(tmp_path):
+    fast = run(small(), tmp_path / "fast")
+    slow = run(small(compute=Compute(datagram_seconds=1e-3)), tmp_path / "slow")
+    # 40 kB are at least 28 datagrams, and someone has to take in each.
+    assert slow.phases["transfer"] > fast.phases["transfer"] + 0.028
+    assert "processor time for each datagram" in slow.verdict
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"streams": "single", "blocks": 3},
+        {"streams": "multiplexed", "blocks": 3, "blocks_at_once": 1},
+        {"sessions": "full"},
+        {"sessions": "0-rtt"},
+        {"sources": "nearest"},
+        {"sources": "all"},
+        {"congestion": "cubic", "datagram_bytes": 8952},
+        {"overlap": True, "block_bytes": 4_000_000, "datagram_bytes": 8952},
+        {"block_bytes": 1},
+        {"block_bytes": 12_289, "engine": "numpy"},
+    ],
+    ids=str,
+)
+def test_every_variant_recovers(changes, tmp_path):
+    one = small(**changes)
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {4})
+    early = sum(node.early_sessions for node in outcome.nodes)
+    assert (early > 0) == (one.sessions == "0-rtt")
+
+
+def test_overlap_decodes_while_chunks_arrive(tmp_path):
+    changes = {"block_bytes": 6_000_000, "datagram_bytes": 8952,
+               "link": Link(bits_per_second=1e9)}  # fmt: skip
+    after = run(small(**changes), tmp_path / "after")
+    while_ = run(small(overlap=True, **changes), tmp_path / "while")
+    assert while_.phases["decode"] < 0.7 * after.phases["decode"]
+    assert while_.nodes[3].work["decode"] == pytest.approx(after.nodes[3].work["decode"])
+
+
+def test_the_same_scenario_gives_the_same_bytes(tmp_path):
+    one = small(link=Link(loss=0.02, bits_per_second=100e6), jitter_seconds=0.001)
+    frames = [run(one, tmp_path / name).node_frame().to_csv() for name in "ab"]
+    assert frames[0] == frames[1]
+    assert json.dumps(frames)
+
+
+def test_everyone_gets_everything_in_an_exchange(tmp_path):
+    one = small(experiment="exchange", blocks=2, jitter_seconds=0.001)
+    outcome = run(one, tmp_path)
+    assert all(node.state == "done" for node in outcome.nodes)
+    assert all(len(node.arrivals) == 4 * 2 for node in outcome.nodes)
+    assert [stored(tmp_path, node) for node in range(5)] == [[(1, [n])] * 2 for n in range(5)]
+
+
+@pytest.mark.parametrize("extra", [0, 1, 2])
+def test_nodes_that_die_in_the_exchange(extra, tmp_path):
+    moments = np.random.default_rng(extra).uniform(0, 0.03, extra)
+    victims = [3, 0][:extra]
+    faults = tuple(
+        Fault(node=node, kind="die", after_seconds=float(at))
+        for node, at in zip(victims, moments, strict=True)
+    )
+    one = scenario(link=SLOW, faults=faults)
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {9, *victims})
+    if extra:
+        # Not everyone could confirm, so the old chunks are kept.
+        assert len(list((tmp_path / "5").glob("*/*"))) == 2
+
+
+def test_three_lost_at_once_of_a_single_stream(tmp_path):
+    faults = tuple(Fault(node=node, kind="die") for node in (2, 7))
+    one = scenario(link=SLOW, faults=faults, streams="single", sources="nearest")
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {2, 7, 9})
+
+
+def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
+    one = scenario(
+        link=Link(bits_per_second=1e6), block_bytes=400_000, give_up_seconds=0.3,
+        faults=tuple(Fault(node=node, kind="die") for node in (1, 4, 6)),
+    )  # fmt: skip
+    virtual.prepare(one, tmp_path)
+    before = snapshot(tmp_path)
+    outcome = virtual.World(one, tmp_path).run()
+    assert isinstance(outcome.failure, ChunksLost)
+    for lost in ("1 (node 1)", "4 (node 4)", "6 (node 6)", "9 (node 9)"):
+        assert lost in str(outcome.failure)
+    assert "6 chunks are within reach" in str(outcome.failure)
+    assert "7 are needed" in str(outcome.failure)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
+    one = small(faults=(Fault(node=2, kind="corrupt"),))
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {4})
+    assert sum(node.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
+
+
+def test_a_corrupting_node_under_overlap(tmp_path):
+    one = small(
+        overlap=True, block_bytes=5_000_000, datagram_bytes=8952,
+        faults=(Fault(node=2, kind="corrupt"),),
+    )  # fmt: skip
+    assert_recovered(one, run(one, tmp_path), tmp_path, {4})
+
+
+@pytest.mark.parametrize("streams", ["single", "multiplexed"])
+def test_a_stalling_node_is_passed_by(streams, tmp_path):
+    one = small(faults=(Fault(node=2, kind="stall"),), streams=streams)
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {4})
+    assert outcome.phases["transfer"] > one.stall_seconds / 2
+
+
+def test_five_percent_of_loss(tmp_path):
+    one = scenario(link=Link(bits_per_second=50e6, delay_seconds=2e-3, loss=0.05))
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {9})
+    assert outcome.lost_datagrams > 50
+
+
+@pytest.mark.parametrize("down", [0.05, 1.0])
+def test_a_node_that_restarts_in_the_middle_catches_up(down, tmp_path):
+    fault = Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=down)
+    one = small(link=SLOW, faults=(fault,))
+    outcome = run(one, tmp_path)
+    assert_recovered(one, outcome, tmp_path, {4})
+
+
+def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
+    one = small()
+    virtual.prepare(one, tmp_path)
+    (path,) = (tmp_path / "1").glob("*/1/chunk-1")
+    data = bytearray(path.read_bytes())
+    data[7] ^= 1
+    path.write_bytes(data)
+    assert_recovered(one, virtual.World(one, tmp_path).run(), tmp_path, {4})
+
+
+def test_a_replay_that_does_not_end_is_ended(tmp_path):
+    one = small(limit_seconds=0.2)
+    with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its own clock"):
+        run(one, tmp_path)
+
+
+def test_the_virtual_clock_runs_virtual_scenarios_only(tmp_path):
+    with pytest.raises(Unsupported):
+        virtual.World(small(mode="loopback"), tmp_path)
