@@ -10,7 +10,8 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
-.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
+.PHONY: test-board bench-m4
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -29,6 +30,19 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
+
+BOARD := .venv-board
+test-board: $(BOARD)/.installed ## the overlay's driver on the real pynq and a simulated board
+	$(BOARD)/bin/python -m pytest -n 2 tests/falcon/test_simboard.py tests/falcon/test_signer.py
+
+# pynq 4 needs numpy below 2 and Python below 3.13, so it gets an environment of its own.
+$(BOARD)/.installed: $(VENV)/.installed
+	test -x $(BOARD)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BOARD)
+	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python "pynq==4.0.0" "setuptools<81" \
+		scikit-build-core -r pyproject.toml --extra dev
+	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@touch $@
 
 check: install ## lint, types, walls between modules, spelling
 	$(BIN)/ruff check .
@@ -55,6 +69,9 @@ bench-overhead: install ## our timed loop against liboqs's own speed program, al
 bench-correction: install ## the corrected AVX2 verifier against the uncorrected one
 	$(BIN)/python benchmarks/correction.py
 
+bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
+	$(BIN)/python benchmarks/cortex_m4.py
+
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
 
@@ -64,8 +81,27 @@ bench-chain: install ## a block's signatures on 1 and 4 threads, against a bare 
 fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)
 	$(BIN)/python tests/chain/fuzz.py 1000000
 
+bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published-in-C times
+	$(BIN)/python benchmarks/hawk.py
+
+HAWK := pqchain/native/hawk
+HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
+HAWK_FLAGS := -std=c99 -Wall -Wextra -g
+SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
+HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
+fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips (10 minutes; needs AVX2)
+	mkdir -p build/fuzz
+	$(CC) $(HAWK_FLAGS) $(SANITIZE) -o build/fuzz/hawk-ref $(HAWK_C) $(wildcard $(HAWK)/ref/*.c)
+	$(CC) $(HAWK_FLAGS) $(SANITIZE) $(HAWK_AVX2) -o build/fuzz/hawk-avx2 $(HAWK_C) \
+		$(wildcard $(HAWK)/avx2/*.c)
+	$(CC) $(HAWK_FLAGS) -O3 $(HAWK_AVX2) -o build/fuzz/hawk-rounds $(HAWK_C) \
+		$(wildcard $(HAWK)/avx2/*.c)
+	build/fuzz/hawk-ref fuzz 1000000
+	build/fuzz/hawk-avx2 fuzz 1000000
+	build/fuzz/hawk-rounds rounds 10000
+
 clean: ## remove what was built here; the cache outside the checkout stays
-	rm -rf $(VENV) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20

@@ -51,6 +51,8 @@ class Implementation:
     library: str = ""
     """Stem of the native library of ours that holds it; empty if it is a Python package."""
     cpu_flags: tuple[str, ...] = ()
+    setting: str = ""
+    """What an install must be given to build it; empty if every install does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ FAMILIES: dict[str, Family] = {
             "Withdrawn on 2026-07-29 after a key-recovery attack; kept because a reproduced work "
             "compares it.",
             "ePrint 2026/1593, as cited by third parties; primary source not checked",
+            restarts=("generate_keypair",),
         ),
         Family(
             "Rainbow", "multivariate quadratic equations (layered oil and vinegar)", "broken",
@@ -246,6 +249,16 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             "our Falcon signer in parts, the heavy step in the C++ of the hardware kernels",
             library="falcon-kernel",
         ),
+        Implementation(
+            "hawk/avx2", "our Hawk from its specification, with AVX2 code", library="hawk-avx2",
+            cpu_flags=("avx2", "bmi2", "pclmulqdq"),
+        ),
+        Implementation("hawk/ref", "our Hawk, portable C only", library="hawk-ref"),
+        Implementation(
+            "hawk-authors/avx2", "the code of Hawk's authors, from a folder of yours",
+            library="hawk-authors-avx2", cpu_flags=("avx2", "bmi2", "pclmulqdq"),
+            setting="PQCHAIN_HAWK_SOURCE=<folder>",
+        ),
         Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
         Implementation("cryptography/openssl", "OpenSSL through cryptography"),
         Implementation(
@@ -264,6 +277,7 @@ _OFFERED_BY = {
     "liboqs+r3": (*_MAIN, *_ROUND3, "liboqs-0.13/dispatch"),
     "round3": _ROUND3,
     "falcon": (*_MAIN, "falcon/kernel", "liboqs-0.13/dispatch"),
+    "hawk": ("hawk/avx2", "hawk/ref", "hawk-authors/avx2"),
     "falcon+r3": (*_MAIN, "falcon/kernel", *_ROUND3, "liboqs-0.13/dispatch"),
     "coincurve": ("coincurve/libsecp256k1",),
     "openssl+": ("cryptography/openssl", "pycryptodome/python"),
@@ -328,8 +342,8 @@ OV-Is-pkc-skc               UOV            1    66576       32         96       
 OV-Ip-pkc-skc               UOV            1    43576       32        128      128  liboqs-all
 OV-III-pkc-skc              UOV            3   189232       32        200      200  liboqs-all
 OV-V-pkc-skc                UOV            5   446992       32        260      260  liboqs-all
-Hawk-512                    Hawk           1     1024      184        555      555  -
-Hawk-1024                   Hawk           5     2440      360       1221     1221  -
+Hawk-512                    Hawk           1     1024      184        555      555  hawk
+Hawk-1024                   Hawk           5     2440      360       1221     1221  hawk
 Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  round3
 ECDSA-secp256k1             secp256k1      0       33       32         64       64  coincurve
 Schnorr-secp256k1           secp256k1      0       33       32         64       64  coincurve

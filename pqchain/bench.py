@@ -168,9 +168,7 @@ def _plan(
     for algorithm in dict.fromkeys(rows):
         offered = algorithm.implementations
         for implementation in (
-            [name for name in offered if not name.endswith("/dispatch")] or [""]
-            if wanted is None
-            else wanted
+            [name for name in offered if _is_usual(name)] or [""] if wanted is None else wanted
         ):
             reason = _why_not(algorithm, implementation)
             cells.extend(
@@ -182,6 +180,14 @@ def _plan(
                 if wanted_operations is None or operation in wanted_operations
             )  # fmt: skip
     return cells
+
+
+def _is_usual(implementation: str) -> bool:
+    """Whether to measure it unasked; what is built only on request is, where it was requested."""
+    if implementation.endswith("/dispatch"):  # repeats another
+        return False
+    on_request = registry.implementation(implementation).setting
+    return not (on_request and crypto.available(implementation))
 
 
 def _why_not(algorithm: Algorithm, implementation: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands
+from pqchain import algorithms, commands, falcon_commands
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -189,6 +189,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     reproducing.add_argument(
         "--output", type=Path, default=Path("results"), metavar="FOLDER", help="default: results"
     )
+    falcon_commands.add(subparsers, _Formatter)
     return parser
 
 

@@ -109,6 +109,8 @@ def _libraries() -> Iterator[Finding]:
         if not row.library:
             continue
         reason = available(row.name)
+        if reason and row.setting:
+            continue  # nobody asked for it
         if reason:
             yield Finding(
                 "Native libraries", row.name, "missing", reason.partition(":")[0],

@@ -64,6 +64,26 @@ class CryptoFailure(PqchainError):
     """The cryptographic library reported a failure on well-formed input."""
 
 
+class BitstreamMissing(Unsupported):
+    """There is no bitstream to load onto the board; the message says how one is made."""
+
+
+class BoardFailure(PqchainError):
+    """A board did something other than what its driver expects of it."""
+
+
+class WrongBitstream(BoardFailure):
+    """The loaded bitstream lacks our core, or holds another version of it."""
+
+
+class BoardTimeout(BoardFailure):
+    """The core on the board did not finish in the time it was given."""
+
+
+class BadBoardSignature(BoardFailure):
+    """What came back from the board is no valid signature; it was not returned."""
+
+
 class DataError(PqchainError):
     """A data file or frame breaks its contract."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import (
+    accelerator,
     algorithms,
     bench,
     blockbench,
@@ -308,7 +309,14 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
         unprinted = overview.measurement_tables(without) if len(comparison) else []
-        works.append(chapters.work(paper, comparison, sizes, claims, own, unprinted, chain))
+        modelled = (
+            [chapters.accelerator_table(accelerator.table3())] if key == accelerator.PAPER else []
+        )
+        works.append(
+            chapters.work(
+                paper, comparison, sizes, claims, own, unprinted, chain=chain, modelled=modelled
+            )
+        )
         contents.append((key, key))
     prefixes = tuple(f"{key}-" for key in (*done.keys, "block"))
     general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]

@@ -220,3 +220,22 @@ def test_empty_and_unknown_are_refused() -> None:
         plots.plot_sizes(["Falcon-521"])
     with pytest.raises(UsageError, match="no verification"):
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
+
+
+def test_the_accelerator_is_drawn_by_kind_and_labelled() -> None:
+    """One bar per row, the number beside it, and a legend that says what kind of number it is."""
+    from pqchain import accelerator
+
+    table = accelerator.table3()
+    axes = plots.plot_accelerator(table)
+    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
+        sorted(table["seconds"] * 1e3)
+    )
+    assert axes.get_xlim()[0] == 0
+    legend = axes.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == {
+        "published", "estimated", "modelled",
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="no rows"):
+        plots.plot_accelerator(table.iloc[:0])

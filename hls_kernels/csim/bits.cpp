@@ -1,4 +1,4 @@
-// Every kernel on 1000 random inputs per size; prints one digest of all bits per kernel and size.
+// Every kernel on random inputs of every size; prints one digest of all bits per kernel and size.
 // The golden file holds what every machine must print. Argument: inputs per size.
 #include "bits.h"
 

@@ -19,13 +19,12 @@ struct Numbers {
     double real() { return (double)(int64_t)(next() >> 11) * (1.0 / 1099511627776.0) - 4096.0; }
 };
 
-// FNV-1a over the bits of the values. -0.0 and 0.0 differ, as they should.
+// Over the bits of the values. -0.0 and 0.0 differ, as they should.
 struct Digest {
     uint64_t hash = 0xcbf29ce484222325u;
     void word(uint64_t bits) {
-        for (unsigned k = 0; k < 64; k += 8) {
-            hash = (hash ^ (bits >> k & 0xff)) * 0x100000001b3u;
-        }
+        hash = (hash ^ bits) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
     }
     void reals(const double *values, unsigned count) {
         for (unsigned k = 0; k < count; k++) {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from pqchain.algorithms import Algorithm, Kind
 from pqchain.errors import BadLength, BadType, UsageError
@@ -145,10 +145,12 @@ class Signer(_Scheme):
     ) -> list[int]:
         """Return the indices of the wrong signatures, in order; none means all are valid.
 
-        Each thread checks one contiguous part. With `stop_at_first` a thread ends at the first
-        wrong one of its part, and only the lowest index is returned. Native schemes make one call
-        of C per thread; the others verify one by one, which uses several processors where the
-        library lets other threads run. Raises UsageError, BadType and BadLength as `verify` does.
+        With `stop_at_first` the threads end soon after a wrong one, and only the lowest index is
+        returned. Native schemes make one call of C per thread, and each takes the next
+        signature as it gets on; the others verify one by one, one contiguous part per thread,
+        which uses several processors where the library lets other threads run.
+
+        Raises UsageError, BadType and BadLength as `verify` does.
         """
         count = len(messages)
         if not len(signatures) == len(public_keys) == count:
@@ -159,18 +161,19 @@ class Signer(_Scheme):
         if not isinstance(threads, int) or threads < 1:
             raise UsageError(f"threads={threads!r}; expected a whole number of at least 1")
         checked = [
-            [value if type(value) is bytes else as_bytes(what, value) for value in column]
+            _all_bytes(what, column)
             for what, column in (
                 ("message", messages),
                 ("signature", signatures),
                 ("public key", public_keys),
             )
         ]
-        for key in checked[2]:
-            if len(key) != self._public_key_bytes:
-                self._refuse_length("public key", key, self._public_key_bytes)
+        if not set(map(len, checked[2])) <= {self._public_key_bytes}:
+            odd = next(key for key in checked[2] if len(key) != self._public_key_bytes)
+            self._refuse_length("public key", odd, self._public_key_bytes)
         shortest, longest = self._signature_min_bytes, self._signature_max_bytes
-        kept = [i for i, item in enumerate(checked[1]) if shortest <= len(item) <= longest]
+        lengths = list(map(len, checked[1]))
+        kept = [i for i, length in enumerate(lengths) if shortest <= length <= longest]
         if len(kept) == count:
             return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
         wrong = sorted(set(range(count)).difference(kept))
@@ -240,6 +243,13 @@ class RecoverableSigner(Signer):
         Every message has such a key for almost every signature: whoever uses this must know the
         key by other means, a hash of it for example.
         """
+
+
+def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
+    """Return every value as bytes, soon: this runs on one thread while the others wait for it."""
+    if set(map(type, column)) <= {bytes}:
+        return cast("list[bytes]", list(column))
+    return [as_bytes(what, value) for value in column]
 
 
 def in_parts(

@@ -12,13 +12,17 @@
 
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
-PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t first, size_t last,
+PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t count, uint64_t *next,
                               const uint8_t *messages, const uint64_t *message_offsets,
                               const uint8_t *signatures, const uint64_t *signature_offsets,
                               const uint8_t *public_keys, size_t public_key_stride,
                               int stop_at_first, uint8_t *verdicts) {
     size_t wrong = 0;
-    for (size_t i = first; i < last; i++) {
+    for (;;) {
+        const uint64_t i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+        if (i >= count) {
+            return wrong;
+        }
         const int valid =
             pq_verify(scheme, messages + message_offsets[i],
                       message_offsets[i + 1] - message_offsets[i],
@@ -29,11 +33,10 @@ PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t first, size_t last
         if (!valid) {
             wrong++;
             if (stop_at_first) {
-                break;
+                __atomic_store_n(next, count, __ATOMIC_RELAXED);
             }
         }
     }
-    return wrong;
 }
 
 static uint64_t now_ns(void) {

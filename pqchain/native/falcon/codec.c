@@ -76,6 +76,20 @@ int falcon_decode_public_key(uint16_t *h, const uint8_t *public_key, unsigned lo
     return 0;
 }
 
+void falcon_encode_public_key(uint8_t *public_key, const uint16_t *h, unsigned logn) {
+    uint32_t window = 0;
+    unsigned held = 0;
+    *public_key++ = (uint8_t)logn;
+    for (unsigned k = 0; k < 1u << logn; k++) {
+        window = window << 14 | h[k];
+        held += 14;
+        while (held >= 8) {
+            held -= 8;
+            *public_key++ = (uint8_t)(window >> held);
+        }
+    }
+}
+
 size_t falcon_compress(uint8_t *out, size_t capacity, const int16_t *s2, unsigned logn) {
     uint64_t window = 0;
     unsigned held = 0;

@@ -41,9 +41,13 @@ void falcon_hash_to_point(uint16_t *point, const uint8_t *nonce, const uint8_t *
 /* key: f, g, F, n coefficients each. 0, or -1 if the encoding is wrong. */
 int falcon_decode_secret_key(int8_t *key, const uint8_t *secret_key, unsigned logn);
 int falcon_decode_public_key(uint16_t *h, const uint8_t *public_key, unsigned logn);
+void falcon_encode_public_key(uint8_t *public_key, const uint16_t *h, unsigned logn);
 
 /* G = g F / f modulo q. 0, or -1 if f has no inverse or G is not short: the key is damaged. */
 int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn);
+
+/* h = g / f modulo q, the public key. 0, or -1 if f has no inverse. */
+int falcon_derive_public(uint16_t *h, const int8_t *key, unsigned logn);
 
 /* Bytes written, or 0 if `capacity` is too small or a coefficient is too large. */
 size_t falcon_compress(uint8_t *out, size_t capacity, const int16_t *s2, unsigned logn);

@@ -138,6 +138,19 @@ int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity, const uint8_t *
     return FALCON_BAD_KEY;
 }
 
+int64_t falcon_public_key(uint8_t *public_key, const uint8_t *secret_key, int64_t logn) {
+    int8_t key[3 * FALCON_MAX_N];
+    uint16_t h[FALCON_MAX_N];
+    const bool good = falcon_decode_secret_key(key, secret_key, (unsigned)logn) == 0 &&
+                      falcon_derive_public(h, key, (unsigned)logn) == 0;
+    falcon_wipe(key, sizeof key);
+    if (!good) {
+        return FALCON_BAD_KEY;
+    }
+    falcon_encode_public_key(public_key, h, (unsigned)logn);
+    return 0;
+}
+
 int64_t falcon_wipe_buffer(uint8_t *buffer, int64_t bytes) {
     falcon_wipe(buffer, (size_t)bytes);
     return 0;

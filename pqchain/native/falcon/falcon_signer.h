@@ -44,7 +44,10 @@ FALCON_API int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity,
                                       int64_t message_bytes, int64_t padded, int64_t seam,
                                       int64_t logn, uint64_t *facts);
 
-/* The bytes of wiped: overwrite a buffer of the caller. */
+/* The public key that belongs to a secret key. 0 or FALCON_BAD_KEY. */
+FALCON_API int64_t falcon_public_key(uint8_t *public_key, const uint8_t *secret_key, int64_t logn);
+
+/* Overwrite a buffer of the caller with zeros. */
 FALCON_API int64_t falcon_wipe_buffer(uint8_t *buffer, int64_t bytes);
 
 #ifdef __cplusplus

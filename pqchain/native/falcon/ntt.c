@@ -112,6 +112,25 @@ int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn) {
     return damaged ? -1 : 0;
 }
 
+int falcon_derive_public(uint16_t *h, const int8_t *key, unsigned logn) {
+    const unsigned n = 1u << logn;
+    uint16_t f[FALCON_MAX_N];
+    uint32_t damaged = 0;
+    for (unsigned k = 0; k < n; k++) {
+        f[k] = residue(key[k]);
+        h[k] = residue(key[n + k]);
+    }
+    forward(f, logn);
+    forward(h, logn);
+    for (unsigned k = 0; k < n; k++) {
+        damaged |= f[k] == 0;
+        h[k] = (uint16_t)mul_q(h[k], invert(f[k]));
+    }
+    inverse(h, logn);
+    falcon_wipe(f, sizeof f);
+    return damaged ? -1 : 0;
+}
+
 int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn) {
     const unsigned n = 1u << logn;
     uint16_t product[FALCON_MAX_N], key[FALCON_MAX_N];

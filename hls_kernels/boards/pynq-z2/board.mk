@@ -1,0 +1,2 @@
+PART   := xc7z020clg400-1
+PERIOD := 10

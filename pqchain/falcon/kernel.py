@@ -1,0 +1,176 @@
+"""The parts of our signer, one function each, on the native library `falcon/kernel`.
+
+The heavy step takes a request (secret basis, hashed message, seed of the generator) and gives a
+response (the short vector), in the same bytes whether C++ here, a board or a simulated board runs
+it. Everything else stays in software.
+"""
+
+from __future__ import annotations
+
+from pqchain.algorithms import Algorithm
+from pqchain.crypto import native
+from pqchain.errors import BadLength, CryptoFailure, UsageError
+
+IMPLEMENTATION = "falcon/kernel"
+"""Name of our signer in the registry."""
+
+NONCE_BYTES, SEED_BYTES = 40, 48
+"""What one signature draws, in this order, as liboqs does."""
+
+SIGNED, RETRY, REFUSED = 1, 2, 3
+"""What the heavy step answers: a short vector, one that is too long, or nothing."""
+
+MOST_ATTEMPTS = 100
+"""Where signing gives up: with a good key one attempt in about 10^5 or fewer is too long."""
+
+_BAD_KEY, _TOO_LONG = -1, -2
+
+SEAMS = {"whole": 0, "split": 1}
+"""Where hardware begins: at a whole attempt, or at each transform and each draw of the sampler."""
+
+
+def check_degree(degree: object) -> int:
+    """Return log2 of a degree that Falcon has.
+
+    Raises UsageError.
+    """
+    if isinstance(degree, bool) or degree not in (512, 1024):
+        raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
+    return 9 if degree == 512 else 10
+
+
+def request_bytes(logn: int) -> int:
+    """Return the length of a request."""
+    return (6 << logn) + 56
+
+
+def response_bytes(logn: int) -> int:
+    """Return the length of a response."""
+    return 2 << logn
+
+
+def _check(code: int, algorithm: Algorithm) -> int:
+    """Return what is no error code.
+
+    Raises CryptoFailure.
+    """
+    if code == _BAD_KEY:
+        raise CryptoFailure(
+            f"the secret key is no key of {algorithm.name}: its encoding or its equation is wrong; "
+            "pass it as key generation gave it"
+        )
+    if code == _TOO_LONG:
+        raise CryptoFailure(
+            f"a signature of {algorithm.name} came out longer than its form allows, which is very "
+            "rare: sign again"
+        )
+    if code < 0:
+        raise CryptoFailure(f"signing with {algorithm.name}: there was not enough memory")
+    return code
+
+
+def make_request(
+    request: bytearray | memoryview,
+    algorithm: Algorithm,
+    *,
+    secret_key: bytes,
+    nonce: bytes,
+    message: bytes,
+) -> None:
+    """Fill a request, all but the seed of the generator.
+
+    Raises BadLength, and CryptoFailure if the key is damaged.
+    """
+    logn = check_degree(degree_of(algorithm))
+    if len(request) != request_bytes(logn):
+        raise BadLength(f"the request has {len(request)} bytes; expected {request_bytes(logn)}.")
+    code = native.library(IMPLEMENTATION).call(
+        "falcon_make_request", request, secret_key, nonce, message, len(message), logn
+    )
+    _check(code, algorithm)
+
+
+def seed_request(request: bytearray | memoryview, seed: bytes, attempt: int, logn: int) -> None:
+    """Fill in the seed of the generator for an attempt, counted from 0."""
+    native.library(IMPLEMENTATION).call("falcon_seed_request", request, seed, attempt, logn)
+
+
+def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]:
+    """Run the heavy step here; return its status, its version and the response.
+
+    A `logn` other than 9 and 10 is refused, as hardware does it.
+    """
+    response, registers = bytearray(2048), bytearray(8)
+    library = native.library(IMPLEMENTATION)
+    library.call("falcon_run_request", request, response, registers, logn)
+    status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))
+    return status, version, bytes(response[: response_bytes(logn)] if status != REFUSED else b"")
+
+
+def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
+    """Put a signature together, or return None if it does not fit."""
+    logn = check_degree(degree_of(algorithm))
+    signature = bytearray(algorithm.signature_max_bytes)
+    length = native.library(IMPLEMENTATION).call(
+        "falcon_encode_signature",
+        signature,
+        len(signature),
+        nonce,
+        response,
+        int(not algorithm.signature_varies),
+        logn,
+    )
+    return bytes(signature[:length]) if length > 0 else None
+
+
+def sign(
+    algorithm: Algorithm,
+    *,
+    secret_key: bytes,
+    message: bytes,
+    nonce: bytes,
+    seed: bytes,
+    seam: str = "whole",
+) -> bytes:
+    """Sign with given randomness through either seam.
+
+    Raises CryptoFailure if the key is damaged.
+    """
+    signature = bytearray(algorithm.signature_max_bytes)
+    length = native.library(IMPLEMENTATION).call(
+        "falcon_sign_seeded",
+        signature,
+        len(signature),
+        secret_key,
+        nonce,
+        seed,
+        message,
+        len(message),
+        int(not algorithm.signature_varies),
+        SEAMS[seam],
+        check_degree(degree_of(algorithm)),
+        None,
+    )
+    return bytes(signature[: _check(length, algorithm)])
+
+
+def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
+    """Return the public key that belongs to a secret key.
+
+    Raises CryptoFailure if the key is damaged.
+    """
+    logn = check_degree(degree_of(algorithm))
+    out = bytearray(algorithm.public_key_bytes)
+    code = native.library(IMPLEMENTATION).call("falcon_public_key", out, secret_key, logn)
+    _check(code, algorithm)
+    return bytes(out)
+
+
+def wipe(buffer: bytearray | memoryview) -> None:
+    """Overwrite a buffer that held a secret."""
+    native.library(IMPLEMENTATION).call("falcon_wipe_buffer", buffer, len(buffer))
+
+
+def degree_of(algorithm: Algorithm) -> int:
+    """Return the degree of a parameter set of Falcon."""
+    return int(algorithm.name.rpartition("-")[2])

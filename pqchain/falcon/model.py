@@ -1,0 +1,369 @@
+"""What an engine for Falcon's floating-point work would take: a census and a model of cycles.
+
+Everything here is *modelled* or *estimated* and says so. The census is exact: `operations` counts
+what our signer does, and the tests hold it to the counts of the signer itself. The cycles follow
+from stated latencies; no synthesis has been run, and resources are quoted only with their source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from pqchain.errors import UsageError
+from pqchain.falcon.kernel import check_degree
+
+OPERATIONS = (
+    "add", "multiply", "divide", "square_root", "from_integer", "round", "truncate", "floor",
+    "halve", "exponential",
+)  # fmt: skip
+"""What the census counts, in the order of hls_kernels/src/fp.h."""
+
+PHASES = ("transforms", "split_merge", "ldl", "polynomials", "leaves", "sampler", "other")
+"""Where it counts, in the same order."""
+
+MEAN_ATTEMPTS = {512: 1778.9, 1024: 3502.9}
+"""Attempts of SamplerZ per signature: means of 6000 and 4000 signatures of our signer, 300 and 200
+keys. Everything else is the same for every signature."""
+
+CLOCK_HZ = 168e6
+"""Of the processor and the engine in the work that is modelled."""
+
+MULTIPLICATIONS_PER_EXPONENTIAL = 13
+"""Of 64-bit integers, twelve of Horner's rule and one for the acceptance scale."""
+
+RESOURCE_NOTES = (
+    "One adder, multiplier and divider/square root for binary64 in Verilog of this project that is "
+    "not in this repository, yosys for xc7, after synthesis and not placed: 2,133 LUT, 1,331 FF, "
+    "12 DSP48E1. With an exponential, conversions, ChaCha20 and the table of the base sampler: "
+    "5.5 kLUT, 2.8 kFF, 16 DSP; with sequencer, memory and AXI by estimate 9 to 11 kLUT. None of "
+    "it says anything about the C++ here."
+)
+"""Resources as measured for other code than ours, so that no one has to guess the size class."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The units of an engine and how it uses them."""
+
+    name: str
+    adder_latency: int = 6
+    multiplier_latency: int = 6
+    divider_latency: int = 57
+    """Also of the square root, which shares its unit."""
+    integer_latency: int = 5
+    """Of a 64-bit integer multiplication."""
+    conversion_latency: int = 3
+    issue_interval: int = 1
+    """Cycles between two operations of one unit; 2 where memory halves the rate."""
+    adders: int = 1
+    multipliers: int = 1
+    divider_pipelined: bool = False
+    overlapped: bool = True
+    """False: each operation waits for the one before."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine can be."""
+        for field in (
+            "adder_latency", "multiplier_latency", "divider_latency", "integer_latency",
+            "conversion_latency", "issue_interval", "adders", "multipliers",
+        ):  # fmt: skip
+            value = getattr(self, field)
+            if not isinstance(value, int) or value < 1:
+                raise UsageError(
+                    f"{field} of engine {self.name!r} is {value!r}; expected 1 or more"
+                )
+
+
+PIPELINED = Engine(name="pipelined")
+"""One adder, one multiplier, one divider, an operation per cycle each."""
+
+SERIAL = Engine(
+    name="one operation at a time", adder_latency=14, multiplier_latency=9, overlapped=False
+)
+"""No overlap, and latencies of the class that vendors' floating-point cores have: assumed."""
+
+ENGINES = (
+    PIPELINED,
+    replace(PIPELINED, name="pipelined, memory halves the rate", issue_interval=2),
+    replace(PIPELINED, name="no overlap, latencies 6 and 6", overlapped=False),
+    SERIAL,
+)
+"""The engines that the notebook and the command show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processor:
+    """The processor that keeps the software part: cycles, estimated on a Cortex-M4."""
+
+    key_decoding: Mapping[int, float]
+    key_completion: Mapping[int, float]
+    hash_to_point: Mapping[int, float]
+    encoding: Mapping[int, float]
+    generator_block: float
+    """One block of 64 bytes of ChaCha20."""
+    square_root: float
+    multiplication: float
+    register_access: float
+    """One access to a register of the engine: assumed, not measured."""
+    sign: Mapping[int, float]
+    """A whole signature in portable C."""
+    cycles_per_instruction: float
+
+
+_INSTRUCTIONS = {
+    "sign": {512: 53_203_632, 1024: 116_440_640},
+    "key_decoding": {512: 22_880, 1024: 44_880},
+    "key_completion": {512: 242_760, 1024: 519_840},
+    "hash_to_point": {512: 182_880, 1024: 347_720},
+    "encoding": {512: 27_840, 1024: 55_720},
+}
+"""Counted under QEMU by `make bench-m4`, gcc 12.2 -O3: a whole signature of liboqs's portable C
+(mean of five), and the parts of our signer that stay in software."""
+
+CYCLES_PER_INSTRUCTION = 1.1701
+"""pqm4's published cycles over the instructions of a whole signature: 1.1701 for both sizes. A
+calibration on two points, so cycles on the M4 are estimates and no measurement."""
+
+PQM4_CYCLES = {512: 62_255_726, 1024: 136_241_759}
+"""pqm4, implementation `clean`, sign, 24 MHz, gcc 11.3.1 (benchmarks.csv before 2025-02-03)."""
+
+
+def _scaled(what: str) -> dict[int, float]:
+    """Return estimated cycles out of counted instructions."""
+    return {n: count * CYCLES_PER_INSTRUCTION for n, count in _INSTRUCTIONS[what].items()}
+
+
+CORTEX_M4 = Processor(
+    key_decoding=_scaled("key_decoding"),
+    key_completion=_scaled("key_completion"),
+    hash_to_point=_scaled("hash_to_point"),
+    encoding=_scaled("encoding"),
+    generator_block=10_480 / 8 * CYCLES_PER_INSTRUCTION,
+    square_root=1_839 * CYCLES_PER_INSTRUCTION,
+    multiplication=89 * CYCLES_PER_INSTRUCTION,
+    register_access=10.0,
+    sign=_scaled("sign"),
+    cycles_per_instruction=CYCLES_PER_INSTRUCTION,
+)
+"""A Cortex-M4 without a unit for binary64, running portable C. Instructions of one ChaCha20 block,
+square root and multiplication are those of the round-3 code's own emulation."""
+
+
+def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
+    """Count the floating-point operations of one signing attempt, phase by phase.
+
+    `attempts` of SamplerZ; the mean without it. Returns a frame indexed by phase with one column
+    per operation of `OPERATIONS`. Raises UsageError for another degree. Source: our signer, whose
+    counting build gives the same numbers.
+    """
+    logn = check_degree(degree)
+    n = degree
+    draws = MEAN_ATTEMPTS[n] if attempts is None else attempts
+    calls = 2 * n
+    butterflies = 11 * (logn - 1) * n // 4
+    pieces = 6 * (logn - 1) * n // 4
+    """Complex values that six splits and merges per node and level go over."""
+    divisions = logn * n // 2
+    rows: dict[str, dict[str, float]] = {
+        "transforms": {"add": 6 * butterflies, "multiply": 4 * butterflies + 2 * n},
+        "split_merge": {
+            "add": 6 * pieces, "multiply": 4 * pieces, "halve": pieces * 4 * 4 // 6,
+        },
+        "ldl": {"add": 7 * divisions, "multiply": 12 * divisions, "divide": divisions},
+        "polynomials": {
+            "add": (2 + 2 + 3 + 2 + 4 + 2) * n + 3 * n * logn,
+            "multiply": (4 + 4 + 4 + 2 + 8) * n + 2 * n * logn,
+        },
+        "leaves": {"multiply": n, "square_root": n},
+        "sampler": {
+            "add": calls + 3 * draws, "multiply": 2 * calls + 7 * draws,
+            "from_integer": calls + 3 * draws, "truncate": 3 * draws, "floor": calls,
+            "halve": calls, "exponential": draws,
+        },
+        "other": {"from_integer": 11 * n, "round": 2 * n},
+    }  # fmt: skip
+    frame = pd.DataFrame.from_dict(rows, orient="index").reindex(
+        index=list(PHASES), columns=list(OPERATIONS)
+    )
+    return frame.fillna(0.0)
+
+
+def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
+    """Return the modelled cycles of one signing attempt on an engine, by phase.
+
+    Overlapped: a phase takes as long as its busiest unit, plus the time to fill the pipeline once
+    per pass or call; the sampler is serial. Not overlapped: every operation takes its latency.
+    Random bits are ready when they are needed. Raises UsageError.
+    """
+    logn = check_degree(degree)
+    census = operations(degree)
+    add, mul, div, integer = (
+        engine.adder_latency, engine.multiplier_latency, engine.divider_latency,
+        engine.integer_latency,
+    )  # fmt: skip
+    if not engine.overlapped:
+        conversions = census[["from_integer", "round", "truncate", "floor"]].sum(axis=1)
+        cycles = (
+            census["add"] * add
+            + census["multiply"] * mul
+            + (census["divide"] + census["square_root"]) * div
+            + conversions * engine.conversion_latency
+            + census["exponential"] * MULTIPLICATIONS_PER_EXPONENTIAL * (integer + 1)
+        )
+        return {str(phase): float(value) for phase, value in cycles.items()}
+
+    per_unit = pd.concat(
+        [census["add"] / engine.adders, census["multiply"] / engine.multipliers], axis=1
+    )
+    slowest = (per_unit.max(axis=1) * engine.issue_interval).to_dict()
+
+    def busiest(phase: str) -> float:
+        return float(slowest[phase])
+
+    fill = 2 * add + mul + 4
+    nodes = degree - 1
+    divisions = float(logn * degree // 2)
+    attempts = MEAN_ATTEMPTS[degree]
+    divide = (divisions + nodes * div) if engine.divider_pipelined else divisions * div
+    return {
+        "transforms": busiest("transforms") + 11 * logn * fill,
+        "split_merge": busiest("split_merge") + 6 * nodes * fill,
+        "ldl": busiest("ldl") + divide + nodes * (2 * add + 2 * mul + 4),
+        "polynomials": busiest("polynomials") + (3 * nodes + 19) * (add + mul + 4),
+        "leaves": degree * (div + mul),
+        "sampler": 2 * degree * (4 + add + 2 * mul)
+        + attempts * (9 + 3 * add + 4 * mul + MULTIPLICATIONS_PER_EXPONENTIAL * (integer + 1)),
+        "other": float(census.sum(axis=1).to_dict()["other"]),
+    }
+
+
+def register_accesses(degree: int) -> float:
+    """Return how often software touches the engine's registers in the split of two seams.
+
+    One start and one reading of the done bit per command, and the arguments of each kind of
+    command in hls_kernels/src/falcon_engine.h. Raises UsageError.
+    """
+    check_degree(degree)
+    nodes, attempts = degree - 1, MEAN_ATTEMPTS[degree]
+    step = 2 + 6  # opcode, size, four addresses
+    steps = 10 * nodes + 39
+    loads = 9 * (2 + 4)  # opcode, size, place, buffer
+    rounds = 2 * (2 + 4)
+    peeks = degree * (2 + 2 + 2)  # opcode, place; a value of two words comes back
+    begins = 2 * degree * (2 + 5)  # opcode, size, place, a value of two words
+    draws = attempts * (2 + 4 + 1)  # opcode, three words of random bits; the verdict comes back
+    return steps * step + loads + rounds + peeks + begins + draws
+
+
+def software_cycles(degree: int, seam: str, processor: Processor = CORTEX_M4) -> dict[str, float]:
+    """Return the estimated cycles of what stays on the processor, by part.
+
+    `seam` "whole": an attempt is one offload, its random bits included. "split": software draws
+    the random bits, computes the deviation of each leaf and commands each step and attempt.
+    Raises UsageError.
+    """
+    check_degree(degree)
+    if seam not in ("whole", "split"):
+        raise UsageError(f"the seam is {seam!r}; expected 'whole' or 'split'")
+    parts = {
+        "decode the key": processor.key_decoding[degree],
+        "complete the key (NTT)": processor.key_completion[degree],
+        "hash to a point": processor.hash_to_point[degree],
+        "encode": processor.encoding[degree],
+    }
+    if seam == "split":
+        # 12 bytes per attempt: 9 for the base draw, a sign, and a little more than one to decide.
+        blocks = MEAN_ATTEMPTS[degree] * 11.004 / 62.46
+        parts["random bits"] = blocks * processor.generator_block
+        parts["deviations"] = degree * (processor.square_root + processor.multiplication)
+        parts["commands"] = register_accesses(degree) * processor.register_access
+    return parts
+
+
+def rebuild_table3(engine: Engine = PIPELINED, processor: Processor = CORTEX_M4) -> pd.DataFrame:
+    """Rebuild the times of the paper's Table 3.
+
+    Returns a frame with the columns algorithm, row, seconds, kind ("estimated", "modelled"),
+    engine_seconds, software_seconds and assumptions. Rows: software alone; the paper's schedule
+    (split seam, one operation at a time); the same seam with `engine`; a whole attempt as one
+    offload with `engine`.
+    """
+    rows: list[dict[str, Any]] = []
+    for degree in (512, 1024):
+        name = f"Falcon-{degree}"
+        rows.append(
+            {
+                "algorithm": name, "row": "M4 software", "kind": "estimated",
+                "seconds": processor.sign[degree] / CLOCK_HZ, "engine_seconds": 0.0,
+                "software_seconds": processor.sign[degree] / CLOCK_HZ,
+                "assumptions": f"instructions under QEMU x {processor.cycles_per_instruction} "
+                "cycles, calibrated on pqm4; no wait states",
+            }
+        )  # fmt: skip
+        for label, seam, chosen in (
+            ("M4 + engine, the paper's schedule", "split", SERIAL),
+            (f"M4 + {engine.name} engine, split", "split", engine),
+            (f"M4 + {engine.name} engine, whole attempt", "whole", engine),
+        ):
+            phases = engine_cycles(degree, chosen)
+            if seam == "split":
+                phases.pop("leaves")
+            hardware = sum(phases.values()) / CLOCK_HZ
+            software = sum(software_cycles(degree, seam, processor).values()) / CLOCK_HZ
+            rows.append(
+                {
+                    "algorithm": name, "row": label, "kind": "modelled",
+                    "seconds": hardware + software, "engine_seconds": hardware,
+                    "software_seconds": software, "assumptions": _assumptions(chosen, seam),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _assumptions(engine: Engine, seam: str) -> str:
+    """Say in words what a modelled row rests on."""
+    text = (
+        f"{CLOCK_HZ / 1e6:g} MHz; {engine.adders} adder(s) of {engine.adder_latency}, "
+        f"{engine.multipliers} multiplier(s) of {engine.multiplier_latency}, divider of "
+        f"{engine.divider_latency} cycles{', pipelined' if engine.divider_pipelined else ''}; "
+        f"{'overlapped' if engine.overlapped else 'no overlap'}"
+    )
+    if seam == "split":
+        text += (
+            "; random bits, deviations and commands in software, "
+            f"{CORTEX_M4.register_access:g} cycles per register access (assumed)"
+        )
+    return text
+
+
+def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
+    """Show what one more unit of each kind buys, on the engine alone.
+
+    Returns a frame with the columns algorithm, change, cycles, seconds and gain (the base's time
+    over this one's). All modelled.
+    """
+    more = base.multipliers + 1
+    changes = {
+        "as it is": base,
+        "one more multiplier": replace(base, multipliers=more),
+        "one more adder": replace(base, adders=base.adders + 1),
+        "one more of both": replace(base, multipliers=more, adders=base.adders + 1),
+        "pipelined divider": replace(base, divider_pipelined=True),
+        "half the latency of the divider": replace(
+            base, divider_latency=max(1, base.divider_latency // 2)
+        ),
+        "pipelined divider, one more of both": replace(
+            base, divider_pipelined=True, multipliers=more, adders=base.adders + 1
+        ),
+    }
+    rows = []
+    for degree in (512, 1024):
+        first = sum(engine_cycles(degree, base).values())
+        for change, engine in changes.items():
+            cycles = sum(engine_cycles(degree, engine).values())
+            rows.append((f"Falcon-{degree}", change, cycles, cycles / CLOCK_HZ, first / cycles))
+    return pd.DataFrame(rows, columns=["algorithm", "change", "cycles", "seconds", "gain"])

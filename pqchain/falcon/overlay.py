@@ -1,0 +1,183 @@
+"""The board: our driver for the core `falcon_sign` in a PYNQ overlay. Importing it needs pynq.
+
+The driver trusts nothing. Before the first signature it checks the name of the core and asks for
+its version; it waits for a limited time; and `FalconSigner` verifies every signature that comes
+back. Buffers are flushed before the start and invalidated after the end, because the core reads
+memory past the processor's caches.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pynq
+
+from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBitstream
+from pqchain.falcon import kernel
+
+VLNV = "xilinx.com:hls:falcon_sign:1.0"
+"""Name of the core, as Vitis HLS gives it."""
+
+VERSION = 0x46530001
+"""Version register of the core that this driver knows: FALCON_SIGN_VERSION in hls_kernels."""
+
+NO_DEVICE = (
+    "pynq found no board. On a board, XILINX_XRT must be set (a login shell of a PYNQ image sets "
+    "it, sudo and services often do not); for a board elsewhere set PYNQ_REMOTE_DEVICES to its "
+    "address"
+)
+"""What to do when `pynq.Device.devices` is empty."""
+
+_IDENTIFY = 0
+"""No core signs with this log2 of a degree: it only tells its version."""
+
+_START, _DONE = 1, 2
+
+_log = logging.getLogger(__name__)
+
+
+class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
+    """Driver of the core; pynq binds it by the core's name."""
+
+    bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        """Take the places of the registers from the hardware description."""
+        super().__init__(description=description)
+        registers = description["registers"]
+        try:
+            self._at = {
+                name: int(registers[name]["address_offset"])
+                for name in (
+                    "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status",
+                    "version",
+                )
+            }  # fmt: skip
+        except KeyError as error:
+            raise WrongBitstream(
+                f"the core {VLNV} has no register {error}; expected those of hls_kernels: build "
+                "the bitstream again from this version"
+            ) from error
+
+    def identify(self, timeout_seconds: float) -> int:
+        """Return the version of the core; it touches no memory for that."""
+        self._run(0, 0, _IDENTIFY, timeout_seconds)
+        return int(self.read(self._at["version"]))
+
+    def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
+        """Run one signing attempt on buffers at these addresses; return its status."""
+        self._run(request, response, logn, timeout_seconds)
+        return int(self.read(self._at["status"]))
+
+    def _run(self, request: int, response: int, logn: int, timeout_seconds: float) -> None:
+        """Set the arguments, start, and wait until the core is done.
+
+        Raises BoardTimeout.
+        """
+        for name, address in (("request", request), ("response", response)):
+            self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
+            self.write(self._at[f"{name}_2"], address >> 32)
+        self.write(self._at["logn"], logn)
+        self.write(self._at["CTRL"], _START)
+        deadline = time.monotonic() + timeout_seconds
+        # The done bit is cleared by reading it, so it is read once per turn.
+        while not int(self.read(self._at["CTRL"])) & _DONE:
+            if time.monotonic() > deadline:
+                raise BoardTimeout(
+                    f"the core {VLNV} did not finish within {timeout_seconds} s; expected about "
+                    "0.1 s: load the overlay again, and check its clock"
+                )
+
+
+class Board:
+    """A loaded overlay with our core in it, checked and ready."""
+
+    __slots__ = ("_core", "_device", "_overlay", "timeout_seconds")
+
+    def __init__(
+        self, bitstream: Path, *, device: Any = None, timeout_seconds: float = 10.0
+    ) -> None:
+        """Load the bitstream, find the core, check its version.
+
+        Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
+        """
+        check_bitstream(bitstream)
+        if device is None:
+            device = find_device()
+        self.timeout_seconds = timeout_seconds
+        self._device = device
+        self._overlay = pynq.Overlay(str(bitstream), device=device)
+        names = [name for name, ip in self._overlay.ip_dict.items() if ip["type"] == VLNV]
+        if len(names) != 1:
+            others = ", ".join(sorted(str(ip["type"]) for ip in self._overlay.ip_dict.values()))
+            raise WrongBitstream(
+                f"{bitstream.name} holds {len(names)} cores {VLNV} (it holds: {others or 'none'}); "
+                "expected one: build it from hls_kernels/boards, or name the right file"
+            )
+        self._core = getattr(self._overlay, names[0])
+        version = self._core.identify(timeout_seconds)
+        if version != VERSION:
+            raise WrongBitstream(
+                f"the core in {bitstream.name} says version {version:#010x}; this driver expects "
+                f"{VERSION:#010x}: use the bitstream of this release, or build it again"
+            )
+
+    @property
+    def name(self) -> str:
+        """What pynq calls the device."""
+        return str(getattr(self._device, "name", self._device.tag))
+
+    def attempt(self, fill: Callable[[memoryview], None], logn: int) -> tuple[int, bytes]:
+        """Run one attempt on a request that `fill` writes; return its status and the response.
+
+        The request and the response are wiped, also in the memory that the core sees.
+        """
+        size, answer = kernel.request_bytes(logn), kernel.response_bytes(logn)
+        request = pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
+        response = pynq.allocate(shape=(answer,), dtype=np.uint8, target=self._device)
+        try:
+            fill(memoryview(request))
+            response[:] = 0
+            request.flush()
+            response.flush()
+            status = self._core.attempt(
+                int(request.device_address), int(response.device_address), logn,
+                self.timeout_seconds,
+            )  # fmt: skip
+            response.invalidate()
+            return status, bytes(response)
+        finally:
+            for buffer in (request, response):
+                buffer[:] = 0
+                buffer.flush()
+            # pynq frees them when they are forgotten; freebuffer() here would make it free twice.
+
+
+def check_bitstream(bitstream: Path) -> None:
+    """Raise BitstreamMissing unless the file and its hardware description are there."""
+    for path in (bitstream, bitstream.with_suffix(".hwh")):
+        if not path.is_file() or path.stat().st_size == 0:
+            raise BitstreamMissing(
+                f"there is no {path.name} in {path.parent}; the overlay needs it. Build it with "
+                "Vivado (hls_kernels/README.md says how), or use the backend 'kernel'"
+            )
+
+
+def find_device() -> Any:
+    """Return the board that pynq finds.
+
+    Raises BoardFailure.
+    """
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return pynq.Device.active_device
+        except RuntimeError as error:
+            raise BoardFailure(NO_DEVICE) from error

@@ -1,0 +1,290 @@
+"""`FalconSigner`: one way to sign, whoever does the heavy step."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import secrets
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pqchain import algorithms
+from pqchain.crypto import available, native, open_signer
+from pqchain.crypto.interface import BytesLike, Signer, as_bytes
+from pqchain.errors import (
+    BadBoardSignature,
+    BadLength,
+    BoardFailure,
+    CryptoFailure,
+    PqchainError,
+    Unsupported,
+    UsageError,
+)
+from pqchain.falcon import kernel
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pqchain.falcon.overlay import Board
+
+BACKENDS = ("reference", "kernel", "simboard", "overlay")
+"""Who can do the heavy step: liboqs, our C++, a simulated board, a board; `auto` chooses."""
+
+BITSTREAM = "falcon_sign.bit"
+"""Name of the bitstream; it is looked for beside this module unless another place is given."""
+
+_REFERENCES = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+
+_log = logging.getLogger(__name__)
+
+Source = Callable[[int], bytes]
+
+
+class FalconSigner:
+    """Falcon of round 3 with a choice of who computes. Signatures are those of liboqs, bit for bit.
+
+    `backend` is who signs, `why` the reason for the choice. `auto` takes the first that works of
+    overlay, kernel and reference and never fails for want of a board; `overlay` never falls back.
+    """
+
+    __slots__ = (
+        "_board", "_logn", "_random", "_reference", "algorithm", "backend", "degree", "why",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        degree: int = 512,
+        backend: str = "auto",
+        *,
+        padded: bool = False,
+        bitstream: Path | str | None = None,
+        device: Any = None,
+        random_bytes: Source | None = None,
+        timeout_seconds: float = 10.0,
+    ) -> None:
+        """Open a signer of degree 512 or 1024.
+
+        `padded` chooses signatures of one length. `bitstream` and `device` are for boards: the file
+        to load, and a pynq device other than the one pynq finds (PYNQ.remote's too).
+        `random_bytes(count)` replaces the system's randomness, for tests.
+
+        Raises UsageError; Unsupported, BitstreamMissing, BoardFailure, WrongBitstream or
+        BoardTimeout if the backend asked for does not work here.
+        """
+        self._logn = kernel.check_degree(degree)
+        if backend != "auto" and backend not in BACKENDS:
+            raise UsageError(
+                f"unknown backend {backend!r}; expected auto or one of {', '.join(BACKENDS)}"
+            )
+        self.degree = degree
+        self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
+        self._random = random_bytes
+        self._board: Board | None = None
+        self._reference = self._open_reference()
+        if backend == "auto":
+            self.backend, self.why = self._choose(bitstream, device, timeout_seconds)
+        else:
+            self._open(backend, bitstream, device, timeout_seconds)
+            self.backend, self.why = backend, "asked for"
+
+    def __repr__(self) -> str:
+        """Name the algorithm and who computes it."""
+        return f"<FalconSigner {self.algorithm.name} by {self.backend}>"
+
+    def _open_reference(self) -> Signer:
+        """Return the fastest liboqs that runs here; it also verifies for everyone."""
+        reasons = [available(name) for name in _REFERENCES]
+        for name, reason in zip(_REFERENCES, reasons, strict=True):
+            if not reason:
+                return open_signer(self.algorithm.name, name)
+        raise Unsupported(f"Falcon needs liboqs for keys and verification: {reasons[-1]}")
+
+    def _open(
+        self, backend: str, bitstream: Path | str | None, device: Any, timeout_seconds: float
+    ) -> None:
+        """Make a backend ready, or raise why it does not work here."""
+        if backend == "reference":
+            return
+        reason = available(kernel.IMPLEMENTATION)
+        if reason:
+            raise Unsupported(f"the backend {backend!r} needs our kernels: {reason}")
+        if backend == "kernel":
+            return
+        overlay = _import_for_boards("overlay")
+        if backend == "overlay":
+            path = _default_bitstream() if bitstream is None else Path(bitstream)
+            self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
+            return
+        simboard = _import_for_boards("simboard")
+        with tempfile.TemporaryDirectory() as folder:
+            path = (
+                simboard.write_placeholder(Path(folder)) if bitstream is None else Path(bitstream)
+            )
+            board = simboard.SimulatedDevice() if device is None else device
+            self._board = overlay.Board(path, device=board, timeout_seconds=timeout_seconds)
+
+    def _choose(
+        self, bitstream: Path | str | None, device: Any, timeout_seconds: float
+    ) -> tuple[str, str]:
+        """Return the first backend that works, and why not those before it."""
+        passed_over = []
+        for backend in ("overlay", "kernel"):
+            try:
+                self._open(backend, bitstream, device, timeout_seconds)
+            except (PqchainError, RuntimeError, OSError) as error:
+                passed_over.append(f"{backend}: {error}")
+                _log.info("passed over %s: %s", backend, error)
+            else:
+                return backend, "; ".join(passed_over) or "a board with our core was found"
+        return "reference", "; ".join(passed_over)
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh public key and its secret key; liboqs makes them."""
+        if self._random is None:
+            return self._reference.generate_keypair()
+        with native.library(self._reference.implementation).randomness(self._random):
+            return self._reference.generate_keypair()
+
+    def verify(self, message: BytesLike, signature: BytesLike, public_key: BytesLike) -> bool:
+        """Return whether the signature is valid; liboqs decides, whoever signed.
+
+        Raises BadType, and BadLength for a public key of a wrong length.
+        """
+        return self._reference.verify(message, signature, public_key)
+
+    def sign(self, message: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return a signature of the message.
+
+        Raises BadType, BadLength; CryptoFailure if the key is damaged; from a board BoardTimeout,
+        BoardFailure, and BadBoardSignature: what a board gives is verified before it is returned.
+        """
+        message, secret_key = self._checked(message, secret_key)
+        if self.backend == "reference":
+            if self._random is None:
+                return self._reference.sign(message, secret_key)
+            with native.library(self._reference.implementation).randomness(self._random):
+                return self._reference.sign(message, secret_key)
+        draw = self._random or secrets.token_bytes
+        nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
+        if self.backend == "kernel":
+            return kernel.sign(
+                self.algorithm, secret_key=secret_key, message=message, nonce=nonce, seed=seed
+            )
+        return self._sign_on_board(message, secret_key, nonce, seed, lambda step: None)
+
+    def profile(self, message: BytesLike, secret_key: BytesLike) -> pd.DataFrame:
+        """Sign once more and tell where the time goes.
+
+        Returns a frame with the columns step, seconds, calls and where ("software", "engine" for
+        what a board would do, "board"); one run, so a sketch and no measurement. Raises as `sign`.
+        """
+        from pqchain.falcon import profile
+
+        message, secret_key = self._checked(message, secret_key)
+        draw = self._random or secrets.token_bytes
+        nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
+        if self.backend == "reference":
+            return profile.whole(lambda: self._reference.sign(message, secret_key))
+        if self.backend == "kernel":
+            return profile.parts(secret_key, nonce, seed, message, self._logn)
+        return profile.laps(lambda lap: self._sign_on_board(message, secret_key, nonce, seed, lap))
+
+    def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
+        """Return both as bytes, of the right length.
+
+        Raises BadType, BadLength.
+        """
+        message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
+        if len(secret_key) != self.algorithm.secret_key_bytes:
+            other = {1281: 512, 2305: 1024}.get(len(secret_key))
+            hint = f"it is a key of Falcon-{other}" if other else "pass it whole and unpadded"
+            raise BadLength(
+                f"the secret key has {len(secret_key)} bytes; {self.algorithm.name} needs exactly "
+                f"{self.algorithm.secret_key_bytes}: {hint}."
+            )
+        return message, secret_key
+
+    def _sign_on_board(
+        self,
+        message: bytes,
+        secret_key: bytes,
+        nonce: bytes,
+        seed: bytes,
+        lap: Callable[[str], None],
+    ) -> bytes:
+        """Let the board make attempts until one fits, and verify it here."""
+        board = self._board
+        if board is None:
+            raise BoardFailure(f"{self!r} has no board; open a new signer")
+        request = bytearray(kernel.request_bytes(self._logn))
+        try:
+            public_key = kernel.public_key(self.algorithm, secret_key)
+            kernel.make_request(
+                request, self.algorithm, secret_key=secret_key, nonce=nonce, message=message
+            )
+            lap("prepare the request")
+            for attempt in range(kernel.MOST_ATTEMPTS):
+                kernel.seed_request(request, seed, attempt, self._logn)
+                status, response = board.attempt(_writer(request), self._logn)
+                lap("attempt on the board")
+                if status == kernel.RETRY:
+                    continue
+                if status != kernel.SIGNED:
+                    raise BadBoardSignature(
+                        f"the board answered with status {status}; expected {kernel.SIGNED} or "
+                        f"{kernel.RETRY}: the key or the board is damaged. Try the backend 'kernel'"
+                    )
+                signature = kernel.encode_signature(self.algorithm, nonce, response)
+                if signature is None and not self.algorithm.signature_varies:
+                    continue
+                lap("encode the signature")
+                valid = signature is not None and self._reference.verify(
+                    message, signature, public_key
+                )
+                lap("verify the signature")
+                if signature is None or not valid:
+                    raise BadBoardSignature(
+                        "the board gave a signature that does not verify; it was thrown away. "
+                        "Load the overlay again, or use the backend 'kernel'"
+                    )
+                return signature
+        finally:
+            kernel.wipe(request)
+        raise CryptoFailure(
+            f"{kernel.MOST_ATTEMPTS} attempts on the board gave no short signature: the secret key "
+            "is damaged"
+        )
+
+
+def _writer(request: bytearray) -> Callable[[memoryview], None]:
+    """Return what copies a request into the board's buffer."""
+
+    def fill(buffer: memoryview) -> None:
+        buffer[:] = request
+
+    return fill
+
+
+def _default_bitstream() -> Path:
+    """Return where the bitstream is looked for."""
+    return Path(__file__).parent / BITSTREAM
+
+
+def _import_for_boards(name: str) -> Any:
+    """Import a module that needs pynq.
+
+    Raises Unsupported.
+    """
+    try:
+        with warnings.catch_warnings():
+            # pynq warns on every processor that is not a board's; here that is no news.
+            warnings.simplefilter("ignore")
+            return importlib.import_module(f"pqchain.falcon.{name}")
+    except ImportError as error:
+        raise Unsupported(
+            f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in an "
+            "environment of its own with Python 3.10 to 3.12, `pip install pqchain[board]`"
+        ) from error

@@ -1,0 +1,181 @@
+"""A board without a board: a `pynq.Device` of ours whose core runs the kernel. Needs pynq.
+
+The real pynq library and our real driver run on it. It keeps host memory and device memory apart,
+as caches do: the core sees what was flushed, the host what was invalidated. A driver that forgets
+either gets a wrong answer here too. `Faults` breaks one thing at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pynq
+from pynq.buffer import PynqBuffer
+
+from pqchain.falcon import kernel
+from pqchain.falcon.overlay import VLNV
+
+BASE = 0x43C00000
+"""Where the core's registers lie, as Vivado would place them on a Zynq-7000."""
+
+REGISTERS = {
+    "CTRL": 0x00, "GIER": 0x04, "IP_IER": 0x08, "IP_ISR": 0x0C,
+    "request_1": 0x10, "request_2": 0x14, "response_1": 0x1C, "response_2": 0x20,
+    "logn": 0x28, "status": 0x30, "status_ctrl": 0x34, "version": 0x40, "version_ctrl": 0x44,
+}  # fmt: skip
+"""Offsets of the core's registers, as Vitis HLS lays them out for a function like ours."""
+
+_MEMORY = 0x10000000
+_PAGE = 0x4000
+_START, _DONE, _IDLE, _READY = 1, 2, 4, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What is broken about this board."""
+
+    version: int | None = None
+    """Say this version instead of the true one."""
+    hangs: bool = False
+    """Never finish."""
+    flips: bool = False
+    """Change one coefficient of every response."""
+    core: str = VLNV
+    """Hold a core of this name."""
+
+
+class SimulatedDevice(pynq.Device):  # type: ignore[misc]
+    """One board with one core. `events` tells what was done to it, in order."""
+
+    _probe_priority_ = 900
+
+    @classmethod
+    def _probe_(cls) -> list[Any]:
+        """Offer nothing: a simulated board is used only by who makes one."""
+        return []
+
+    def __init__(self, faults: Faults = Faults(), *, tag: str = "pqchain-simboard") -> None:
+        """Make a board that nothing is loaded on."""
+        super().__init__(tag)
+        self.name = "pqchain simulated board"
+        self.capabilities = {"REGISTER_RW": True}
+        self.faults = faults
+        self.events: list[tuple[Any, ...]] = []
+        self._registers = {BASE + offset: 0 for offset in REGISTERS.values()}
+        self._registers[BASE + REGISTERS["CTRL"]] = _IDLE
+        self._memory: dict[int, bytearray] = {}
+        self._next = _MEMORY
+
+    def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
+        """Return what pynq would read from the hardware description of our overlay."""
+        registers = {
+            name: {
+                "address_offset": offset, "access": "read-write", "size": 32, "fields": {},
+                "description": name,
+            }
+            for name, offset in REGISTERS.items()
+        }  # fmt: skip
+        core = {
+            "fullpath": "falcon_sign_0", "type": self.faults.core, "phys_addr": BASE,
+            "addr_range": 0x10000, "state": None, "registers": registers, "parameters": {},
+            "interrupts": {}, "gpio": {}, "mem_id": "s_axi_control", "driver": None,
+        }  # fmt: skip
+        return SimpleNamespace(
+            ip_dict={"falcon_sign_0": core}, gpio_dict={}, interrupt_controllers={},
+            interrupt_pins={}, hierarchy_dict={}, mem_dict={}, clock_dict={}, systemgraph=None,
+        )  # fmt: skip
+
+    def download(self, bitstream: Any, parser: Any = None) -> None:
+        """Take a bitstream."""
+        self.events.append(("download", Path(bitstream.bitfile_name).name))
+        super().post_download(bitstream, parser)
+
+    def allocate(self, shape: Any, dtype: Any, **kwargs: Any) -> Any:
+        """Return a buffer with device memory of its own behind it."""
+        address = self._next
+        buffer = PynqBuffer(
+            shape, dtype, device=self, device_address=address, bo=address, coherent=False
+        )
+        self._memory[address] = bytearray(buffer.nbytes)
+        self._next += -(-buffer.nbytes // _PAGE) * _PAGE
+        # Without these pynq would give the memory back through a C library of the board.
+        buffer.memory = buffer.pointer = address
+        buffer.return_to = self
+        return buffer
+
+    def return_pointer(self, address: int) -> None:
+        """Take the memory of a buffer back."""
+        self.events.append(("free", any(self._memory.pop(address))))
+
+    def flush(self, bo: int, offset: int, virtual: int, size: int) -> None:
+        """Copy from the host's buffer to device memory."""
+        self.events.append(("flush", size))
+        self._memory[bo][offset : offset + size] = _host(virtual, size).tobytes()
+
+    def invalidate(self, bo: int, offset: int, virtual: int, size: int) -> None:
+        """Copy from device memory to the host's buffer."""
+        self.events.append(("invalidate", size))
+        _host(virtual, size)[:] = np.frombuffer(self._memory[bo], np.uint8, size, offset)
+
+    def read_registers(self, address: int, length: int) -> bytes:
+        """Read registers; reading CTRL clears its done bit, as the hardware does."""
+        value = self._registers.get(address, 0)
+        if address == BASE + REGISTERS["CTRL"]:
+            self._registers[address] = value & ~_DONE
+        return value.to_bytes(4, "little")[:length]
+
+    def write_registers(self, address: int, data: bytes) -> None:
+        """Write registers; the start bit runs the core."""
+        value = int.from_bytes(bytes(data), "little")
+        name = next((key for key, at in REGISTERS.items() if BASE + at == address), "")
+        if name == "CTRL":
+            if value & _START:
+                self._start()
+        elif address in self._registers:
+            self._registers[address] = value
+
+    def _argument(self, name: str) -> int:
+        """Return an argument, an address from its two halves."""
+        if name in REGISTERS:
+            return self._registers[BASE + REGISTERS[name]]
+        return self._argument(f"{name}_1") | self._argument(f"{name}_2") << 32
+
+    def _start(self) -> None:
+        """Run the kernel on device memory."""
+        logn = self._argument("logn")
+        self.events.append(("start", logn))
+        if self.faults.hangs:
+            self._registers[BASE] = _START
+            return
+        request = bytes(self._memory.get(self._argument("request"), b""))
+        status, version, answer = kernel.run_request(request, logn if request else 0)
+        if self.faults.flips and answer:
+            answer = bytes([answer[0] ^ 1]) + answer[1:]
+        if answer:
+            self._memory[self._argument("response")][: len(answer)] = answer
+        self._registers[BASE + REGISTERS["status"]] = status
+        self._registers[BASE + REGISTERS["version"]] = (
+            version if self.faults.version is None else self.faults.version
+        )
+        self._registers[BASE] = _DONE | _IDLE | _READY
+
+
+def _host(virtual: int, size: int) -> Any:
+    """Return the host's bytes at an address, as numpy sees them."""
+    holder = SimpleNamespace(
+        __array_interface__={
+            "data": (virtual, False), "shape": (size,), "typestr": "|u1", "version": 3,
+        }
+    )  # fmt: skip
+    return np.asarray(holder)
+
+
+def write_placeholder(folder: Path) -> Path:
+    """Write the two files that pynq wants to see on disk; they hold no hardware and say so."""
+    for name in ("falcon_simboard.bit", "falcon_simboard.hwh"):
+        (folder / name).write_text("simulated: no bitstream, for SimulatedDevice only\n", "utf-8")
+    return folder / "falcon_simboard.bit"

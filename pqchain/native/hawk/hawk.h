@@ -1,0 +1,105 @@
+/* Hawk-512 and Hawk-1024, written from the specification (Hawk 1.0, the version of the submission's
+ * known-answer vectors; section and algorithm numbers below are those of its document).
+ *
+ * What is constant time: signing touches the secrets f, g, F, G and the samples with the same
+ * instructions and addresses whatever their values: no secret branch, no secret index, no division.
+ * What is not: how often signing restarts (each restart draws fresh randomness, so it tells nothing
+ * about the key), the coding of the signature (which becomes public), and key generation, whose
+ * big-number arithmetic takes time that depends on the key being made. Verification knows no
+ * secrets. A compiler may undo what C cannot promise. Nothing is wiped from memory: this is a tool of
+ * research, and its scheme is withdrawn.
+ *
+ * Everything is integer arithmetic: the same input gives the same output on every machine and in
+ * both variants, portable and AVX2, which differ only in the six kernels declared at the end.
+ */
+#ifndef HAWK_H
+#define HAWK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HAWK_N_MAX = 1024,
+    HAWK_PRIMES = 2,
+    HAWK_ROWS_MAX = HAWK_N_MAX * 5 / 8 /* rows of four words that one run of the sampler eats */
+};
+
+/* One parameter set (table 2 of the specification). */
+typedef struct {
+    const char *name;
+    unsigned log_n;
+    size_t n;
+    unsigned nist_level;
+    size_t public_key_bytes, secret_key_bytes, signature_bytes;
+    size_t salt_bytes, seed_bytes, public_hash_bytes;
+    unsigned low_00, high_00, low_01, high_01, high_11, low_s1, high_s1;
+    uint32_t key_norm;     /* ||(f, g)||^2 must be above this: floor(2 n sigma_krsec^2) */
+    uint32_t verify_norm;  /* ||w||^2 in the norm of Q may be at most this: 8 n sigma_verify^2 */
+    uint32_t inverse_beta; /* 1 / beta_0: the constant term of 1/q00 must be below beta_0 */
+} hawk_set;
+
+extern const hawk_set hawk_sets[2];
+
+typedef void (*hawk_random_fn)(uint8_t *buffer, size_t bytes);
+
+/* They return 1 for success (or a valid signature), else 0: key generation has no memory, or signing
+ * got a key that is none. */
+int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
+                 hawk_random_fn random_bytes);
+int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
+              size_t message_bytes, const uint8_t *secret_key, hawk_random_fn random_bytes);
+int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+                const uint8_t *signature, const uint8_t *public_key);
+
+/* Coding (algorithms 4 to 11). Decoders refuse every form but the one that the encoder writes. */
+int hawk_encode_public(const hawk_set *set, uint8_t *public_key, const int32_t *q00,
+                       const int32_t *q01);
+int hawk_decode_public(const hawk_set *set, const uint8_t *public_key, int32_t *q00, int32_t *q01);
+int hawk_encode_signature(const hawk_set *set, uint8_t *signature, const uint8_t *salt,
+                          const int32_t *s1);
+int hawk_decode_signature(const hawk_set *set, const uint8_t *signature, int32_t *s1);
+
+/* f and g from the seed of a key (algorithm 12). */
+void hawk_regenerate(const hawk_set *set, int8_t *f, int8_t *g, const uint8_t *seed);
+
+/* The bits of the polynomial's coefficients modulo 2, coefficient 0 lowest. */
+void hawk_parity(const hawk_set *set, uint64_t *bits, const int8_t *values);
+void hawk_load_bits(const hawk_set *set, uint64_t *bits, const uint8_t *bytes);
+void hawk_store_bits(const hawk_set *set, uint8_t *bytes, const uint64_t *bits);
+
+/* (F, G) with f G - g F = 1, reduced; 0 if there is none or it is too large (NTRUSolve). */
+typedef struct hawk_workspace hawk_workspace;
+size_t hawk_workspace_bytes(void);
+int hawk_ntru_solve(const hawk_set *set, int8_t *F, int8_t *G, const int8_t *f, const int8_t *g,
+                    hawk_workspace *work);
+
+/* The six kernels, each once in ref/ and once in avx2/. */
+
+/* SHAKE256 of seed with the bytes 0, 1, 2, 3 behind it, words interleaved: words[4 i + j] is word i
+ * of stream j. Writes 4 * rows words; there is room for 17 rows more than asked for. */
+void hawk_shake256_x4(uint64_t *words, size_t rows, const uint8_t *seed, size_t seed_bytes);
+
+/* sum ^= a b in F2[X]/(X^n + 1); b may be public or secret. */
+void hawk_binary_multiply_add(const hawk_set *set, uint64_t *sum, const uint64_t *a,
+                              const uint64_t *b);
+
+/* Sample x (2n values) by the tables, centred by the parities t (2n bits), from the words of
+ * hawk_shake256_x4 (algorithm 14); return the squared norm. */
+uint32_t hawk_sample(const hawk_set *set, int8_t *x, const uint64_t *parities,
+                     const uint64_t *words);
+
+/* w = f b - g a in Z[X]/(X^n + 1), every |w_i| below 9217. */
+void hawk_cross_product(const hawk_set *set, int32_t *w, const int8_t *f, const int8_t *b,
+                        const int8_t *g, const int8_t *a);
+
+/* w0 nearest to q01 w1 / q00 with the parities of h0 (algorithm 18); 0 if that cannot be a
+ * signature under an honest key. */
+int hawk_rebuild(const hawk_set *set, int32_t *w0, const int32_t *q00, const int32_t *q01,
+                 const int32_t *w1, const uint64_t *h0);
+
+/* n times the norm of (w0, w1) under Q modulo prime number `prime` (algorithm 19); 0 if q00 is not
+ * invertible there, else 1. */
+int hawk_norm(const hawk_set *set, uint32_t *norm, const int32_t *q00, const int32_t *q01,
+              const int32_t *w0, const int32_t *w1, unsigned prime);
+
+#endif

@@ -1,0 +1,279 @@
+/* The NTRU equation f G - g F = 1 (NTRUSolve): down the tower of fields by norms, the extended
+ * Euclidean algorithm at the bottom, up again by lifting and Babai's reduction.
+ *
+ * The reduction finds k near (F f* + G g*) / (f f* + g g*) from the leading 60 bits of the
+ * coefficients, by a complex transform in 64-bit fixed point, and takes off as many leading bits of
+ * k f as the precision gives. Repeated until k = 0 this is exact: of all solutions it gives the one
+ * whose quotient rounds to zero. So this solver finds a solution whenever there is one; the
+ * solver of the reference gives up on some where its precision does not suffice. */
+#include "wide.h"
+
+#include <string.h>
+
+enum { LEVELS = 11, POINTS = HAWK_N_MAX / 2 };
+
+/* The values of a, which has coefficients of `bits` bits, times 2^(60 - bits). */
+static void evaluate(hawk_points *z, const hawk_wide *a, size_t bits) {
+    const size_t half = a->count / 2;
+    const long shift = (long)bits - 60;
+    for (size_t i = 0; i < half; i++) {
+        z->re[i] = hawk_wide_top(a, i, shift);
+        z->im[i] = hawk_wide_top(a, i + half, shift);
+    }
+    hawk_points_transform(z, half);
+}
+
+static int bit_length128(hawk_uint128 x) {
+    const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
+    if (high != 0) {
+        return 128 - __builtin_clzll(high);
+    }
+    return low != 0 ? 64 - __builtin_clzll(low) : 0;
+}
+
+static int64_t shifted_right(int64_t x, long by) {
+    return by > 62 ? x >> 63 : by >= 0 ? x >> by : x * ((int64_t)1 << -by);
+}
+
+/* 1 / (f f* + g g*) at a point: mantissa 2^-125 2^-exponent. */
+typedef struct {
+    uint64_t mantissa;
+    int exponent;
+} reciprocal;
+
+typedef struct {
+    hawk_points f, g;
+    reciprocal inverse[POINTS];
+    size_t bits; /* of the coefficients of f and g */
+} divisor;
+
+static int prepare(divisor *by, const hawk_wide *f, const hawk_wide *g) {
+    const size_t f_bits = hawk_wide_bits(f), g_bits = hawk_wide_bits(g);
+    by->bits = f_bits > g_bits ? f_bits : g_bits;
+    evaluate(&by->f, f, by->bits);
+    evaluate(&by->g, g, by->bits);
+    for (size_t i = 0; i < f->count / 2; i++) {
+        const hawk_int128 a = by->f.re[i], b = by->f.im[i], c = by->g.re[i], d = by->g.im[i];
+        const hawk_uint128 norm = (hawk_uint128)(a * a + b * b + c * c + d * d);
+        if (norm == 0) {
+            return 0;
+        }
+        const int exponent = bit_length128(norm) - 63;
+        const hawk_uint128 lead = exponent >= 0 ? norm >> exponent : norm << -exponent;
+        by->inverse[i].mantissa = (uint64_t)(((hawk_uint128)1 << 125) / lead);
+        by->inverse[i].exponent = exponent;
+    }
+    return 1;
+}
+
+/* The quotient (F f* + G g*) / (f f* + g g*) to k, which may be F; returns the exponent of its
+ * unit. */
+static long divide(hawk_points *k, const divisor *by, const hawk_points *F,
+                   const hawk_points *G, size_t count) {
+    int exponents[POINTS], most = -1000;
+    for (size_t i = 0; i < count; i++) {
+        const hawk_int128 fr = by->f.re[i], fi = by->f.im[i], gr = by->g.re[i], gi = by->g.im[i];
+        const hawk_int128 re = F->re[i] * fr + F->im[i] * fi + G->re[i] * gr + G->im[i] * gi;
+        const hawk_int128 im = F->im[i] * fr - F->re[i] * fi + G->im[i] * gr - G->re[i] * gi;
+        const hawk_uint128 larger = (hawk_uint128)(re < 0 ? ~re : re) |
+                                    (hawk_uint128)(im < 0 ? ~im : im);
+        const int shift = bit_length128(larger) - 62;
+        const int64_t x = (int64_t)(shift >= 0 ? re >> shift : re * ((hawk_int128)1 << -shift));
+        const int64_t y = (int64_t)(shift >= 0 ? im >> shift : im * ((hawk_int128)1 << -shift));
+        const hawk_int128 mantissa = by->inverse[i].mantissa;
+        k->re[i] = (int64_t)(x * mantissa >> 65);
+        k->im[i] = (int64_t)(y * mantissa >> 65);
+        exponents[i] = larger == 0 ? -1000 : shift - by->inverse[i].exponent - 60;
+        most = exponents[i] > most ? exponents[i] : most;
+    }
+    for (size_t i = 0; i < count; i++) {
+        k->re[i] = shifted_right(k->re[i], most - exponents[i]);
+        k->im[i] = shifted_right(k->im[i], most - exponents[i]);
+    }
+    return most;
+}
+
+static int64_t rounded(int64_t x, long by) {
+    return by <= 0 ? shifted_right(x, by) : (shifted_right(x, by - 1) + 1) >> 1;
+}
+
+/* What is too large for the stack of a small thread. */
+struct hawk_workspace {
+    uint32_t tower[HAWK_TOWER_MAX], wide[4][HAWK_WIDE_MAX];
+    divisor by;
+    hawk_points big_f, big_g;
+    int32_t k[HAWK_N_MAX];
+};
+
+size_t hawk_workspace_bytes(void) { return sizeof(hawk_workspace); }
+
+/* One step: k and the shift of its unit. Returns 0 if k is zero: (F, G) is reduced. */
+static int quotient(hawk_workspace *work, size_t *shift, const hawk_wide *F, const hawk_wide *G,
+                    size_t bits, unsigned k_bits) {
+    const size_t half = F->count / 2;
+    hawk_points *const z = &work->big_f;
+    int32_t *const k = work->k;
+    evaluate(&work->big_f, F, bits);
+    evaluate(&work->big_g, G, bits);
+    const long unit = divide(z, &work->by, &work->big_f, &work->big_g, half) + (long)bits -
+                      (long)work->by.bits;
+    hawk_points_transform_back(z, half);
+    uint64_t larger = 0;
+    for (size_t i = 0; i < half; i++) {
+        larger |= (uint64_t)(z->re[i] ^ z->re[i] >> 63) | (uint64_t)(z->im[i] ^ z->im[i] >> 63);
+    }
+    const long length = bit_length128(larger);
+    const long drop = length + unit > (long)k_bits ? length - (long)k_bits : -unit;
+    *shift = (size_t)(drop + unit);
+    int any = 0;
+    for (size_t i = 0; i < half; i++) {
+        k[i] = (int32_t)rounded(z->re[i], drop);
+        k[i + half] = (int32_t)rounded(z->im[i], drop);
+        any |= k[i] | k[i + half];
+    }
+    return any != 0;
+}
+
+/* Babai's reduction of (F, G) by (f, g). */
+static int reduce(hawk_workspace *work, hawk_wide *F, hawk_wide *G, const hawk_wide *f,
+                  const hawk_wide *g) {
+    unsigned k_bits = 30;
+    for (size_t n = f->count; n > 1; n /= 2) {
+        k_bits--;
+    }
+    if (!prepare(&work->by, f, g)) {
+        return 0;
+    }
+    size_t least = (size_t)-1;
+    for (int idle = 0; idle < 16;) { /* that often without progress: give the candidate up */
+        size_t shift;
+        const size_t F_bits = hawk_wide_bits(F), G_bits = hawk_wide_bits(G);
+        const size_t bits = F_bits > G_bits ? F_bits : G_bits;
+        F->length = G->length = hawk_wide_length(bits);
+        idle = bits < least ? 0 : idle + 1;
+        least = bits < least ? bits : least;
+        if (!quotient(work, &shift, F, G, bits, k_bits)) {
+            return 1;
+        }
+        hawk_wide_reduce(F, work->k, f, shift);
+        hawk_wide_reduce(G, work->k, g, shift);
+    }
+    return 0;
+}
+
+/* f(X) f(-X) as a polynomial in X^2, of half the degree. */
+static void field_norm(hawk_wide *norm, const hawk_wide *f) {
+    const hawk_wide even = {f->limbs, f->count / 2, 2 * f->stride, f->length};
+    const hawk_wide odd = {f->limbs + f->stride, f->count / 2, 2 * f->stride, f->length};
+    const hawk_wide_form squares = {1, 0, 0, 0}, minus_x = {1, 1, 0, 1};
+    memset(norm->limbs, 0, norm->count * norm->stride * sizeof *norm->limbs);
+    hawk_wide_multiply_add(norm, &even, &even, squares);
+    hawk_wide_multiply_add(norm, &odd, &odd, minus_x);
+}
+
+/* The next level of the tower in fresh limbs, as short as it can be. */
+static int descend(hawk_wide *next, const hawk_wide *f, uint32_t *limbs, size_t *used) {
+    uint32_t scratch[HAWK_WIDE_MAX];
+    const size_t count = f->count / 2;
+    size_t bits = 2 * hawk_wide_bits(f) + 1;
+    for (size_t n = f->count; n > 1; n /= 2) {
+        bits++;
+    }
+    hawk_wide norm = {scratch, count, hawk_wide_length(bits), hawk_wide_length(bits)};
+    if (count * norm.length > HAWK_WIDE_MAX) {
+        return 0;
+    }
+    field_norm(&norm, f);
+    const size_t length = hawk_wide_length(hawk_wide_bits(&norm));
+    if (count * length > HAWK_LEVEL_MAX || *used + count * length > HAWK_TOWER_MAX) {
+        return 0;
+    }
+    next->limbs = limbs + *used;
+    next->count = count;
+    next->stride = next->length = length;
+    *used += count * length;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(next->limbs + i * length, scratch + i * norm.stride, length * sizeof *scratch);
+    }
+    return 1;
+}
+
+/* The limbs that F(X^2) g(-X) needs. */
+static size_t lifted_length(const hawk_wide *F, const hawk_wide *g) {
+    size_t bits = hawk_wide_bits(F) + hawk_wide_bits(g);
+    for (size_t n = g->count; n > 1; n /= 2) {
+        bits++;
+    }
+    return hawk_wide_length(bits);
+}
+
+/* up <- F(X^2) g(-X). */
+static void lift(hawk_wide *up, const hawk_wide *F, const hawk_wide *g, size_t length) {
+    const hawk_wide_form form = {2, 0, 1, 0};
+    up->count = g->count;
+    up->stride = up->length = length;
+    memset(up->limbs, 0, up->count * up->length * sizeof *up->limbs);
+    hawk_wide_multiply_add(up, F, g, form);
+}
+
+static int narrow(int8_t *to, const hawk_wide *from) {
+    for (size_t i = 0; i < from->count; i++) {
+        const int64_t value = hawk_wide_top(from, i, 0);
+        if (value < -127 || value > 127) {
+            return 0;
+        }
+        to[i] = (int8_t)value;
+    }
+    return hawk_wide_bits(from) < 8;
+}
+
+int hawk_ntru_solve(const hawk_set *set, int8_t *F_out, int8_t *G_out, const int8_t *f_in,
+                    const int8_t *g_in, hawk_workspace *work) {
+    uint32_t *const tower = work->tower;
+    hawk_wide f[LEVELS], g[LEVELS];
+    size_t used = 2 * set->n;
+    f[0] = (hawk_wide){tower, set->n, 1, 1};
+    g[0] = (hawk_wide){tower + set->n, set->n, 1, 1};
+    for (size_t i = 0; i < set->n; i++) {
+        f[0].limbs[i] = (uint32_t)(int32_t)f_in[i];
+        g[0].limbs[i] = (uint32_t)(int32_t)g_in[i];
+    }
+    for (unsigned level = 0; level < set->log_n; level++) {
+        if (!descend(&f[level + 1], &f[level], tower, &used) ||
+            !descend(&g[level + 1], &g[level], tower, &used)) {
+            return 0;
+        }
+    }
+    hawk_wide F = {work->wide[0], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    hawk_wide G = {work->wide[1], 1, HAWK_LIMBS_MAX, HAWK_LIMBS_MAX};
+    hawk_wide next_F = {work->wide[2], 0, 0, 0}, next_G = {work->wide[3], 0, 0, 0};
+    if (!hawk_wide_bezout(&G, &F, &f[set->log_n], &g[set->log_n])) {
+        return 0;
+    }
+    uint32_t carry = 1; /* F is minus the second cofactor */
+    for (size_t i = 0; i < F.length; i++) {
+        F.limbs[i] = ~F.limbs[i] + carry;
+        carry &= F.limbs[i] == 0;
+    }
+    F.length = hawk_wide_length(hawk_wide_bits(&F));
+    G.length = hawk_wide_length(hawk_wide_bits(&G));
+    for (unsigned level = set->log_n; level-- > 0;) {
+        const size_t F_length = lifted_length(&F, &g[level]);
+        const size_t G_length = lifted_length(&G, &f[level]);
+        const size_t length = F_length > G_length ? F_length : G_length;
+        if (f[level].count * length > HAWK_WIDE_MAX) {
+            return 0;
+        }
+        lift(&next_F, &F, &g[level], length);
+        lift(&next_G, &G, &f[level], length);
+        if (!reduce(work, &next_F, &next_G, &f[level], &g[level])) {
+            return 0;
+        }
+        uint32_t *const old_F = F.limbs, *const old_G = G.limbs;
+        F = next_F;
+        G = next_G;
+        next_F.limbs = old_F;
+        next_G.limbs = old_G;
+    }
+    return narrow(F_out, &F) && narrow(G_out, &G);
+}

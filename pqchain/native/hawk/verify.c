@@ -1,0 +1,53 @@
+/* Verification (algorithm 20). */
+#include "hawk.h"
+#include "shake.h"
+
+int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+                const uint8_t *signature, const uint8_t *public_key) {
+    const size_t n = set->n;
+    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX], w0[HAWK_N_MAX], w1[HAWK_N_MAX];
+    uint64_t h0[HAWK_N_MAX / 64], h1[HAWK_N_MAX / 64];
+    uint8_t digest[64], h[HAWK_N_MAX / 4];
+    uint32_t norm[HAWK_PRIMES];
+    hawk_shake shake;
+
+    if (!hawk_decode_signature(set, signature, w1) ||
+        !hawk_decode_public(set, public_key, q00, q01)) {
+        return 0;
+    }
+    hawk_shake_start(&shake);
+    hawk_shake_absorb(&shake, public_key, set->public_key_bytes);
+    hawk_shake_finish(&shake);
+    hawk_shake_squeeze(&shake, digest, set->public_hash_bytes);
+    hawk_shake_start(&shake);
+    hawk_shake_absorb(&shake, message, message_bytes);
+    hawk_shake_absorb(&shake, digest, set->public_hash_bytes);
+    hawk_shake_finish(&shake);
+    hawk_shake_squeeze(&shake, digest, sizeof digest);
+    hawk_shake_start(&shake);
+    hawk_shake_absorb(&shake, digest, sizeof digest);
+    hawk_shake_absorb(&shake, signature, set->salt_bytes);
+    hawk_shake_finish(&shake);
+    hawk_shake_squeeze(&shake, h, n / 4);
+    hawk_load_bits(set, h0, h);
+    hawk_load_bits(set, h1, h + n / 8);
+
+    int32_t first = 0;
+    for (size_t i = 0; i < n; i++) {
+        w1[i] = (int32_t)(h1[i >> 6] >> (i & 63) & 1) - 2 * w1[i];
+        first = first != 0 ? first : w1[i];
+    }
+    if (first <= 0) { /* of w and -w only one may sign */
+        return 0;
+    }
+    if (!hawk_rebuild(set, w0, q00, q01, w1, h0)) {
+        return 0;
+    }
+    for (unsigned prime = 0; prime < HAWK_PRIMES; prime++) {
+        if (!hawk_norm(set, &norm[prime], q00, q01, w0, w1, prime)) {
+            return 0;
+        }
+    }
+    /* n times the norm is below both primes for every honest signature */
+    return norm[0] == norm[1] && norm[0] % n == 0 && norm[0] / n <= set->verify_norm;
+}

@@ -1,0 +1,104 @@
+"""What every plot stands on: colours, axes in our style, ticks, and rendering to bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from typing import Any, Literal
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from pqchain import display
+from pqchain.errors import DataError, UsageError
+
+INK = "#222222"
+"""Text and outlines; the report maps it to the reader's colour of text."""
+
+PAPER = "#ffffff"
+"""What we draw on, where a marker must stand out from another."""
+
+MUTED = "#8a8a8a"
+"""Axes and asides."""
+
+GRID = "#dcdcdc"
+"""Lines that only guide the eye."""
+
+LOOKS = (
+    ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#E69F00", "D"), ("#CC79A7", "v"),
+    ("#56B4E9", "P"), ("#222222", "X"), ("#8a8a8a", "*"),
+)  # fmt: skip
+"""Looks given to the families of a scatter plot, in order of appearance."""
+
+_WIDTH_INCHES = 170 / 25.4
+
+
+def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"]) -> bytes:
+    """Render to bytes that depend on the picture only: no date, no random identifiers."""
+    owner = figure if isinstance(figure, Figure) else figure.get_figure(root=True)
+    if not isinstance(owner, Figure):
+        raise UsageError("these axes belong to no figure; create them with Figure().subplots()")
+    buffer = io.BytesIO()
+    undated: dict[str, Any] = {
+        "svg": {"Date": None, "Creator": None},
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }[file_format]
+    with mpl.rc_context({"svg.hashsalt": "pqchain", "svg.fonttype": "path"}):
+        owner.savefig(buffer, format=file_format, metadata=undated, dpi=220)
+    return buffer.getvalue()
+
+
+@contextmanager
+def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
+    """Give the caller's axes as they are, or new ones in our style for as long as we draw."""
+    if ax is not None:
+        yield ax
+        return
+    with as_file(files("pqchain") / "pqchain.mplstyle") as path:
+        style = mpl.rc_params_from_file(path, use_default_template=False)
+    with mpl.rc_context(style):
+        figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
+        axes = figure.subplots()
+        # Ticks are made when the figure is drawn, which is after this style has ended.
+        axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
+        yield axes
+
+
+def log_ticks(axes: Axes, which: Literal["x", "y"], label: Any) -> None:
+    """Put readable ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    narrow = low > 0 and high / low < 500
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
+    axis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis=which, which="minor", length=0)
+
+
+def bytes_label(value: float) -> str:
+    """Show a tick in B, kB or MB."""
+    for scale, unit in ((1e6, "MB"), (1e3, "kB")):
+        if value >= scale:
+            return f"{value / scale:g}{display.NARROW_SPACE}{unit}"
+    return f"{value:g}{display.NARROW_SPACE}B"
+
+
+def spoken(operation: str) -> str:
+    """Write an operation as people say it."""
+    return operation.replace("_", " ").replace("keypair", "key pair")
+
+
+def require(frame: pd.DataFrame, columns: str) -> None:
+    """Refuse a frame that lacks columns, naming them."""
+    missing = [name for name in columns.split() if name not in frame.columns]
+    if missing:
+        raise DataError(
+            f"this plot needs the columns {missing}, but the frame has {list(frame.columns)}"
+        )

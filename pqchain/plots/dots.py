@@ -1,0 +1,185 @@
+"""A line of dots per row: marker and colour by operation, filling by implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+
+from pqchain.algorithms import ALGORITHMS
+from pqchain.errors import UsageError
+from pqchain.plots.canvas import GRID, INK, MUTED, canvas, log_ticks, spoken
+
+OPERATION_LOOK = {
+    "generate_keypair": ("#0072B2", "o"),
+    "sign": ("#D55E00", "s"),
+    "verify": ("#009E73", "^"),
+    "encapsulate": ("#E69F00", "D"),
+    "decapsulate": ("#CC79A7", "v"),
+}
+"""Colour and marker of every operation."""
+
+_SHIFT = {
+    "generate_keypair": -0.25, "sign": 0.0, "verify": 0.25, "encapsulate": 0.0, "decapsulate": 0.25,
+}  # fmt: skip
+"""Where an operation sits within the row of its algorithm."""
+
+_FILLINGS: tuple[Literal["full", "none", "left", "top"], ...] = ("full", "none", "left", "top")
+"""Filling of an algorithm's first, second, ... implementation in the order of the registry."""
+
+_ROW_INCHES = 0.25
+
+_LEGEND_INCHES = 0.17
+
+
+def dots(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    axis_label: str,
+    axis_format: Any,
+    ax: Axes | None,
+    whiskers: tuple[str, str] | None = None,
+    origin: float | None = None,
+    look: dict[str, tuple[str, str]] | None = None,
+    joined: bool = False,
+) -> Axes:
+    """Draw one line of dots per `row`: marker and colour by operation, filling by implementation.
+
+    `origin` draws a reference line and a stem from it; `joined` ties the dots of a row together.
+    """
+    if frame.empty:
+        raise UsageError("nothing to plot: the frame has no rows")
+    look = look or OPERATION_LOOK
+    heights = _heights(frame[["row", "algorithm"]].drop_duplicates("row"))
+    operations = [name for name in look if name in set(frame["operation"])]
+    shift = {name: 0.0 if joined else _SHIFT.get(name, 0.0) for name in operations}
+    drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value])]
+    drawn = drawn[drawn[value] > 0]
+    inches = 1.0 + _ROW_INCHES * (max(heights.values()) + 1)
+    with canvas(ax, inches) as axes:
+        axes.set_xscale("log")
+        if origin is not None:
+            axes.axvline(origin, color=INK, linewidth=0.8, zorder=1)
+            values = [*drawn[value], origin]
+            axes.set_xlim(min(*values, origin / 1.8) / 1.15, max(*values, origin * 1.8) * 1.15)
+        if joined:
+            for name, group in drawn.groupby("row"):
+                ends = group[value].min(), group[value].max()
+                axes.hlines(heights[str(name)], *ends, color=MUTED, linewidth=1.2, zorder=1)
+        for key, group in ranked(drawn).groupby(["operation", "rank"], sort=True):
+            operation, rank = str(key[0]), int(group["rank"].iloc[0])
+            colour, marker = look[operation]
+            levels = group["row"].map(heights) + shift[operation]
+            if whiskers is not None:
+                axes.hlines(
+                    levels, group[whiskers[0]], group[whiskers[1]], color=colour, linewidth=1.0,
+                    alpha=0.55, zorder=2,
+                )  # fmt: skip
+            if origin is not None:
+                axes.hlines(
+                    levels, origin, group[value], color=colour, linewidth=0.8, alpha=0.55, zorder=2
+                )
+            axes.plot(
+                group[value], levels, linestyle="none", marker=marker, color=colour, zorder=3,
+                fillstyle=_FILLINGS[rank % 4], markerfacecoloralt="none", markersize=4.6,
+                label=spoken(operation),
+            )  # fmt: skip
+        _label_rows(axes, heights, frame, drawn)
+        log_ticks(axes, "x", axis_format)
+        axes.grid(visible=True, which="major", axis="x", color=GRID)
+        axes.set_xlabel(axis_label)
+        _legend(axes, operations, look, ranked(frame))
+    return axes
+
+
+def ranked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add the place of each implementation among those that its algorithm has."""
+    others = list(dict.fromkeys(frame["implementation"]))
+
+    def rank(algorithm: str, implementation: str) -> int:
+        known = ALGORITHMS[algorithm].implementations if algorithm in ALGORITHMS else ()
+        return (known if implementation in known else others).index(implementation)
+
+    pairs = zip(frame["algorithm"], frame["implementation"], strict=True)
+    return frame.assign(rank=[rank(*pair) for pair in pairs])
+
+
+def _heights(rows: pd.DataFrame) -> dict[str, float]:
+    """Place rows from the top in the registry's order, with more air between families."""
+    order = {name: index for index, name in enumerate(ALGORITHMS)}
+    ranked = sorted(
+        zip(rows["row"], rows["algorithm"], strict=True),
+        key=lambda pair: order.get(pair[1], len(order)),
+    )
+    heights: dict[str, float] = {}
+    height, previous = 0.0, None
+    for row, algorithm in ranked:
+        facts = ALGORITHMS[algorithm].family_facts if algorithm in ALGORITHMS else None
+        family = "" if facts is None else facts.name if facts.post_quantum else "classical"
+        if previous is not None:
+            height += 1.0 if family == previous else 1.45
+        heights[row], previous = height, family
+    return heights
+
+
+def _label_rows(
+    axes: Axes, heights: dict[str, float], frame: pd.DataFrame, drawn: pd.DataFrame
+) -> None:
+    """Name the rows, first on top; a row without a dot says that it was not measured."""
+    axes.set_yticks(list(heights.values()), list(heights))
+    axes.set_ylim(max(heights.values()) + 0.7, -0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    present = set(drawn["row"])
+    for row in dict.fromkeys(frame["row"]):
+        if row not in present:
+            axes.text(
+                0.01, heights[row], "not measured here", transform=axes.get_yaxis_transform(),
+                va="center", color=MUTED, style="italic", fontsize=7.5,
+            )  # fmt: skip
+
+
+def _legend(
+    axes: Axes, operations: Sequence[str], look: dict[str, tuple[str, str]], frame: pd.DataFrame
+) -> None:
+    """Explain markers, and fillings where more than one is in use, above the plot."""
+    handles = [
+        Line2D(
+            [], [], linestyle="none", color=look[name][0], marker=look[name][1],
+            label=spoken(name),
+        )
+        for name in operations
+    ]  # fmt: skip
+    named = frame[frame["implementation"] != ""]
+    ranks = sorted(set(named["rank"]))
+    fillings = [
+        Line2D(
+            [], [], linestyle="none", color=MUTED, marker="o", markerfacecoloralt="none",
+            fillstyle=_FILLINGS[rank % 4],
+            label=", ".join(dict.fromkeys(named.loc[named["rank"] == rank, "implementation"])),
+        )
+        for rank in ranks
+    ]  # fmt: skip
+    figure = axes.get_figure(root=True)
+    above = axes.transAxes
+    for lines in (fillings if len(fillings) > 1 else []), (handles if len(handles) > 1 else []):
+        for row in [lines] if lines is handles else [[line] for line in reversed(lines)]:
+            if not row or not isinstance(figure, Figure):
+                continue
+            legend = Legend(
+                axes, row, [str(line.get_label()) for line in row], loc="lower left",
+                bbox_to_anchor=(0.0, 1.0), bbox_transform=above, ncols=len(row), borderpad=0.1,
+                borderaxespad=0.2, handletextpad=0.3, columnspacing=1.4, frameon=False,
+            )  # fmt: skip
+            axes.add_artist(legend)
+            # Clipped to the axes it would be left out of the layout, being above them.
+            legend.set_clip_on(False)
+            above = above + ScaledTranslation(0, _LEGEND_INCHES, figure.dpi_scale_trans)

@@ -1,0 +1,155 @@
+"""Plots of times: measured, beside published ones, and what AVX2 gains."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from pqchain import display
+from pqchain.errors import UsageError
+from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, log_ticks, require, spoken
+from pqchain.plots.dots import dots, ranked
+
+_VARIANT_COLOUR = {"ref": "#0072B2", "avx2": "#D55E00"}
+"""Colour of the bars of reference code and of AVX2 code."""
+
+_SIDES = {"published": "printed", "here": "here"}
+"""Printed bars are hatched, ours are full."""
+
+
+def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
+
+    Takes a measurement frame. An algorithm of which nothing was measured keeps its row, which
+    says so. Raises DataError if columns are missing, UsageError if there are no rows.
+    """
+    require(
+        measurements,
+        "algorithm implementation operation median_seconds min_seconds p95_seconds status",
+    )
+    return dots(
+        measurements.assign(row=measurements["algorithm"]),
+        value="median_seconds",
+        whiskers=("min_seconds", "p95_seconds"),
+        axis_label="time of one operation (median; whisker: minimum to 95th percentile)",
+        axis_format=lambda value: display.seconds(value, 1),
+        ax=ax,
+    )
+
+
+def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw measured time / published time per algorithm and operation, on a log axis around 1.
+
+    Takes a comparison frame. Raises DataError if columns are missing, UsageError if there are no
+    rows.
+    """
+    require(
+        comparison,
+        "algorithm implementation operation published_implementation ratio status",
+    )
+    printed = comparison["published_implementation"]
+    return dots(
+        comparison.assign(
+            row=comparison["algorithm"] + printed.where(printed == "", " (" + printed + ")")
+        ),
+        value="ratio",
+        axis_label="measured here / published   (left of the line: faster here)",
+        axis_format=lambda value: f"{display.TIMES}{value:g}",
+        ax=ax,
+        origin=1.0,
+    )
+
+
+def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw how many times faster AVX2 is than portable C, per algorithm and operation.
+
+    Takes a measurement frame; uses the rows whose implementation ends in /ref and /avx2, the same
+    library in both, and of several the one that the registry names first. Raises DataError if
+    columns are missing, UsageError if no pair was measured.
+    """
+    frame = speedups(measurements)
+    rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
+    frame = frame[rank == rank.groupby([frame["algorithm"], frame["operation"]]).transform("min")]
+    if frame.empty:
+        raise UsageError(
+            "no algorithm here has both a /ref and an /avx2 row with status 'ok'; "
+            "measure both implementations"
+        )
+    return dots(
+        frame.assign(row=frame["algorithm"], implementation="", status="ok"),
+        value="speedup",
+        axis_label="time of portable C / time with AVX2   (right of the line: AVX2 is faster)",
+        axis_format=lambda value: f"{display.TIMES}{value:g}",
+        ax=ax,
+        origin=1.0,
+    )
+
+
+def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
+    """Draw one operation of every algorithm as bars: reference and AVX2, printed and ours.
+
+    Takes a frame of `pqchain.round3.table1`. The axis is logarithmic and starts at a decade, so
+    compare where bars end, not how long they are. A bar that is missing says why. Raises DataError
+    if columns are missing, UsageError if the table has no such operation.
+    """
+    require(table, "algorithm variant quantity published here status")
+    rows = table[table["quantity"] == f"{operation}_seconds"]
+    if rows.empty:
+        known = table["quantity"][table["quantity"].str.endswith("_seconds")]
+        expected = ", ".join(dict.fromkeys(known.str.removesuffix("_seconds")))
+        raise UsageError(f"the table has no operation {operation!r}; expected one of {expected}")
+    names = list(dict.fromkeys(rows["algorithm"]))
+    values = rows[["published", "here"]].to_numpy()
+    start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
+    with canvas(ax, 0.8 + 0.62 * len(names)) as axes:
+        axes.set_xscale("log")
+        for index, (variant, side) in enumerate(product(("ref", "avx2"), ("published", "here"))):
+            label = f"{'reference' if variant == 'ref' else 'AVX2'}, {_SIDES[side]}"
+            colour = _VARIANT_COLOUR[variant]
+            for cell in rows[rows["variant"] == variant].to_dict("records"):
+                level = names.index(cell["algorithm"]) + (index - 1.5) * 0.2
+                if not np.isfinite(cell[side]):
+                    axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
+                    continue
+                hatch = "" if side == "here" else "//////"
+                axes.barh(
+                    level, cell[side] - start, left=start, height=0.18, label=label,
+                    color=colour if side == "here" else PAPER, edgecolor=colour, hatch=hatch,
+                    linewidth=0.8,
+                )  # fmt: skip
+                axes.annotate(
+                    display.seconds(cell[side], 2), (cell[side], level), xytext=(3, 0),
+                    textcoords="offset points", va="center", size=7, color=INK,
+                )  # fmt: skip
+        axes.set_xlim(start, np.nanmax(values) * 3)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        log_ticks(axes, "x", lambda value: display.seconds(value, 1))
+        axes.grid(visible=True, which="major", axis="x", color=GRID)
+        axes.set_xlabel(f"{spoken(operation)}: median here, as printed there (log scale)")
+        found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+        axes.legend(
+            list(found.values()), list(found), loc="lower left", bbox_to_anchor=(0, 1), ncols=4
+        )
+    return axes
+
+
+def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
+    """Pair /ref with /avx2 rows of one library.
+
+    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
+    Only pairs of which both have status "ok". Raises DataError if columns are missing.
+    """
+    require(measurements, "algorithm implementation operation median_seconds status")
+    fine = measurements[measurements["status"] == "ok"]
+    split = fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$")
+    fine = fine.assign(library=split["library"], variant=split["variant"])
+    keys = ["algorithm", "operation", "library"]
+    ref = fine[fine["variant"] == "ref"].set_index(keys)["median_seconds"].rename("ref_seconds")
+    avx2 = fine[fine["variant"] == "avx2"].set_index(keys)["median_seconds"].rename("avx2_seconds")
+    paired = pd.concat([ref, avx2], axis=1, join="inner").reset_index()
+    return paired.assign(speedup=paired["ref_seconds"] / paired["avx2_seconds"])

@@ -1,0 +1,254 @@
+"""The kernels to the last bit, the sampler against recorded answers and its distribution."""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import subprocess
+from array import array
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import native
+from pqchain.falcon import kernel
+from tests.crypto.builds import BUILDS
+from tests.crypto.test_known_answers import ANSWERS, digest, signature_response
+
+pytestmark = pytest.mark.native
+
+HLS = Path(__file__).parent.parent.parent / "hls_kernels"
+MEMORY = 11 * 1024
+FORWARD, INVERSE, MULTIPLY, DECOMPOSE, SPLIT, MERGE = 3, 4, 9, 12, 13, 14
+
+
+def run(memory, opcode: int, logn: int, *places: int):
+    """Run one step of the engine on a copy of the memory."""
+    work = memory.copy()
+    a, b, c, d = (*places, 0, 0, 0, 0)[:4]
+    native.library(kernel.IMPLEMENTATION).call(
+        "falcon_run_step", work.data.cast("B"), opcode, logn, a, b, c, d, 0.0
+    )
+    return work
+
+
+def bits(values):
+    """Return the bits of doubles, so that 0.0 and -0.0 differ."""
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def root(k: int) -> complex:
+    """Return the root of unity of entry k of the table, by another way than the table's."""
+    m = 1 << k.bit_length()
+    exponent = int(format(m + k - m // 2, "010b")[::-1], 2)
+    return complex(math.cos(math.pi * exponent / 1024), math.sin(math.pi * exponent / 1024))
+
+
+def roots() -> list[tuple[float, float]]:
+    """Read the table of the kernels."""
+    text = (HLS / "src" / "tables.h").read_text(encoding="utf-8")
+    body = text.partition("roots[512][2] = {")[2].partition("\n};")[0]
+    numbers = [
+        float(part) for part in body.replace("{", "").replace("}", "").split(",") if part.strip()
+    ]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+ROOTS = roots()
+
+
+def test_the_roots_are_roots() -> None:
+    assert len(ROOTS) == 512
+    for k in range(1, 512):
+        assert abs(complex(*ROOTS[k]) - root(k)) < 1e-15
+
+
+def forward(f):
+    """Transform in numpy: each operation rounds once, as nothing there is fused."""
+    n = len(f)
+    re, im = f[: n // 2].copy(), f[n // 2 :].copy()
+    groups, width = 1, n // 4
+    while width:
+        for group in range(groups):
+            wr, wi = ROOTS[groups + group]
+            x, y = (
+                slice(2 * group * width, (2 * group + 1) * width),
+                slice((2 * group + 1) * width, (2 * group + 2) * width),
+            )
+            tr, ti = re[y] * wr - im[y] * wi, re[y] * wi + im[y] * wr
+            ur, ui = re[x].copy(), im[x].copy()
+            re[x], im[x], re[y], im[y] = ur + tr, ui + ti, ur - tr, ui - ti
+        groups, width = 2 * groups, width // 2
+    return np.concatenate([re, im])
+
+
+@pytest.mark.parametrize("logn", range(1, 11))
+def test_the_forward_transform_has_the_bits_of_numpy(logn: int) -> None:
+    rng = np.random.default_rng(logn)
+    n = 1 << logn
+    for _ in range(20):
+        memory = rng.normal(scale=1000, size=MEMORY)
+        assert (bits(run(memory, FORWARD, logn)[:n]) == bits(forward(memory[:n]))).all()
+
+
+def test_the_transform_evaluates_the_polynomial() -> None:
+    """At the odd powers of exp(i pi / n), one of each conjugate pair, whatever their order."""
+    rng = np.random.default_rng(3)
+    memory = rng.normal(size=MEMORY)
+    n = 64
+    values = run(memory, FORWARD, 6)[:n]
+    found = np.sort_complex(np.round(values[: n // 2] + 1j * values[n // 2 :], 9))
+    at = np.exp(1j * np.pi * (2 * np.arange(n) + 1) / n)
+    expected = np.polyval(memory[:n][::-1], at)
+    both = np.sort_complex(np.round(np.concatenate([found, found.conj()]), 9))
+    assert np.allclose(both, np.sort_complex(np.round(expected, 9)), atol=1e-8)
+
+
+@pytest.mark.parametrize("logn", range(1, 11))
+def test_the_inverse_undoes_the_transform_and_merge_undoes_split(logn: int) -> None:
+    memory = np.random.default_rng(logn).normal(size=MEMORY)
+    n = 1 << logn
+    back = run(run(memory, FORWARD, logn), INVERSE, logn)
+    assert np.allclose(back[:n], memory[:n], atol=1e-12)
+    halves = run(memory, SPLIT, logn, n, n + n // 2, 0)
+    assert np.allclose(run(halves, MERGE, logn, 0, n, n + n // 2)[:n], memory[:n], atol=1e-13)
+
+
+def test_multiplication_rounds_twice() -> None:
+    """Where a fused multiply-add would leave 2^-104, two roundings leave nothing."""
+    memory = np.zeros(MEMORY)
+    x = 1 + 2.0**-52
+    memory[0], memory[1], memory[2], memory[3] = x, 1.0, x, x * x
+    # (x + i)(x + i x^2): the real part is x^2 - fl(x^2).
+    assert run(memory, MULTIPLY, 1, 0, 2)[0] == 0.0
+
+
+def test_the_decomposition_is_one() -> None:
+    rng = np.random.default_rng(9)
+    memory = np.zeros(MEMORY)
+    n, half = 256, 128
+    g00, g11 = rng.uniform(100, 200, half), rng.uniform(100, 200, half)
+    g01 = rng.normal(size=half) + 1j * rng.normal(size=half)
+    memory[n : n + half], memory[3 * n : 3 * n + half] = g00, g11
+    memory[2 * n : 2 * n + half], memory[2 * n + half : 3 * n] = g01.real, g01.imag
+    after = run(memory, DECOMPOSE, 8, 0, n, 2 * n, 3 * n)
+    l10 = after[:half] + 1j * after[half:n]
+    assert np.allclose(l10, np.conj(g01 / g00))
+    assert np.allclose(after[2 * n : 2 * n + half], g11 - abs(g01) ** 2 / g00)
+
+
+@pytest.mark.parametrize("name", ["Falcon-512", "Falcon-1024"])
+def test_the_known_answers_of_liboqs_come_from_our_signer(name: str) -> None:
+    text = signature_response(name, kernel.IMPLEMENTATION, 100)
+    assert digest(text) == ANSWERS[BUILDS]["signature"][name]["all"]
+    assert digest(text.partition("\n\n")[0] + "\n") == ANSWERS[BUILDS]["signature"][name]["single"]
+
+
+@pytest.mark.parametrize(("degree", "count"), [(512, 512), (1024, 1024)])
+def test_the_sampler_gives_the_recorded_samples(degree: int, count: int) -> None:
+    path = HLS / "csim" / "vectors" / f"samplerz_{degree}.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == count
+    library = native.library(kernel.IMPLEMENTATION)
+    longer = 0
+    for line in lines:
+        centre, deviation, sigma_min, octets, expected = line.split()
+        values, data = array("q", [0, 0]), bytes.fromhex(octets)
+        assert library.call(
+            "falcon_sample_octets", float(centre), float(deviation), float(sigma_min), data,
+            len(data), memoryview(values),
+        ) == 0  # fmt: skip
+        assert (values[0], values[1]) == (int(expected), len(data))
+        longer += len(data) % 11 != 0
+    assert longer >= 3, "some vectors need several bytes in the rejection test"
+
+
+def chi_square_limit(freedom: int) -> float:
+    """Return the value exceeded with probability 10^-6 (Wilson and Hilferty)."""
+    return freedom * (1 - 2 / (9 * freedom) + 4.7534 * math.sqrt(2 / (9 * freedom))) ** 3
+
+
+@pytest.mark.parametrize(
+    ("centre", "deviation", "degree"),
+    [(0.0, 1.2779, 512), (0.5, 1.5, 512), (-91.904711, 1.7038, 512), (7.25, 1.8204, 1024),
+     (0.999, 1.2983, 1024)],
+)  # fmt: skip
+def test_a_million_samples_are_gaussian(centre: float, deviation: float, degree: int) -> None:
+    count = 1_000_000
+    samples = np.zeros(count, dtype=np.int32)
+    seed = random.Random(str((centre, deviation))).randbytes(56)
+    library = native.library(kernel.IMPLEMENTATION)
+    assert library.call(
+        "falcon_sample_many", centre, deviation, seed, count, kernel.check_degree(degree),
+        memoryview(samples).cast("B"),
+    ) == 0  # fmt: skip
+    middle = round(centre)
+    support = np.arange(middle - 12, middle + 13)
+    weights = np.exp(-((support - centre) ** 2) / (2 * deviation**2))
+    expected = count * weights / weights.sum()
+    found = np.array([(samples == value).sum() for value in support])
+    assert found.sum() == count
+    enough = expected >= 10
+    tail_expected, tail_found = expected[~enough].sum(), found[~enough].sum()
+    statistic = (((found - expected) ** 2 / expected)[enough]).sum()
+    freedom = int(enough.sum()) - 1
+    if tail_expected > 1:
+        statistic += (tail_found - tail_expected) ** 2 / tail_expected
+        freedom += 1
+    assert statistic < chi_square_limit(freedom)
+    # The test has teeth: a deviation one percent off fails it.
+    wrong = np.exp(-((support - centre) ** 2) / (2 * (deviation * 1.01) ** 2))
+    wrong *= count / wrong.sum()
+    assert (((found - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
+
+
+def make(target: str, *needed: str, folder: Path) -> str:
+    """Run a target of hls_kernels/Makefile in a folder of its own; skip without its tools."""
+    missing = [tool for tool in ("make", "g++", *needed) if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed")
+    done = subprocess.run(
+        ["make", "-C", str(HLS), target, f"BUILD={folder}"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_benches_pass_with_a_compiler_alone(tmp_path: Path) -> None:
+    output = make("csim", folder=tmp_path)
+    assert "512 of 512" in output
+    assert "1024 of 1024" in output
+    assert output.count("3 of 3 through both seams") == 2
+    assert "92 digests of 1000 inputs each, all equal" in output
+
+
+@pytest.mark.parametrize(
+    ("target", "tools"),
+    [
+        ("aarch64", ("aarch64-linux-gnu-g++", "qemu-aarch64")),
+        ("armhf", ("arm-linux-gnueabihf-g++", "qemu-arm")),
+    ],
+)
+def test_the_bits_are_the_same_on_other_processors(
+    target: str, tools: tuple[str, ...], tmp_path: Path
+) -> None:
+    output = make(target, *tools, folder=tmp_path)
+    assert "92 digests of 1000 inputs each, all equal" in output
+
+
+def test_contraction_would_be_noticed(tmp_path: Path) -> None:
+    """The same bench, compiled so that products are fused into sums, must give other bits."""
+    from pqchain import machine
+
+    if "fma" not in machine.cpu_flags():
+        pytest.skip("this processor has no fused multiply-add")
+    assert "digests differ, as they must" in make("contraction", folder=tmp_path)
+
+
+def test_every_variant_of_falcon_is_offered() -> None:
+    for name in algorithms.names("signature", family="Falcon"):
+        assert kernel.IMPLEMENTATION in algorithms.get(name).implementations

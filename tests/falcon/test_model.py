@@ -1,0 +1,160 @@
+"""The census is exact, the model is the one that is written down, Table 3 comes out."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from pqchain import algorithms, papers
+from pqchain.crypto import native
+from pqchain.crypto.randomness import NistDrbg
+from pqchain.errors import UsageError
+from pqchain.falcon import FalconSigner, kernel, model
+
+
+def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
+    """Return what the counting build counts for one random key, message and seed."""
+    rng = random.Random(seed)
+    logn = kernel.check_degree(degree)
+    signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
+    _, secret_key = signer.generate_keypair()
+    request = bytearray(kernel.request_bytes(logn))
+    kernel.make_request(
+        request, signer.algorithm, secret_key=secret_key, nonce=rng.randbytes(40),
+        message=rng.randbytes(33),
+    )  # fmt: skip
+    kernel.seed_request(request, rng.randbytes(48), 0, logn)
+    counts = array("Q", [0] * 74)
+    library = native.library(kernel.IMPLEMENTATION)
+    assert library.call("falcon_census", request, memoryview(counts), logn) == kernel.SIGNED
+    width = len(model.OPERATIONS)
+    return [list(counts[at : at + width]) for at in range(0, 70, width)], list(counts[70:])
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_census_is_what_the_signer_does(degree: int) -> None:
+    for seed in range(5):
+        counted, (samples, attempts, octets, blocks) = census(degree, seed)
+        assert counted == model.operations(degree, attempts).astype(int).to_numpy().tolist()
+        assert samples == 2 * degree
+        assert samples < attempts < 2 * samples
+        assert attempts <= octets < attempts * 1.05
+        assert blocks % 8 == 0
+
+
+GOLDEN = {
+    512: {
+        "transforms": (67584, 46080, 0, 0), "split_merge": (36864, 24576, 0, 0),
+        "ldl": (16128, 27648, 2304, 0), "polynomials": (21504, 20480, 0, 0),
+        "leaves": (0, 512, 0, 512),
+    },
+    1024: {
+        "transforms": (152064, 103424, 0, 0), "split_merge": (82944, 55296, 0, 0),
+        "ldl": (35840, 61440, 5120, 0), "polynomials": (46080, 43008, 0, 0),
+        "leaves": (0, 1024, 0, 1024),
+    },
+}  # fmt: skip
+"""Additions, multiplications, divisions and square roots that do not depend on the randomness."""
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_counts_are_the_golden_ones(degree: int) -> None:
+    table = model.operations(degree)
+    for phase, expected in GOLDEN[degree].items():
+        assert tuple(int(value) for value in table.loc[phase].iloc[:4]) == expected
+    assert table.loc["split_merge", "halve"] == (16384 if degree == 512 else 36864)
+    assert tuple(table.loc["other", ["from_integer", "round"]]) == (11 * degree, 2 * degree)
+
+
+@pytest.mark.parametrize(
+    ("engine", "degree", "cycles"),
+    [
+        (model.ENGINES[0], 512, 684_719), (model.ENGINES[0], 1024, 1_424_204),
+        (model.ENGINES[1], 512, 838_319), (model.ENGINES[1], 1024, 1_766_732),
+        (model.ENGINES[2], 512, 2_050_944), (model.ENGINES[2], 1024, 4_471_954),
+        (model.ENGINES[3], 512, 3_639_894), (model.ENGINES[3], 1024, 7_986_109),
+    ],
+)  # fmt: skip
+def test_the_cycles_are_those_worked_out_by_hand(
+    engine: model.Engine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worked out with other means of attempts, from 200 signatures of one key, counts rounded."""
+    monkeypatch.setattr(model, "MEAN_ATTEMPTS", {512: 1779.7, 1024: 3499.6})
+    assert sum(model.engine_cycles(degree, engine).values()) == pytest.approx(cycles, rel=1e-5)
+
+
+def test_table_3_comes_out_within_the_stated_bounds() -> None:
+    table = model.rebuild_table3()
+    seconds = {(row.algorithm, row.row): row.seconds for row in table.itertuples()}
+    published = papers.published("falcon-hls")
+    published = published[published["quantity"] == "sign_seconds"]
+    accelerated = published[published["implementation"] == "cortex-m4+artix-7"]
+    for name, value in zip(accelerated["algorithm"], accelerated["value"], strict=True):
+        ratio = seconds[name, "M4 + engine, the paper's schedule"] / value
+        assert 0.85 < ratio < 1.15
+    for degree, cycles in model.PQM4_CYCLES.items():
+        ours = seconds[f"Falcon-{degree}", "M4 software"] * model.CLOCK_HZ
+        assert ours == pytest.approx(cycles, rel=0.10)
+    assert (table["assumptions"].str.len() > 20).all()
+    assert set(table["kind"]) == {"estimated", "modelled"}
+
+
+def test_better_engines_are_never_slower() -> None:
+    for degree in (512, 1024):
+        base = sum(model.engine_cycles(degree, model.PIPELINED).values())
+        for change in (
+            {"adders": 2}, {"multipliers": 2}, {"divider_pipelined": True}, {"divider_latency": 30},
+            {"adder_latency": 5}, {"integer_latency": 4},
+        ):  # fmt: skip
+            better = replace(model.PIPELINED, **change)
+            assert sum(model.engine_cycles(degree, better).values()) <= base
+        assert base < sum(model.engine_cycles(degree, model.SERIAL).values())
+    gains = model.sweep()
+    assert (gains["gain"] >= 1).all()
+    assert (gains[gains["change"] == "as it is"]["gain"] == 1).all()
+
+
+def test_the_whole_attempt_leaves_less_in_software() -> None:
+    for degree in (512, 1024):
+        whole = model.software_cycles(degree, "whole")
+        assert sum(whole.values()) < sum(model.software_cycles(degree, "split").values())
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_commands_are_as_many_as_the_split_signer_gives(degree: int) -> None:
+    rng = random.Random(degree)
+    algorithm = algorithms.get(f"Falcon-{degree}")
+    _, secret_key = FalconSigner(degree, random_bytes=NistDrbg(bytes(48))).generate_keypair()
+    facts, signature = array("Q", [0, 0]), bytearray(2000)
+    nonce, seed = rng.randbytes(40), rng.randbytes(48)
+    logn = kernel.check_degree(degree)
+    library = native.library(kernel.IMPLEMENTATION)
+    assert library.call(
+        "falcon_sign_seeded", signature, algorithm.signature_max_bytes, secret_key, nonce, seed,
+        b"message", 7, 0, 1, logn, memoryview(facts),
+    ) > 0  # fmt: skip
+    nodes, attempts, commands = degree - 1, facts[0], facts[1]
+    assert attempts == 1
+    request = bytearray(kernel.request_bytes(logn))
+    kernel.make_request(request, algorithm, secret_key=secret_key, nonce=nonce, message=b"message")
+    kernel.seed_request(request, seed, 0, logn)
+    counts = array("Q", [0] * 74)
+    library.call("falcon_census", request, memoryview(counts), logn)
+    draws, octets = counts[71], counts[72]
+    # Steps and loads, peeks, begins, attempts, further bytes of a rejection test.
+    assert commands == 10 * nodes + 39 + 9 + 2 + degree + 2 * degree + octets
+    assert octets >= draws
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(UsageError, match="adders of engine 'none' is 0"):
+        model.Engine(name="none", adders=0)
+    with pytest.raises(UsageError, match="'whole' or 'split'"):
+        model.software_cycles(512, "half")
+    with pytest.raises(UsageError, match="512 or 1024"):
+        model.operations(256)

@@ -1,0 +1,250 @@
+"""`FalconSigner`: the same signatures from every backend, and clear errors for everything else."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from hashlib import sha256
+
+import pytest
+
+from pqchain.crypto import native
+from pqchain.crypto.randomness import NistDrbg
+from pqchain.errors import (
+    BadLength,
+    BadType,
+    BitstreamMissing,
+    CryptoFailure,
+    Unsupported,
+    UsageError,
+)
+from pqchain.falcon import FalconSigner, kernel, signer
+
+pytestmark = pytest.mark.native
+
+SEED = bytes(range(48))
+
+
+@pytest.fixture(params=[512, 1024])
+def degree(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+def test_a_thousand_signatures_are_those_of_liboqs(degree: int) -> None:
+    """100 keys, 10 messages each, every one with its own randomness; both seams of the kernel."""
+    rng = random.Random(degree)
+    reference = FalconSigner(degree, "reference")
+    library = native.library(reference._reference.implementation)
+    differing = split = 0
+    for _ in range(100):
+        with library.randomness(NistDrbg(rng.randbytes(48))):
+            public_key, secret_key = reference._reference.generate_keypair()
+        assert kernel.public_key(reference.algorithm, secret_key) == public_key
+        for index in range(10):
+            seed, message = rng.randbytes(48), rng.randbytes(rng.choice((0, 1, 33, 136, 1000)))
+            with library.randomness(NistDrbg(seed)):
+                expected = reference._reference.sign(message, secret_key)
+            given = FalconSigner(degree, "kernel", random_bytes=NistDrbg(seed))
+            differing += given.sign(message, secret_key) != expected
+            if index == 0:
+                drbg = NistDrbg(seed)
+                nonce = drbg(40)
+                other = kernel.sign(
+                    reference.algorithm, secret_key=secret_key, message=message, nonce=nonce,
+                    seed=drbg(48), seam="split",
+                )  # fmt: skip
+                split += other != expected
+    assert (differing, split) == (0, 0)
+
+
+def test_padded_signatures_are_those_of_liboqs(degree: int) -> None:
+    rng = random.Random(degree + 1)
+    made = [
+        FalconSigner(degree, backend, padded=True, random_bytes=NistDrbg(SEED))
+        for backend in ("reference", "kernel")
+    ]
+    pairs = {one.generate_keypair() for one in made}
+    assert len(pairs) == 1
+    _, secret_key = pairs.pop()
+    for _ in range(100):
+        message = rng.randbytes(100)
+        first, second = (one.sign(message, secret_key) for one in made)
+        assert first == second
+        assert len(first) == made[0].algorithm.signature_bytes
+
+
+def test_the_registry_signs_with_our_kernel(degree: int) -> None:
+    """So the known-answer tests and the benchmark reach it like any implementation."""
+    from pqchain import open_signer
+
+    ours = open_signer(f"Falcon-{degree}", "falcon/kernel")
+    public_key, secret_key = ours.generate_keypair()
+    signature = ours.sign(b"message", secret_key)
+    assert ours.verify(b"message", signature, public_key)
+    assert not ours.verify(b"massage", signature, public_key)
+
+
+def test_our_verifier_agrees_with_liboqs_on_every_flipped_byte(degree: int) -> None:
+    from pqchain import open_signer
+
+    ours = open_signer(f"Falcon-{degree}", "falcon/kernel")
+    theirs = open_signer(f"Falcon-{degree}", "liboqs-0.13/ref")
+    public_key, secret_key = theirs.generate_keypair()
+    signature = theirs.sign(b"message", secret_key)
+    for at in range(0, len(signature), 3):
+        changed = signature[:at] + bytes([signature[at] ^ 1 << at % 8]) + signature[at + 1 :]
+        assert ours.verify(b"message", changed, public_key) == theirs.verify(
+            b"message", changed, public_key
+        )
+    for cut in (1, 41, 42, len(signature) - 1):
+        assert not ours.verify(b"message", signature[:cut], public_key)
+    for tail in (b"\0", b"\0" * 11, b"\1"):
+        assert ours.verify(b"message", signature + tail, public_key) == theirs.verify(
+            b"message", signature + tail, public_key
+        )
+    for at in range(0, len(public_key), 97):
+        changed = public_key[:at] + b"\xff\xff"[: len(public_key) - at] + public_key[at + 2 :]
+        assert not ours.verify(b"message", signature, changed)
+
+
+def test_messages_may_be_empty_and_large(degree: int) -> None:
+    one = FalconSigner(degree, "kernel")
+    public_key, secret_key = one.generate_keypair()
+    for message in (b"", bytes(10_000_000), bytearray(b"text"), memoryview(b"text")):
+        assert one.verify(message, one.sign(message, secret_key), public_key)
+
+
+def test_auto_takes_the_kernel_without_a_board_and_says_why() -> None:
+    one = FalconSigner()
+    assert (one.degree, one.backend) == (512, "kernel")
+    assert one.why.startswith("overlay: ")
+    assert "kernel" in repr(one)
+
+
+def test_auto_takes_liboqs_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = signer.available
+    monkeypatch.setattr(
+        signer, "available", lambda name: "not here" if name == "falcon/kernel" else real(name)
+    )
+    one = FalconSigner(1024)
+    assert one.backend == "reference"
+    assert "not here" in one.why
+    with pytest.raises(Unsupported, match="not here"):
+        FalconSigner(1024, "kernel")
+
+
+def test_overlay_never_falls_back() -> None:
+    with pytest.raises((Unsupported, BitstreamMissing), match=r"pqchain\[board\]|falcon_sign.bit"):
+        FalconSigner(512, "overlay")
+
+
+@pytest.mark.parametrize("degree", [0, 256, 2048, "512", True, None])
+def test_a_degree_that_falcon_lacks_is_refused(degree: object) -> None:
+    with pytest.raises(UsageError, match="expected 512 or 1024"):
+        FalconSigner(degree)  # type: ignore[arg-type]
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    with pytest.raises(UsageError, match="expected auto or one of reference"):
+        FalconSigner(512, "board")
+
+
+@pytest.mark.parametrize("backend", ["reference", "kernel"])
+def test_a_key_of_the_other_size_is_named(backend: str) -> None:
+    _, small = FalconSigner(512).generate_keypair()
+    _, large = FalconSigner(1024).generate_keypair()
+    with pytest.raises(BadLength, match="it is a key of Falcon-1024"):
+        FalconSigner(512, backend).sign(b"", large)
+    with pytest.raises(BadLength, match="it is a key of Falcon-512"):
+        FalconSigner(1024, backend).sign(b"", small)
+    with pytest.raises(BadLength, match="whole and unpadded"):
+        FalconSigner(512, backend).sign(b"", small[:-1])
+    with pytest.raises(BadType):
+        FalconSigner(512, backend).sign("text", small)  # type: ignore[arg-type]
+
+
+def test_damaged_keys_are_refused(degree: int) -> None:
+    one = FalconSigner(degree, "kernel")
+    _, secret_key = one.generate_keypair()
+    damaged = [
+        bytes([secret_key[0] ^ 1]) + secret_key[1:],
+        bytes([secret_key[0]]) + bytes(len(secret_key) - 1),
+        secret_key[:1] + b"\x82\x08\x20" + secret_key[4:],
+        secret_key[:1] + b"\x80" + secret_key[2:]
+        if degree == 512
+        else secret_key[:1] + bytes(2304),
+        secret_key[:-1] + b"\x80",
+    ]
+    for key in damaged:
+        with pytest.raises(CryptoFailure):
+            one.sign(b"message", key)
+
+
+def test_a_key_whose_equation_is_wrong_ends(degree: int) -> None:
+    """F with one bit changed: G then comes out large, or the lattice has no short vectors."""
+    one = FalconSigner(degree, "kernel")
+    _, secret_key = one.generate_keypair()
+    for at in range(1, 200, 20):
+        key = (
+            secret_key[:-at]
+            + bytes([secret_key[-at] ^ 0x10])
+            + secret_key[len(secret_key) - at + 1 :]
+        )
+        with pytest.raises(CryptoFailure):
+            one.sign(b"message", key)
+
+
+def test_random_keys_never_hang_or_crash() -> None:
+    rng = random.Random(5)
+    one = FalconSigner(512, "kernel")
+    for _ in range(50):
+        with pytest.raises(CryptoFailure):
+            one.sign(b"message", b"\x59" + rng.randbytes(1280))
+
+
+def test_the_profile_covers_the_signer(degree: int) -> None:
+    one = FalconSigner(degree, "kernel")
+    _, secret_key = one.generate_keypair()
+    frame = one.profile(b"message", secret_key)
+    assert list(frame.columns) == ["step", "seconds", "calls", "where"]
+    assert (frame["seconds"] > 0).all()
+    calls = dict(zip(frame["step"], frame["calls"], strict=True))
+    assert calls["SamplerZ"] == 2 * degree
+    assert calls["transforms"] == 11
+    assert calls["LDL decompositions"] == degree - 1
+    assert set(frame["where"]) == {"software", "engine"}
+    whole = FalconSigner(degree, "reference").profile(b"message", secret_key)
+    assert list(whole["step"]) == ["sign"]
+
+
+def test_a_profile_of_a_damaged_key_is_an_error() -> None:
+    with pytest.raises(CryptoFailure):
+        FalconSigner(512, "kernel").profile(b"", bytes(1281))
+
+
+def test_the_room_opens_without_pynq() -> None:
+    code = "import sys; sys.modules['pynq'] = None; import pqchain.falcon as f; print(f.BACKENDS)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "simboard" in done.stdout
+
+
+def test_wiping_leaves_zeros() -> None:
+    secret = bytearray(b"secret")
+    kernel.wipe(secret)
+    assert secret == bytes(6)
+
+
+def test_signatures_are_fixed_for_all_time(degree: int) -> None:
+    """A golden digest, so that a change of the arithmetic cannot pass unseen on any machine."""
+    one = FalconSigner(degree, "kernel", random_bytes=NistDrbg(SEED))
+    _, secret_key = one.generate_keypair()
+    text = b"".join(one.sign(bytes([k]), secret_key) for k in range(8))
+    assert sha256(text).hexdigest() == GOLDEN[degree]
+
+
+GOLDEN = {
+    512: "272a0dc75729b805dbe4bfae332e69871ad6ea7b8eea4acf6aba25b3f26edfea",
+    1024: "2011dab86aa971df7d4ba8ec4e04aa8f87113fbf528c7d0e254ca26ff3ee9e62",
+}
+"""SHA-256 of eight signatures in a row; the same as with the backend `reference`."""

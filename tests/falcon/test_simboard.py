@@ -1,0 +1,172 @@
+"""The real pynq and our driver on a simulated board; skipped where pynq is not installed.
+
+`make test-board` makes an environment with pynq and runs this there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from pqchain.crypto.randomness import NistDrbg
+from pqchain.errors import (
+    BadBoardSignature,
+    BitstreamMissing,
+    BoardFailure,
+    BoardTimeout,
+    CryptoFailure,
+    WrongBitstream,
+)
+from pqchain.falcon import FalconSigner, kernel
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pynq = pytest.importorskip(
+        "pynq", reason="pynq is not installed: `make test-board` tests the driver"
+    )
+    from pqchain.falcon import overlay, simboard
+
+pytestmark = [
+    pytest.mark.native,
+    # pynq says that this processor is not a board's, and reads its packages in a deprecated way.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+SEED = bytes(range(48))
+SOUND = simboard.Faults()
+
+
+def board_signer(faults=SOUND, degree=512, **options):
+    """Return a signer on a simulated board, and the board."""
+    device = simboard.SimulatedDevice(faults)
+    return FalconSigner(degree, "simboard", device=device, **options), device
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_board_signs_as_liboqs_does(degree: int, padded: bool) -> None:
+    """20 keys; 50 messages each, 5 in the padded form, every one with fresh randomness."""
+    reference = FalconSigner(degree, "reference", padded=padded, random_bytes=NistDrbg(SEED))
+    board, _ = board_signer(degree=degree, padded=padded, random_bytes=NistDrbg(SEED))
+    for _ in range(20):
+        public_key, secret_key = reference.generate_keypair()
+        assert (public_key, secret_key) == board.generate_keypair()
+        for count in range(5 if padded else 50):
+            message = bytes(count)
+            assert board.sign(message, secret_key) == reference.sign(message, secret_key)
+
+
+def test_the_driver_is_bound_by_the_name_of_the_core(tmp_path: Path) -> None:
+    device = simboard.SimulatedDevice()
+    loaded = pynq.Overlay(str(simboard.write_placeholder(tmp_path)), device=device)
+    core = loaded.falcon_sign_0
+    assert isinstance(core, overlay.FalconSign)
+    core.register_map.logn = 3
+    assert core.read(simboard.REGISTERS["logn"]) == 3
+    assert core.identify(1.0) == overlay.VERSION
+
+
+def test_the_handshake_is_that_of_vitis() -> None:
+    device = simboard.SimulatedDevice()
+    core = simboard.BASE + simboard.REGISTERS["CTRL"]
+    assert device.read_registers(core, 4)[0] == 0b0100
+    device.write_registers(core, b"\x01\0\0\0")
+    assert device.read_registers(core, 4)[0] == 0b1110
+    assert device.read_registers(core, 4)[0] == 0b1100, "reading clears the done bit"
+
+
+def test_buffers_are_flushed_before_the_start_and_invalidated_after_it() -> None:
+    signer, device = board_signer(random_bytes=NistDrbg(SEED))
+    assert device.events == [("download", "falcon_simboard.bit"), ("start", 0)]
+    _, secret_key = signer.generate_keypair()
+    device.events.clear()
+    signer.sign(b"message", secret_key)
+    request, response = kernel.request_bytes(9), kernel.response_bytes(9)
+    assert device.events == [
+        ("flush", request), ("flush", response), ("start", 9), ("invalidate", response),
+        ("flush", request), ("flush", response), ("free", False), ("free", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("forgotten", ["flush", "invalidate"])
+def test_a_forgotten_flush_is_noticed(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    signer, device = board_signer()
+    _, secret_key = signer.generate_keypair()
+    monkeypatch.setattr(device, forgotten, lambda *arguments: None)
+    with pytest.raises(BadBoardSignature):
+        signer.sign(b"message", secret_key)
+
+
+def test_the_board_forgets_the_key() -> None:
+    signer, device = board_signer()
+    _, secret_key = signer.generate_keypair()
+    signer.sign(b"message", secret_key)
+    assert not device._memory
+    assert [event[1] for event in device.events if event[0] == "free"] == [False, False]
+
+
+def test_a_bad_signature_from_the_board_is_not_returned() -> None:
+    signer, _ = board_signer(simboard.Faults(flips=True))
+    _, secret_key = signer.generate_keypair()
+    with pytest.raises(BadBoardSignature, match="does not verify"):
+        signer.sign(b"message", secret_key)
+
+
+def test_a_hung_core_is_given_up() -> None:
+    with pytest.raises(BoardTimeout, match=r"within 0.05 s"):
+        board_signer(simboard.Faults(hangs=True), timeout_seconds=0.05)
+
+
+def test_another_version_is_refused_before_a_key_is_sent() -> None:
+    device = simboard.SimulatedDevice(simboard.Faults(version=7))
+    with pytest.raises(WrongBitstream, match="0x00000007"):
+        FalconSigner(512, "simboard", device=device)
+    assert not [event for event in device.events if event[0] == "flush"]
+
+
+def test_another_core_is_refused() -> None:
+    with pytest.raises(WrongBitstream, match=r"xilinx\.com:hls:fft:1\.0"):
+        board_signer(simboard.Faults(core="xilinx.com:hls:fft:1.0"))
+
+
+def test_a_missing_bitstream_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BitstreamMissing, match=r"no nothing\.bit"):
+        FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
+    (tmp_path / "nothing.bit").write_bytes(b"")
+    with pytest.raises(BitstreamMissing):
+        FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
+
+
+def test_overlay_never_falls_back_and_auto_says_why(tmp_path: Path) -> None:
+    bitstream = simboard.write_placeholder(tmp_path)
+    with pytest.raises(BoardFailure, match="XILINX_XRT"):
+        FalconSigner(512, "overlay", bitstream=bitstream)
+    signer = FalconSigner(512, "auto", bitstream=bitstream)
+    assert signer.backend == "kernel"
+    assert "XILINX_XRT" in signer.why
+
+
+def test_a_device_given_by_hand_serves_the_overlay_too(tmp_path: Path) -> None:
+    bitstream = simboard.write_placeholder(tmp_path)
+    device = simboard.SimulatedDevice()
+    signer = FalconSigner(512, "auto", bitstream=bitstream, device=device)
+    assert signer.backend == "overlay"
+    public_key, secret_key = signer.generate_keypair()
+    assert signer.verify(b"", signer.sign(b"", secret_key), public_key)
+
+
+def test_a_damaged_key_is_an_error_on_the_board_too() -> None:
+    signer, _ = board_signer()
+    with pytest.raises(CryptoFailure, match="no key"):
+        signer.sign(b"", bytes(1281))
+
+
+def test_the_profile_names_the_board() -> None:
+    signer, _ = board_signer()
+    _, secret_key = signer.generate_keypair()
+    frame = signer.profile(b"", secret_key)
+    assert list(frame["where"]) == ["software", "board", "software", "software"]
