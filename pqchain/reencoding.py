@@ -127,7 +127,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         "runs": results.check(joined, "reencode"),
         "table1": table1(phases),
         "figure1": figure1(series),
-        "contrast": _contrast(series),
+        "contrast": contrast(series),
         "transports": transports(shaped, SHAPED_BITS_PER_SECOND),
     }
     provenance = {**machine.provenance(), "preset": preset}
@@ -209,8 +209,8 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
             step()
 
 
-def _contrast(series: pd.DataFrame) -> pd.DataFrame:
-    """Compare streams at the most blocks; without pairs there is no row."""
+def contrast(series: pd.DataFrame) -> pd.DataFrame:
+    """Compare streams at the most blocks, see `replay.contrast`; without pairs there is no row."""
     most = series[series["blocks"] == series["blocks"].max()]
     try:
         return replay.contrast(most, claimed_percent=CLAIMED_PERCENT)
