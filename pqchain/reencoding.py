@@ -190,11 +190,11 @@ def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
         step()
 
 
-def shaped_scenario(transport: str, *, bits_per_second: float, block_bytes: int) -> Scenario:
+def shaped_scenario(transport: str) -> Scenario:
     """Return a replay in network namespaces, whose links are the same for each transport."""
     return Scenario(
-        mode="netns", transport=transport, block_bytes=block_bytes,
-        link=scenario.Link(bits_per_second=bits_per_second), limit_seconds=60.0,
+        mode="netns", transport=transport, block_bytes=_SHAPED_BLOCK_BYTES, limit_seconds=60.0,
+        link=scenario.Link(bits_per_second=SHAPED_BITS_PER_SECOND),
     )  # fmt: skip
 
 
@@ -202,9 +202,7 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     """Yield each transport at equal links, in turn."""
     for repeat in range(repeats):
         for transport in scenario.TRANSPORTS:
-            one = shaped_scenario(
-                transport, bits_per_second=SHAPED_BITS_PER_SECOND, block_bytes=_SHAPED_BLOCK_BYTES
-            )
+            one = shaped_scenario(transport)
             yield _attempt(one).assign(repeat=repeat)
             step()
 

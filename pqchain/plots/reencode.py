@@ -21,7 +21,7 @@ _STREAMS = {"single": ("#0072B2", "o", "-"), "multiplexed": ("#D55E00", "s", "--
 
 _TRANSPORTS = {"aioquic": "#0072B2", "tcp-tls": "#E69F00", "grpc": "#009E73"}
 
-_LABELLED_PERCENT = 4.0
+_LABELLED_PERCENT = 6.0
 """Narrower shares carry no number of their own: it would not fit."""
 
 
@@ -146,6 +146,10 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_ylim(len(records) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         rate = records[0]["bits_per_second"] / 1e6
-        where = f"{records[0]['mode']}, links of {rate:g} Mbit/s" if rate else records[0]["mode"]
+        where = (
+            f"{records[0]['mode']}, links of {rate:g} Mbit/s"
+            if rate > 0
+            else f"{records[0]['mode']}, links not shaped"
+        )
         axes.set_xlabel(f"time of transfer in seconds (measured, {where})")
     return axes
