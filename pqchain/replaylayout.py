@@ -117,7 +117,8 @@ def _figure1(series: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
             f"to {display.seconds(row['high_seconds'])})"
             for row in pair
         ]
-        saved = f"{100 * (1 - pair[1]['transfer_seconds'] / pair[0]['transfer_seconds']):.2f} %"
+        saving = 100 * (1 - pair[1]["transfer_seconds"] / pair[0]["transfer_seconds"])
+        saved = f"{round(saving, 2) + 0.0:.2f} %"  # never -0.00
         each = display.byte_count(pair[0]["block_bytes"])
         rows.append([str(mode), str(blocks), each, *shown, saved, str(pair[0]["repeats"])])
     return head, rows
@@ -180,18 +181,28 @@ def markup(
     frames: Mapping[str, pd.DataFrame], figures: Mapping[str, Markup]
 ) -> tuple[list[Markup], list[Markup]]:
     """Write the parts of the chapter: Table 1 with how to read it, and streams and transports."""
-    head, rows, remarks = _table1(frames["table1"])
-    columns = [
-        Column("run"), Column("kind"), *(Column(name, numeric=True) for name in head[2:]),
-    ]  # fmt: skip
-    kinds = tuple(dict.fromkeys(frames["table1"]["kind"]))
+    table = frames["table1"]
+    columns, rows, remarks = [Column("phase")], [[name] for name in PHASES], []
+    for run, group in table.groupby("run", sort=False):
+        each: list[dict[Any, Any]] = group.to_dict("records")
+        size = display.integer(each[0]["payload_bytes"] / 1e6)
+        title = f"{run}: {each[0]['kind']}, {size} MB"
+        columns += [Column("time", title, True), Column("share, %", title, True)]
+        shown = [(row["seconds"], row["share_percent"]) for row in each]
+        total = math.fsum(row["seconds"] for row in each)
+        for cells, (seconds, share) in zip(rows, [*shown, (total, math.nan)], strict=True):
+            number = f"{share:.2f}" if math.isfinite(share) else ""
+            cells += [display.seconds(seconds), number]
+        if each[0]["note"]:
+            bad = "" if each[0]["status"] == "ok" else f"{each[0]['status']}: "
+            remarks.append(f"{run}: {bad}{each[0]['note']}.")
     phases = [
         page.table(
-            columns, rows, source=kinds, remarks=remarks,
+            columns, rows, source=tuple(dict.fromkeys(table["kind"])),
             caption="Table 1, printed and replayed: mean time of a node, and its share.",
         ),
         *_chosen(figures, "phases"),
-        page.bullets(NOT_ALIKE),
+        page.bullets([*remarks, *NOT_ALIKE]),
     ]  # fmt: skip
     head, rows = _figure1(frames["figure1"])
     sources = tuple(dict.fromkeys(frames["figure1"]["kind"]))
