@@ -1,5 +1,6 @@
 """The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
 
+import asyncio
 import math
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from pqchain import compare, papers, reencoding, replaylayout, results
 from pqchain.errors import UnknownName
-from pqchain.reencode import replay
+from pqchain.reencode import processes, replay
 from pqchain.reencode.scenario import Scenario
 from tests import frames
 
@@ -172,3 +173,15 @@ def test_many_runs_are_shown_as_means_few_one_by_one():
     few, many = frames.exchanges((1.0, 2.0)), frames.exchanges((1.0, 2.0, 3.0, 4.0))
     assert "mean of" not in replaylayout.runs_text(few)
     assert "mean of 4" in replaylayout.runs_text(many)
+
+
+def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
+    async def fine(mesh: processes._Mesh) -> str:
+        return "an outcome"
+
+    async def cell() -> object:
+        return processes.run(Scenario(mode="loopback"), tmp_path)
+
+    monkeypatch.setattr(processes._Mesh, "run", fine)
+    assert asyncio.run(cell()) == "an outcome"
+    assert processes.run(Scenario(mode="loopback"), tmp_path) == "an outcome"
