@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pqchain import compare, papers, reencoding, replaylayout, results
-from pqchain.errors import UnknownName
+from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import processes, replay
 from pqchain.reencode.scenario import Scenario
 from tests import frames
@@ -185,3 +185,47 @@ def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_pat
     monkeypatch.setattr(processes._Mesh, "run", fine)
     assert asyncio.run(cell()) == "an outcome"
     assert processes.run(Scenario(mode="loopback"), tmp_path) == "an outcome"
+
+
+def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch):
+    asked: list[tuple[Scenario, dict[str, object]]] = []
+
+    def apart(orders, step):
+        sizes = {options[options.index("--block-bytes") + 1] for _, options, _ in orders}
+        assert sizes == {"64000000", "640000"}
+        repeats = [options[options.index("--repeats") + 1] for _, options, _ in orders[2:]]
+        assert sum(map(int, repeats)) == sum(count for _, count in reencoding.PLANS["paper"].series)
+        one = frames.replay_runs({"block_bytes": 64_000_000})
+        return {
+            reencoding.LINK_ONLY: one, reencoding.CALIBRATED: one,
+            "series": frames.exchanges((1.0, 2.0)),
+        }  # fmt: skip
+
+    def attempt(one, **options):
+        asked.append((one, options))
+        about = {"mode": one.mode, "transport": one.transport}
+        if one.experiment == "exchange":
+            return frames.exchanges((float(one.seed % 3),), mode=one.mode)
+        return frames.replay_runs(about)
+
+    monkeypatch.setattr(reencoding, "_apart", apart)
+    monkeypatch.setattr(reencoding, "_attempt", attempt)
+    found = reencoding.reproduce("paper")
+    pairs = found["contrast"].set_index("mode")["repeats"]
+    assert (pairs["virtual"], pairs["loopback"]) == (2, 10)
+    first = [options["streams"][0] for one, options in asked if one.experiment == "exchange"]
+    assert first == ["single", "multiplexed"] * 5
+    links = {one.link for one, _ in asked if one.mode == "netns"}
+    assert {link.bits_per_second for link in links} == {reencoding.SHAPED_BITS_PER_SECOND}
+    assert found["transports"]["repeats"].tolist() == [5, 5, 5]
+    assert found["table1"].attrs["provenance"]["preset"] == "paper"
+    assert "Not done" not in replaylayout.text(found)
+
+
+def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
+    def refuse(one, **options):
+        raise PqchainError("no sockets left")
+
+    monkeypatch.setattr(replay, "replay", refuse)
+    row = reencoding._attempt(Scenario(mode="loopback")).iloc[0]
+    assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
