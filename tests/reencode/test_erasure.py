@@ -1,4 +1,4 @@
-"""The code: every way to lose chunks recovers, and every engine and library gives the same bytes."""
+"""The code: every way to lose chunks recovers; engines and libraries give the same bytes."""
 
 from itertools import combinations
 

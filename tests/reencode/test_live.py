@@ -68,7 +68,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
     virtual.prepare(one, tmp_path)
     (manifest,) = (tmp_path / "3").glob("*/1/manifest.json")
     manifest.write_text("{")
-    with pytest.raises(PqchainError, match="process of node 3 ended early: .*is no manifest"):
+    with pytest.raises(PqchainError, match=r"process of node 3 ended early: .*is no manifest"):
         processes.run(one, tmp_path)
 
 

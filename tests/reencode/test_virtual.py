@@ -151,7 +151,7 @@ def test_three_lost_at_once_of_a_single_stream(tmp_path):
 
 def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
     one = scenario(
-        link=Link(bits_per_second=1e6), block_bytes=400_000, give_up_seconds=0.3,
+        link=Link(bits_per_second=5e6), block_bytes=400_000, give_up_seconds=0.3,
         faults=tuple(Fault(node=node, kind="die") for node in (1, 4, 6)),
     )  # fmt: skip
     virtual.prepare(one, tmp_path)
