@@ -133,20 +133,35 @@ def test_everyone_gets_everything_in_an_exchange(tmp_path):
     assert [stored(tmp_path, node) for node in range(5)] == [[(1, [n])] * 2 for n in range(5)]
 
 
-@pytest.mark.parametrize("extra", [0, 1, 2])
-def test_nodes_that_die_in_the_exchange(extra, tmp_path):
-    moments = np.random.default_rng(extra).uniform(0, 0.03, extra)
-    victims = [3, 0][:extra]
-    faults = tuple(
-        Fault(node=node, kind="die", after_seconds=float(at))
-        for node, at in zip(victims, moments, strict=True)
+def deaths(draws, nodes, count, seconds):
+    """Let as many of the nodes die, each at a moment of an exchange that lasts longer than that."""
+    return tuple(
+        Fault(node=int(node), kind="die", after_seconds=float(draws.uniform(0, seconds)))
+        for node in draws.choice(nodes, count, replace=False)
     )
-    one = scenario(link=SLOW, faults=faults)
+
+
+@pytest.mark.parametrize(
+    ("lost", "draw"), [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (3, 3)]
+)
+def test_up_to_as_many_nodes_as_parity_chunks_die_at_random_moments(lost, draw, tmp_path):
+    faults = deaths(np.random.default_rng([lost, draw]), 5, lost - 1, 0.015)
+    one = scenario(
+        nodes=6, before=(3, 3), after=(2, 3), failed_node=5, link=SLOW, faults=faults,
+        block_bytes=120_000,
+    )  # fmt: skip
     outcome = run(one, tmp_path)
-    assert_recovered(one, outcome, tmp_path, {9, *victims})
-    if extra:
-        # Not everyone could confirm, so the old chunks are kept.
-        assert len(list((tmp_path / "5").glob("*/*"))) == 2
+    assert_recovered(one, outcome, tmp_path, {5, *(fault.node for fault in faults)})
+
+
+def test_three_of_ten_die_and_the_old_chunks_are_kept(tmp_path):
+    faults = deaths(np.random.default_rng(3), 9, 2, 0.01)
+    one = scenario(link=SLOW, faults=faults)
+    dead = {9, *(fault.node for fault in faults)}
+    assert_recovered(one, run(one, tmp_path), tmp_path, dead)
+    # Not everyone could confirm.
+    for node in set(range(10)) - dead:
+        assert len(list((tmp_path / str(node)).glob("*/*"))) == 2
 
 
 def test_three_lost_at_once_of_a_single_stream(tmp_path):
