@@ -182,9 +182,10 @@ class Node:
         self._fetcher.choose_all(now)
 
     def _news(self) -> Message:
-        """Return what we plan and what we have stored, for the heartbeats."""
+        """Return what we plan, whether we have failed, what we have stored, for the heartbeats."""
         return {
             "plan": self._plan.plain() if self._plan is not None and self._plan.epoch else None,
+            "failed": self.error is not None,
             "stored": self._confirmations.of(self.index),
         }
 
@@ -286,8 +287,10 @@ class Node:
             return
         blocks = {manifest.block_hash for manifest in self._manifests}
         others = [index for index in plan.members if index != self.index]
-        living = [index for index in others if self._peers.all[index].alive]
-        if not self._confirmations.agree(self.index, living, blocks):
+        # The dead and those who have given up will not confirm; the old chunks are kept for them.
+        peers = self._peers.all
+        awaited = [index for index in others if peers[index].alive and not peers[index].failed]
+        if not self._confirmations.agree(self.index, awaited, blocks):
             return
         self._work.count(now)
         self.record.ended = now

@@ -41,6 +41,8 @@ class Peer:
     round_trip: float = float("inf")
     queued: int = 0
     """Bytes that wait in its queues, as it says."""
+    failed: bool = False
+    """Whether it has given up its own part, as it says; it goes on serving."""
     since: float | None = None
     """When it started, by its own clock; another value means that it has restarted."""
 
@@ -151,6 +153,7 @@ class Peers:
     def beaten(self, peer: Peer, key: Key, message: Message, now: float) -> None:
         """Take in a heartbeat and echo it."""
         peer.queued = int(message["queued"])
+        peer.failed = bool(message["failed"])
         if peer.since not in (None, message["since"]):
             # It has restarted and knows nothing of our sessions with it.
             self._drop_sessions(peer, "the other side has restarted", now, but=key[0])

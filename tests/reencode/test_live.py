@@ -12,6 +12,13 @@ from pqchain.reencode.scenario import Fault
 from tests.reencode.mesh import small, stored
 
 
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch, tmp_path_factory):
+    """Let all processes share compiled modules: where none are kept, each would compile its own."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
+
+
 def survived(one, folder, dead):
     """Return whether every living node holds its own chunk of the new epoch, and nothing else."""
     living = [node for node in range(one.nodes) if node not in dead]

@@ -217,6 +217,34 @@ def test_five_percent_of_loss(tmp_path):
     assert outcome.lost_datagrams > 50
 
 
+def test_a_stalled_stream_does_not_hold_up_the_blocks_behind_it(tmp_path):
+    one = small(faults=(Fault(node=2, kind="stall"),), streams="single", blocks=3)
+    assert_recovered(one, run(one, tmp_path), tmp_path, {4})
+
+
+def test_who_always_stalls_is_given_up_at_last(tmp_path):
+    # With 2 of 5 dead the staller is needed.
+    faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
+    outcome = run(small(faults=faults), tmp_path)
+    assert isinstance(outcome.failure, ChunksLost)
+    assert "2 (node 2)" in str(outcome.failure)
+    # Who has its own good chunk needs the staller as well: only the staller does not.
+    assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
+
+
+@pytest.mark.parametrize("kind", ["die", "corrupt", "stall", "restart"])
+def test_an_exchange_of_everything_ends_without_what_nobody_has(kind, tmp_path):
+    one = small(
+        experiment="exchange", link=SLOW,
+        faults=(Fault(node=2, kind=kind, after_seconds=0.003, down_seconds=0.1),),
+    )  # fmt: skip
+    outcome = run(one, tmp_path)
+    others = [node for node in outcome.nodes if node.node != 2]
+    assert all(node.state == "done" for node in others)
+    least = 4 if kind == "restart" else 3
+    assert all(len(node.arrivals) >= least for node in others)
+
+
 @pytest.mark.parametrize("down", [0.05, 1.0])
 def test_a_node_that_restarts_in_the_middle_catches_up(down, tmp_path):
     fault = Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=down)
