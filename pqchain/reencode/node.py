@@ -207,7 +207,8 @@ class Node:
         """Follow a plan unless a better one is known, and pass it on."""
         if self._plan is not None and plan.rank <= self._plan.rank:
             return
-        if any(not 0 <= member < self._scenario.nodes for member in plan.members):
+        known = range(self._scenario.nodes)
+        if len(plan.members) > self._recoder.after.chunks or not plan.is_among(known):
             return
         before, self._plan = self._plan, plan
         if before is not None and before.agrees(plan):
@@ -328,7 +329,14 @@ class Node:
                     self._fetcher.chunk_bytes(peer, key, item, now)
                 else:
                     self._message(peer, key, reader, item, now)
-        except (DataError, KeyError, TypeError, ValueError) as error:
+        except (
+            DataError,
+            AttributeError,
+            LookupError,
+            ArithmeticError,
+            TypeError,
+            ValueError,
+        ) as error:
             LOG.warning("node %d: node %d broke the protocol: %s", self.index, peer.index, error)
             self._transport.close(event.session, "protocol broken", now=now)
             self._closed(event.session, "protocol broken", now)

@@ -6,7 +6,7 @@ to make one, and what to do when all have confirmed, is the node's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,11 @@ class Plan:
     def agrees(self, other: Plan) -> bool:
         """Return whether both want the same, whoever has said it."""
         return (self.epoch, self.members) == (other.epoch, other.members)
+
+    def is_among(self, nodes: Container[int]) -> bool:
+        """Return whether every member is one of the nodes, and none has two places."""
+        distinct = len(set(self.members)) == len(self.members)
+        return distinct and all(member in nodes for member in self.members)
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON."""
