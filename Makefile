@@ -11,7 +11,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
-.PHONY: test-board bench-m4 bench-codec bench-rainbow fuzz-rainbow
+.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -112,6 +112,9 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py
+
+bench-reencode: install ## one 64 MB block twice on the virtual clock and once over loopback (6 minutes)
+	$(BIN)/python benchmarks/replay.py
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
