@@ -9,8 +9,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
 
-from pqchain.crypto import available, open_signer
+from pqchain.crypto import Signer, available, open_signer
 from pqchain.errors import UsageError
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
@@ -50,8 +51,8 @@ class Identity:
 
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
         """Answer a server's challenge, bound to its certificate so that nobody can pass it on."""
-        signer = open_signer(self.public.algorithm)
-        return signer.sign(_statement(challenge, self.index, server), self.secret_key)
+        statement = _statement(challenge, self.index, server)
+        return _signer(self.public.algorithm).sign(statement, self.secret_key)
 
 
 def verify(
@@ -59,12 +60,18 @@ def verify(
 ) -> bool:
     """Return whether the client answered this server's challenge."""
     statement = _statement(challenge, client.index, server)
-    return open_signer(client.algorithm).verify(statement, answer, client.public_key)
+    return _signer(client.algorithm).verify(statement, answer, client.public_key)
 
 
 def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     """Return what is signed."""
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + server.fingerprint
+
+
+@cache
+def _signer(algorithm: str) -> Signer:
+    """Return the scheme, opened once: a mesh of ten nodes proves ninety identities."""
+    return open_signer(algorithm)
 
 
 def default_algorithm() -> str:
@@ -84,7 +91,7 @@ def generate(
     if certificate_key not in CERTIFICATE_KEYS:
         raise UsageError(f"unknown kind of key {certificate_key!r}; expected {CERTIFICATE_KEYS}")
     name = default_algorithm() if algorithm == "auto" else algorithm
-    signer = open_signer(name)
+    signer = _signer(name)
     made = []
     for index in range(count):
         key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey

@@ -145,8 +145,6 @@ def _text(data: bytes) -> str:
 
 
 def main() -> None:
-    import logging, os
-    if os.environ.get("DBG"): logging.basicConfig(level=logging.INFO, format="%(relativeCreated)d %(message)s"); logging.getLogger("quic").setLevel(logging.WARNING)
     """Run the node on uvloop where that is installed, else on asyncio's own loop."""
     try:
         import uvloop

@@ -1,17 +1,20 @@
-"""One block on its way through a node: chunks come in, the block is decoded and encoded anew."""
+"""One block on its way through a node: chunks come in, the block is decoded and encoded anew.
+
+Knows memory, codec and hashes of that one block; neither who is asked for its chunks, nor when.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from pqchain.errors import DataError
 from pqchain.reencode import erasure
 from pqchain.reencode.field import Bytes
 from pqchain.reencode.messages import Reader
+from pqchain.reencode.plan import Plan
 from pqchain.reencode.store import Manifest, manifest_of
 
 STRIPE_BYTES = 1 << 20
@@ -48,8 +51,11 @@ class Gather:
     verified: set[int] = field(default_factory=set)
     own_asked: bool = False
     corrupt: set[int] = field(default_factory=set)
-    """Peers that sent a damaged chunk of this block."""
+    """Peers that have no good chunk of this block: it is damaged, not there, or never comes."""
     slow: set[int] = field(default_factory=set)
+    """Peers that stall; they are asked again when nobody else is left."""
+    stalls: Counter[int] = field(default_factory=Counter)
+    """How often each peer has stalled."""
     decoded: int = 0
     """Bytes of every chunk up to which the data chunks are complete."""
     decoding: bool = False
@@ -131,29 +137,3 @@ class Gather:
             self.manifest.block_hash, self.manifest.block_bytes, code, chunks,
             epoch=plan.epoch, members=plan.members,
         )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Who holds which chunk of the new code; every node of the plan follows the same one."""
-
-    epoch: int
-    leader: int
-    members: tuple[int, ...]
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Of two plans the later epoch counts, then the lower leader."""
-        return self.epoch, -self.leader
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {"epoch": self.epoch, "leader": self.leader, "members": list(self.members)}
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> Plan:
-        """Return the plan of such JSON. Raises DataError if it is none."""
-        try:
-            return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{plain!r} is no plan: {error}") from error

@@ -73,7 +73,7 @@ def _parsed(text: bytes) -> Message:
     """Return the message."""
     try:
         message = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{text[:40]!r}... is no message: {error}") from error
     if not isinstance(message, dict):
         raise DataError(f"{text[:40]!r}... is no message but a {type(message).__name__}")

@@ -206,6 +206,8 @@ class _Mesh:
             fresh = self.children[fault.node]
             await asyncio.wait_for(fresh.listening.wait(), _START_SECONDS)
             self._start([fresh])
+            if self.scenario.experiment == "exchange":
+                fresh.order("exchange")
 
     def _kill(self, each: _Child) -> None:
         """Let a node die without a word."""

@@ -13,6 +13,9 @@ from typing import Protocol
 Buffer = bytes | bytearray | memoryview
 """What can be sent without copying it first."""
 
+Key = tuple[int, int]
+"""A session and a channel of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:

@@ -248,6 +248,8 @@ class World:
             def come_back() -> None:
                 self._returning.discard(fault.node)
                 host.start()
+                if self.scenario.experiment == "exchange":
+                    self._begin_exchange(host)
 
             self.clock.at(self.clock.now + fault.down_seconds, come_back)
 

@@ -11,7 +11,18 @@ from pqchain.reencode import namespaces, processes, virtual
 from pqchain.reencode.scenario import Fault
 from tests.reencode.mesh import small, stored
 
-SURVIVORS = range(4)
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch, tmp_path_factory):
+    """Let all processes share compiled modules: where none are kept, each would compile its own."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
+
+
+def survived(one, folder, dead):
+    """Return whether every living node holds its own chunk of the new epoch, and nothing else."""
+    living = [node for node in range(one.nodes) if node not in dead]
+    return [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
 
 
 def run(one, folder):
@@ -26,12 +37,18 @@ def live(**changes):
     return small(**values)
 
 
+def three(**changes):
+    """Return a scenario of three nodes, so that few processes start."""
+    return live(**{"nodes": 3, "before": (2, 1), "after": (1, 1), "failed_node": 2, **changes})
+
+
 @pytest.mark.parametrize("transport", ["aioquic", "tcp-tls", "grpc"])
 def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
-    outcome = run(live(transport=transport, block_bytes=300_000), tmp_path)
+    one = three(transport=transport, block_bytes=300_000)
+    outcome = run(one, tmp_path)
     assert outcome.failure is None
-    assert [node.state for node in outcome.nodes] == ["done"] * 4 + ["dead"]
-    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+    assert [node.state for node in outcome.nodes] == ["done"] * 2 + ["dead"]
+    assert survived(one, tmp_path, {2})
     for node in outcome.working:
         assert node.verified_blocks == 1
         assert node.cpu_seconds > 0
@@ -47,12 +64,22 @@ def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
     )  # fmt: skip
     outcome = run(one, tmp_path)
     assert outcome.failure is None
-    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+    assert survived(one, tmp_path, {4})
+
+
+def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
+    faults = (Fault(node=1, kind="die", after_seconds=0.01), Fault(node=2, kind="stall"))
+    one = live(
+        nodes=6, before=(2, 4), after=(1, 3), failed_node=5, faults=faults, stall_seconds=1.0,
+        block_bytes=2_000_000,
+    )  # fmt: skip
+    assert run(one, tmp_path).failure is None
+    assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]
 
 
 def test_everyone_asks_everyone_over_grpc(tmp_path):
-    outcome = run(live(experiment="exchange", transport="grpc", blocks=2), tmp_path)
-    assert [len(node.arrivals) for node in outcome.nodes] == [8] * 5
+    outcome = run(three(experiment="exchange", transport="grpc", blocks=2), tmp_path)
+    assert [len(node.arrivals) for node in outcome.nodes] == [4] * 3
 
 
 def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch):
@@ -62,13 +89,11 @@ def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch)
 
 
 def test_a_process_that_cannot_start_says_why(tmp_path):
-    (tmp_path / "0").mkdir()
-    (tmp_path / "0" / "log").write_text("")
-    one = live(engine="isal")
+    one = three()
     virtual.prepare(one, tmp_path)
-    (manifest,) = (tmp_path / "3").glob("*/1/manifest.json")
+    (manifest,) = (tmp_path / "1").glob("*/1/manifest.json")
     manifest.write_text("{")
-    with pytest.raises(PqchainError, match="process of node 3 ended early: .*is no manifest"):
+    with pytest.raises(PqchainError, match=r"process of node 1 ended early: .*is no manifest"):
         processes.run(one, tmp_path)
 
 
@@ -115,8 +140,8 @@ def test_namespaces_say_why_they_cannot_be_made(monkeypatch):
 
 @pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
 def test_namespaces_come_and_go(tmp_path):
-    outcome = run(live(mode="netns", transport="tcp-tls"), tmp_path)
-    assert outcome.failure is None
-    assert [stored(tmp_path, node) for node in SURVIVORS] == [[(2, [n])] for n in SURVIVORS]
+    one = three(mode="netns", transport="tcp-tls")
+    assert run(one, tmp_path).failure is None
+    assert survived(one, tmp_path, {2})
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
     assert f"pq{processes.os.getpid()}-" not in left.stdout

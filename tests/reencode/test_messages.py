@@ -37,7 +37,15 @@ def test_a_chunk_can_be_thrown_away_midway():
 
 
 @pytest.mark.parametrize(
-    "wire", [b"\xff\xff\xff\xff....", b"\0\0\0\x02[]", b"\0\0\0\x02{!", b"\0\0\0\x01\xff"]
+    "wire",
+    [
+        b"\xff\xff\xff\xff....",
+        b"\0\0\0\x02[]",
+        b"\0\0\0\x02{!",
+        b"\0\0\0\x01\xff",
+        (1 << 17).to_bytes(4, "big") + b"[" * (1 << 17),
+    ],
+    ids=range(5),
 )
 def test_what_is_no_message_is_refused(wire):
     with pytest.raises(DataError):

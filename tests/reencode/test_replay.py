@@ -104,8 +104,8 @@ def test_an_interval_is_students():
         ([(1, 0.5), (1, 0.501), (1, 0.499)], "multiplexing is faster; the claimed 3.7 % lies out"),
         ([(1, 0.96), (1, 0.964), (1, 0.966)], "multiplexing is faster; the claimed 3.7 % lies in"),
         ([(1, 1.5), (1, 1.501), (1, 1.499)], "a single stream is faster"),
-        ([(1, 0.99), (1, 1.01), (1, 1.0)], "no difference can be resolved: the interval holds 0, "
-         "and does not hold"),
+        ([(1, 0.99), (1, 1.01), (1, 1.0)], "no difference can be resolved: the interval holds 0; "
+         "it does not hold"),
         ([(1, 0.9), (1, 0.9)], "every repeat is the same"),
     ],
 )  # fmt: skip

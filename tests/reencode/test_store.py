@@ -59,7 +59,7 @@ def test_a_flipped_byte_is_found_on_read(stored, at):
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataError, match="chunk 2 .* is damaged"):
+    with pytest.raises(DataError, match=r"chunk 2 .* is damaged"):
         chunk_store.get(manifest, 2)
 
 
@@ -73,7 +73,7 @@ def test_a_cut_chunk_is_found_on_read(stored):
 
 def test_a_missing_chunk_is_named(stored):
     chunk_store, manifest, _ = stored
-    with pytest.raises(DataError, match="chunk 3 of block .* is not here"):
+    with pytest.raises(DataError, match=r"chunk 3 of block .* is not here"):
         chunk_store.get(manifest, 3)
 
 

@@ -47,7 +47,8 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
         assert (await wait_for(events, Opened))[0] == Opened(session, 1, True)
         assert (await wait_for(told, Opened))[0].peer == 0
         first, second = client.open(session), client.open(session)
-        client.send(session, first, bytes(3_000_000), end=True)
+        # More than the buffers of the system hold, so that something waits.
+        client.send(session, first, bytes(32_000_000), end=True)
         client.send(session, second, b"short", end=True)
         for _ in range(500):
             ends = [event.channel for event in told if isinstance(event, Received) and event.end]
@@ -57,7 +58,7 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
         # The short one does not wait for the long one.
         assert ends == [second, first]
         size = sum(len(e.data) for e in told if isinstance(e, Received) and e.channel == first)
-        assert size == 3_000_000
+        assert size == 32_000_000
         await client.shut()
         assert (await wait_for(told, Closed))[0].peer == 0
         await server.shut()

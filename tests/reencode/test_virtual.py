@@ -2,15 +2,22 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pqchain.errors import ChunksLost, PqchainError, Unsupported
-from pqchain.reencode import virtual
+from pqchain.reencode import gather, virtual
 from pqchain.reencode.scenario import Compute, Fault, Link
 from pqchain.reencode.store import ChunkStore
 from tests.reencode.mesh import SLOW, run, scenario, small, snapshot, stored
+
+
+@pytest.fixture
+def short_stripes(monkeypatch):
+    """Let blocks overlap receiving and decoding that are small enough for a test."""
+    monkeypatch.setattr(gather, "STRIPE_BYTES", 40_000)
 
 
 def assert_recovered(one, outcome, folder, dead):
@@ -88,13 +95,13 @@ def test_a_slow_processor_slows_the_transfer(tmp_path):
         {"sources": "nearest"},
         {"sources": "all"},
         {"congestion": "cubic", "datagram_bytes": 8952},
-        {"overlap": True, "block_bytes": 4_000_000, "datagram_bytes": 8952},
+        {"overlap": True, "block_bytes": 400_000, "datagram_bytes": 8952},
         {"block_bytes": 1},
         {"block_bytes": 12_289, "engine": "numpy"},
     ],
     ids=str,
 )
-def test_every_variant_recovers(changes, tmp_path):
+def test_every_variant_recovers(changes, tmp_path, short_stripes):
     one = small(**changes)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
@@ -102,9 +109,9 @@ def test_every_variant_recovers(changes, tmp_path):
     assert (early > 0) == (one.sessions == "0-rtt")
 
 
-def test_overlap_decodes_while_chunks_arrive(tmp_path):
-    changes = {"block_bytes": 6_000_000, "datagram_bytes": 8952,
-               "link": Link(bits_per_second=1e9)}  # fmt: skip
+def test_overlap_decodes_while_chunks_arrive(tmp_path, short_stripes):
+    changes = {"block_bytes": 600_000, "datagram_bytes": 8952,
+               "link": Link(bits_per_second=1e8)}  # fmt: skip
     after = run(small(**changes), tmp_path / "after")
     while_ = run(small(overlap=True, **changes), tmp_path / "while")
     assert while_.phases["decode"] < 0.7 * after.phases["decode"]
@@ -126,20 +133,35 @@ def test_everyone_gets_everything_in_an_exchange(tmp_path):
     assert [stored(tmp_path, node) for node in range(5)] == [[(1, [n])] * 2 for n in range(5)]
 
 
-@pytest.mark.parametrize("extra", [0, 1, 2])
-def test_nodes_that_die_in_the_exchange(extra, tmp_path):
-    moments = np.random.default_rng(extra).uniform(0, 0.03, extra)
-    victims = [3, 0][:extra]
-    faults = tuple(
-        Fault(node=node, kind="die", after_seconds=float(at))
-        for node, at in zip(victims, moments, strict=True)
+def deaths(draws, nodes, count, seconds):
+    """Let as many of the nodes die, each at a moment of an exchange that lasts longer than that."""
+    return tuple(
+        Fault(node=int(node), kind="die", after_seconds=float(draws.uniform(0, seconds)))
+        for node in draws.choice(nodes, count, replace=False)
     )
-    one = scenario(link=SLOW, faults=faults)
+
+
+@pytest.mark.parametrize(
+    ("lost", "draw"), [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (3, 3)]
+)
+def test_up_to_as_many_nodes_as_parity_chunks_die_at_random_moments(lost, draw, tmp_path):
+    faults = deaths(np.random.default_rng([lost, draw]), 5, lost - 1, 0.015)
+    one = scenario(
+        nodes=6, before=(3, 3), after=(2, 3), failed_node=5, link=SLOW, faults=faults,
+        block_bytes=120_000,
+    )  # fmt: skip
     outcome = run(one, tmp_path)
-    assert_recovered(one, outcome, tmp_path, {9, *victims})
-    if extra:
-        # Not everyone could confirm, so the old chunks are kept.
-        assert len(list((tmp_path / "5").glob("*/*"))) == 2
+    assert_recovered(one, outcome, tmp_path, {5, *(fault.node for fault in faults)})
+
+
+def test_three_of_ten_die_and_the_old_chunks_are_kept(tmp_path):
+    faults = deaths(np.random.default_rng(3), 9, 2, 0.01)
+    one = scenario(link=SLOW, faults=faults)
+    dead = {9, *(fault.node for fault in faults)}
+    assert_recovered(one, run(one, tmp_path), tmp_path, dead)
+    # Not everyone could confirm.
+    for node in set(range(10)) - dead:
+        assert len(list((tmp_path / str(node)).glob("*/*"))) == 2
 
 
 def test_three_lost_at_once_of_a_single_stream(tmp_path):
@@ -151,7 +173,7 @@ def test_three_lost_at_once_of_a_single_stream(tmp_path):
 
 def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
     one = scenario(
-        link=Link(bits_per_second=1e6), block_bytes=400_000, give_up_seconds=0.3,
+        link=Link(bits_per_second=5e6), block_bytes=400_000, give_up_seconds=0.3,
         faults=tuple(Fault(node=node, kind="die") for node in (1, 4, 6)),
     )  # fmt: skip
     virtual.prepare(one, tmp_path)
@@ -172,9 +194,9 @@ def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
     assert sum(node.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
 
 
-def test_a_corrupting_node_under_overlap(tmp_path):
+def test_a_corrupting_node_under_overlap(tmp_path, short_stripes):
     one = small(
-        overlap=True, block_bytes=5_000_000, datagram_bytes=8952,
+        overlap=True, block_bytes=500_000, datagram_bytes=8952,
         faults=(Fault(node=2, kind="corrupt"),),
     )  # fmt: skip
     assert_recovered(one, run(one, tmp_path), tmp_path, {4})
@@ -189,10 +211,38 @@ def test_a_stalling_node_is_passed_by(streams, tmp_path):
 
 
 def test_five_percent_of_loss(tmp_path):
-    one = scenario(link=Link(bits_per_second=50e6, delay_seconds=2e-3, loss=0.05))
+    one = small(link=replace(SLOW, loss=0.05), block_bytes=300_000)
     outcome = run(one, tmp_path)
-    assert_recovered(one, outcome, tmp_path, {9})
+    assert_recovered(one, outcome, tmp_path, {4})
     assert outcome.lost_datagrams > 50
+
+
+def test_a_stalled_stream_does_not_hold_up_the_blocks_behind_it(tmp_path):
+    one = small(faults=(Fault(node=2, kind="stall"),), streams="single", blocks=3)
+    assert_recovered(one, run(one, tmp_path), tmp_path, {4})
+
+
+def test_who_always_stalls_is_given_up_at_last(tmp_path):
+    # With 2 of 5 dead the staller is needed.
+    faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
+    outcome = run(small(faults=faults), tmp_path)
+    assert isinstance(outcome.failure, ChunksLost)
+    assert "2 (node 2)" in str(outcome.failure)
+    # Who has its own good chunk needs the staller as well: only the staller does not.
+    assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
+
+
+@pytest.mark.parametrize("kind", ["die", "corrupt", "stall", "restart"])
+def test_an_exchange_of_everything_ends_without_what_nobody_has(kind, tmp_path):
+    one = small(
+        experiment="exchange", link=SLOW,
+        faults=(Fault(node=2, kind=kind, after_seconds=0.003, down_seconds=0.1),),
+    )  # fmt: skip
+    outcome = run(one, tmp_path)
+    others = [node for node in outcome.nodes if node.node != 2]
+    assert all(node.state == "done" for node in others)
+    least = 4 if kind == "restart" else 3
+    assert all(len(node.arrivals) >= least for node in others)
 
 
 @pytest.mark.parametrize("down", [0.05, 1.0])
