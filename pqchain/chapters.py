@@ -36,8 +36,8 @@ SCOPE = {
         "and never measured on hardware."
     ),
     "quic-reencoding": (
-        "Table 1 and the comparison behind Figure 1 are replayed: ten nodes, one fails, nine gather "
-        "chunks over QUIC, decode, check and encode anew, with every protocol byte and the codec "
+        "Table 1 and the comparison behind Figure 1 are replayed: ten nodes, one fails, nine "
+        "gather chunks over QUIC, decode, check and encode anew, with every protocol byte and the codec "
         "run. On the virtual clock the time of link, codec, hashes and files is modelled; on "
         "loopback everything is measured. The 3.7 % are tested by pairs of runs, with an interval."
     ),

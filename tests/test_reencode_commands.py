@@ -36,7 +36,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--block-bytes", "0"], "a block of 0 bytes is empty; give at least 1"),
         (["--blocks", "0"], "0 blocks"),
         (["--repeats", "0"], "--repeats 0: give at least 1"),
-        (["--streams", "singl"], "did you mean 'single'?"),
+        (["--streams", "single-"], "did you mean 'single'?"),
         (["--loss", "1.5"], "a loss of 1.5 is no probability below 1"),
         (["--bits-per-second", "-1"], "link rate is -1.0 bit/s; expected a finite number above 0"),
         (["--datagram-seconds", "-1"], "datagram_seconds is -1.0 s"),
