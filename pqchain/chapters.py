@@ -37,9 +37,10 @@ SCOPE = {
     ),
     "quic-reencoding": (
         "Table 1 and the comparison behind Figure 1 are replayed: ten nodes, one fails, nine "
-        "gather chunks over QUIC, decode, check and encode anew, with every protocol byte and the codec "
-        "run. On the virtual clock the time of link, codec, hashes and files is modelled; on "
-        "loopback everything is measured. The 3.7 % are tested by pairs of runs, with an interval."
+        "gather chunks over QUIC, decode, check and encode anew, with every protocol byte and the "
+        "codec run. On the virtual clock the time of link, codec, hashes and files is modelled; "
+        "on loopback everything is measured. The 3.7 % are tested by pairs of runs, with an "
+        "interval."
     ),
 }
 """What is reproduced of each work, and what is only shown."""
