@@ -7,7 +7,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import bench, blockbench, chapters, machine, overview, page, papers, report, results
+from pqchain import (
+    bench,
+    blockbench,
+    chapters,
+    machine,
+    overview,
+    page,
+    papers,
+    reencoding,
+    report,
+    results,
+)
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.reproduction import Reproduction
 from tests import frames
@@ -20,6 +31,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", fake_measure())
         patch.setattr(blockbench, "measure_blocks", fake_blocks)
+        patch.setattr(reencoding, "reproduce", fake_replays)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
 
@@ -49,10 +61,16 @@ def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFram
     return frames.blocks(names)
 
 
+def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
+    """Stand in for `reencoding.reproduce`."""
+    return frames.replays()
+
+
 @pytest.fixture(autouse=True)
 def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test of the report measure blocks."""
+    """Let no test of the report measure blocks or replay a network."""
     monkeypatch.setattr(blockbench, "measure_blocks", fake_blocks)
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
 
 
 def test_every_work_is_there_with_both_titles(done, text):
