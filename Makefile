@@ -11,7 +11,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel clean help
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
-.PHONY: test-board bench-m4
+.PHONY: test-board bench-m4 bench-rainbow fuzz-rainbow
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -99,6 +99,16 @@ fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips 
 	build/fuzz/hawk-ref fuzz 1000000
 	build/fuzz/hawk-avx2 fuzz 1000000
 	build/fuzz/hawk-rounds rounds 10000
+
+bench-rainbow: install ## our Rainbow with AVX2 beside liboqs's portable code
+	$(BIN)/python benchmarks/rainbow.py
+
+RAINBOW := pqchain/native/rainbow
+RAINBOW_C := $(addprefix $(RAINBOW)/,drbg.c sha256.c sign.c verify.c) tests/crypto/rainbow_fuzz.c
+fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs AVX2)
+	mkdir -p build/fuzz
+	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
+	build/fuzz/rainbow 1000000
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
