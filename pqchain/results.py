@@ -187,6 +187,38 @@ CONTRACTS: dict[str, dict[str, str]] = {
         "scenario": "str",
         "note": "str",
     },
+    "pqdpol-left-out": {
+        "left_out": "str",
+        "cells": "Int64",
+        "rms_percent": "float64",
+        "worst_percent": "float64",
+        "pair_seconds": "float64",
+        "byte_seconds": "float64",
+        "verifies": "float64",
+        "signs": "float64",
+    },
+    "pqdpol-forms": {
+        "form": "str",
+        "rms_percent": "float64",
+        "worst_percent": "float64",
+    },
+    "landscape": {
+        "question": "str",
+        "setting": "str",
+        "algorithm": "str",
+        "nodes": "Int64",
+        "delegates": "Int64",
+        "rate_bits_per_second": "float64",
+        "block_bytes": "Int64",
+        "transactions_per_block": "float64",
+        "latency_seconds": "float64",
+        "throughput_per_second": "float64",
+        "spread_seconds": "float64",
+        "costs": "str",
+        "scenario": "str",
+        "status": "str",
+        "reason": "str",
+    },
 }
 """Columns, in order, and dtypes of every kind of frame. Text is never missing: it may be ""."""
 
