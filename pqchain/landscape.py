@@ -69,6 +69,27 @@ def laws(
     return _run([("latency", *one) for one in asked], progress=progress)
 
 
+def delegation(
+    costs: CostTable,
+    *,
+    algorithm: str = "Falcon-512",
+    exponents: Iterable[int] = (3, 4, 5),
+    delegates: int = 8,
+) -> pd.DataFrame:
+    """Run a growing network in which all nodes vote, and one in which a few do.
+
+    On paper-serial and on a mesh; a frame of the contract "landscape", see `contest`: the question
+    is "all vote" or "delegates vote".
+    """
+    asked = []
+    for law in ("paper-serial", "mesh"):
+        for question, count in (("all vote", None), ("delegates vote", delegates)):
+            for exponent in sorted(set(exponents)):
+                one = _scenario(costs, algorithm, exponent, named(law), count)
+                asked.append((question, law, one))
+    return _run(asked, progress=False)
+
+
 def contest(
     costs: CostTable,
     *,

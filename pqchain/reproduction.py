@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pqchain.pqdpol import Study
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
@@ -21,6 +23,8 @@ class Reproduction:
     blocks: pd.DataFrame
     """Blocks of real transactions, for the works that measure them; else without rows."""
     block_comparison: pd.DataFrame
+    study: Study | None = None
+    """Tables 5 and 6 of the PQ-DPoL paper, rebuilt, if it is among the works."""
 
     @property
     def index(self) -> Path:
