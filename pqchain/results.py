@@ -208,6 +208,7 @@ CONTRACTS: dict[str, dict[str, str]] = {
         "algorithm": "str",
         "nodes": "Int64",
         "delegates": "Int64",
+        "seed": "Int64",
         "rate_bits_per_second": "float64",
         "block_bytes": "Int64",
         "transactions_per_block": "float64",

@@ -1,8 +1,9 @@
 """Plots: frame in, Axes out. The only importer of matplotlib, which it asks for no window.
 
 Every `plot_*` draws into `ax`, or into a figure of its own, 170 mm wide, that no global list
-keeps; `plot_winners` needs several axes and returns the figure. Colours are those of Okabe and Ito, told apart without colour vision; operations differ by
-marker as well and implementations by filling, so that the plots survive a black-and-white printer.
+keeps; `plot_winners` needs several axes and returns the figure. Colours are those of Okabe and Ito,
+told apart without colour vision; operations differ by marker as well and implementations by
+filling, so that the plots survive a black-and-white printer.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain import display
 from pqchain.errors import UsageError
@@ -21,9 +21,17 @@ _LABELS = {
 }
 
 
-def plot_cells(cells: pd.DataFrame, quantity: str = "latency", *, ax: Axes | None = None) -> Axes:
+def plot_cells(
+    cells: pd.DataFrame,
+    quantity: str = "latency",
+    *,
+    per_pair: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw Table 5 ("throughput") or Table 6 ("latency"): printed as markers, modelled as lines.
 
+    With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
+    schemes apart and shows a law of N^2 as level lines.
     Takes a frame of `pqchain.pqdpol.tables`. Raises DataError if columns are missing, UsageError
     for another quantity or a frame without rows.
     """
@@ -32,23 +40,29 @@ def plot_cells(cells: pd.DataFrame, quantity: str = "latency", *, ax: Axes | Non
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
     _refuse_empty(cells, "pqchain.pqdpol.tables")
+    seconds = quantity == "latency"
+    if per_pair:
+        label = f"{label} {'/' if seconds else display.TIMES} N²"
     with canvas(ax, 3.9) as axes:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             colour, marker = LOOKS[index % len(LOOKS)]
             nodes = group["nodes"].to_numpy(dtype=float)
-            axes.plot(nodes, group[column].to_numpy(), color=colour, linewidth=1.1)
+            factor = nodes ** (-2.0 if seconds else 2.0) if per_pair else np.ones_like(nodes)
+            ours, printed = (group[f"{side}{column}"].to_numpy() for side in ("", "published_"))
+            axes.plot(nodes, factor * ours, color=colour, linewidth=1.1)
             axes.plot(
-                nodes, group[f"published_{column}"].to_numpy(), linestyle="", marker=marker,
+                nodes, factor * printed, linestyle="", marker=marker,
                 color=colour, markerfacecolor=PAPER, markersize=5.5, label=str(name),
             )  # fmt: skip
         _ticks_of_two(axes, sorted(set(cells["nodes"])), plain=True)
-        seconds = quantity == "latency"
         log_ticks(axes, "y", lambda value: display.seconds(value, 1) if seconds else f"{value:g}")
+        if per_pair:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
         axes.grid(visible=True, which="major", color=GRID)
-        axes.set_xlabel("nodes")
-        axes.set_ylabel(f"{label}; markers: printed, lines: modelled")
+        axes.set_xlabel("nodes N   (markers: printed, lines: modelled)")
+        axes.set_ylabel(label)
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     return axes
 
@@ -57,6 +71,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the number of nodes, a line for each kind of network.
 
     Takes a frame of `pqchain.landscape.laws`. Solid lines: every node votes; dashed: delegates do.
+    Of several seeds the median is drawn, and a band from the least to the greatest.
     Raises DataError if columns are missing, UsageError if nothing ran.
     """
     require(laws, "setting nodes delegates latency_seconds status")
@@ -68,7 +83,14 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = LOOKS[index % len(LOOKS)]
             elected = bool((group["delegates"] < group["nodes"]).any())
-            nodes, latency = group["nodes"].to_numpy(float), group["latency_seconds"].to_numpy()
+            draws = group.groupby("nodes")["latency_seconds"]
+            median = draws.median()
+            nodes, latency = median.index.to_numpy(dtype=float), median.to_numpy()
+            if (draws.count() > 1).any():
+                axes.fill_between(
+                    nodes, draws.min().to_numpy(), draws.max().to_numpy(), color=colour,
+                    alpha=0.2, linewidth=0,
+                )  # fmt: skip
             axes.plot(
                 nodes, latency, color=colour, marker=marker, markersize=3.5, linewidth=1.2,
                 linestyle="--" if elected else "-", label=str(name),
@@ -117,7 +139,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xticks(range(len(nodes)), [_power(node) for node in nodes])
             axes.set_yticks(range(len(rates)), [_rate(rate) for rate in rates])
             axes.tick_params(length=0)
-            axes.set_title(_asked(question), size=8.5, loc="left", color=INK)
+            axes.set_title(_asked(question), size=8, weight="normal", loc="left", color=INK)
         for axes in grid[len(questions) :]:
             axes.set_axis_off()
         for axes in grid[-across:]:
@@ -151,8 +173,8 @@ def _asked(question: str) -> str:
     count, _, unit = question.partition(" ")
     shown = display.integer(float(count))
     if unit == "B":
-        return f"most transactions per second, blocks of {shown} bytes"
-    return f"least latency, blocks of {shown} transactions"
+        return f"highest throughput, blocks of {shown} B"
+    return f"lowest latency, {shown} transactions a block"
 
 
 def _refuse_empty(frame: pd.DataFrame, maker: str) -> None:
@@ -186,7 +208,7 @@ def _rate(value: float) -> str:
 
 
 def _long(value: float) -> str:
-    """Show a duration that may be hours."""
-    if value >= 10_000:
-        return f"{value / 3600:.1f}{display.NARROW_SPACE}h"
-    return f"{value:g}{display.NARROW_SPACE}s" if value >= 1 else display.seconds(value, 1)
+    """Show a duration that may be thousands of seconds."""
+    if value < 1:
+        return display.seconds(value, 1)
+    return f"{display.integer(value)}{display.NARROW_SPACE}s"
