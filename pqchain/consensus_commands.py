@@ -182,7 +182,13 @@ def _scenarios(arguments: argparse.Namespace) -> list[Any]:
         )
     fields = _fields(arguments)
     costs = _costs(arguments, names)
-    chosen = list(costs) if names == ["all"] else names
+    for name in names:
+        if name != "all" and algorithms.get(name).name not in costs:
+            raise UsageError(
+                f"--algorithm {name}: {costs.source} has no costs of it, only of "
+                f"{', '.join(costs)}; name one of these, or give --costs measured"
+            )
+    chosen = _fitting(costs, arguments.block_bytes or 50_000) if names == ["all"] else names
     return [
         Scenario(
             algorithm=name,
@@ -201,10 +207,25 @@ def _scenarios(arguments: argparse.Namespace) -> list[Any]:
     ]
 
 
+def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
+    """Return the schemes of which a block holds a transaction, and name the others."""
+    from pqchain.consensus import Layout
+
+    layout = Layout()
+    least = {
+        name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
+        for name, row in costs.items()
+    }
+    large = [name for name in costs if least[name] > block_bytes]
+    if large:
+        talk(f"Left out, as no transaction fits into {block_bytes} bytes: {', '.join(large)}")
+    return [name for name in costs if name not in large]
+
+
 def _nodes(arguments: argparse.Namespace) -> list[int]:
     """Return the numbers of nodes."""
     if arguments.nodes is not None:
-        return _whole(arguments.nodes, "--nodes", least=1)
+        return _whole(arguments.nodes, "--nodes", least=1, most=2**22)
     return [2**n for n in _whole(arguments.exponents or "1..5", "--exponents", most=22)]
 
 
@@ -256,6 +277,12 @@ def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(
             f"--round-seconds {arguments.round_seconds:g} needs --rule luck; {arguments.rule} "
             "does not wait"
+        )
+    faults = given["faults"]
+    if faults is not None and faults.any and arguments.timeout is None:
+        raise UsageError(
+            f"--faults {' '.join(arguments.faults)} needs --timeout S: after how many seconds the "
+            "next delegate proposes, such as 10"
         )
     found = {name: value for name, value in given.items() if value is not None}
     return {"proposal": arguments.rule, "voting": arguments.voting, **found}
@@ -407,7 +434,7 @@ def _state(row: dict[Any, Any]) -> str:
         return f"{row['status']}: {row['reason']}"
     if not row["is_safe"]:
         return "UNSAFE: different blocks are final at one height"
-    return f"not live: {row['reason']}" if not row["is_live"] else ""
+    return str(row["reason"])
 
 
 def _remarks(arguments: argparse.Namespace, runs: pd.DataFrame, costs: CostTable) -> None:

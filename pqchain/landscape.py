@@ -86,11 +86,11 @@ def delegation(
     """Run a growing network in which all nodes vote, and one in which a few do.
 
     On paper-serial and on a mesh; a frame of the contract "landscape", see `contest`: the question
-    is "all vote" or "delegates vote".
+    is "all vote" or "few vote".
     """
     asked = []
     for law in ("paper-serial", "mesh"):
-        for question, count in (("all vote", None), ("delegates vote", delegates)):
+        for question, count in (("all vote", None), ("few vote", delegates)):
             for exponent in sorted(set(exponents)):
                 one = _scenario(costs, algorithm, exponent, named(law), count)
                 asked.append((question, law, one))

@@ -89,11 +89,11 @@ def softening(modelled: pd.DataFrame) -> pd.DataFrame:
     for law, group in frame.groupby("setting", sort=False):
         rate = group.pivot(index="nodes", columns="question", values="throughput_per_second")
         left = rate.sort_index().iloc[-1] / rate.sort_index().iloc[0]
-        few = group.loc[group["question"] == "delegates vote", "delegates"].max()
-        holds.append(bool(left["delegates vote"] > left["all vote"]))
+        few = group.loc[group["question"] == "few vote", "delegates"].max()
+        holds.append(bool(left["few vote"] > left["all vote"]))
         told.append(
             f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {left['all vote']:.3g} of the "
-            f"throughput is left if all vote, {left['delegates vote']:.3g} if {few} do"
+            f"throughput is left if all vote, {left['few vote']:.3g} if {few} do"
         )
     told.append("nodes that do not vote cost nothing in the model")
     statement = "Delegation softens the fall of the throughput with the size of the network."
