@@ -259,6 +259,10 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             library="hawk-authors-avx2", cpu_flags=("avx2", "bmi2", "pclmulqdq"),
             setting="PQCHAIN_HAWK_SOURCE=<folder>",
         ),
+        Implementation(
+            "rainbow/avx2", "our Rainbow-I with AVX2 code; key generation by liboqs 0.7.1",
+            library="rainbow-avx2", cpu_flags=("avx2", "aes"),
+        ),
         Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
         Implementation("cryptography/openssl", "OpenSSL through cryptography"),
         Implementation(
@@ -276,6 +280,7 @@ _OFFERED_BY = {
     "liboqs-all": (*_MAIN, "liboqs-0.13/dispatch"),
     "liboqs+r3": (*_MAIN, *_ROUND3, "liboqs-0.13/dispatch"),
     "round3": _ROUND3,
+    "rainbow": ("rainbow/avx2", *reversed(_ROUND3)),
     "falcon": (*_MAIN, "falcon/kernel", "liboqs-0.13/dispatch"),
     "hawk": ("hawk/avx2", "hawk/ref", "hawk-authors/avx2"),
     "falcon+r3": (*_MAIN, "falcon/kernel", *_ROUND3, "liboqs-0.13/dispatch"),
@@ -344,7 +349,7 @@ OV-III-pkc-skc              UOV            3   189232       32        200      2
 OV-V-pkc-skc                UOV            5   446992       32        260      260  liboqs-all
 Hawk-512                    Hawk           1     1024      184        555      555  hawk
 Hawk-1024                   Hawk           5     2440      360       1221     1221  hawk
-Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  round3
+Rainbow-I-Classic           Rainbow        1   161600   103648         66       66  rainbow
 ECDSA-secp256k1             secp256k1      0       33       32         64       64  coincurve
 Schnorr-secp256k1           secp256k1      0       33       32         64       64  coincurve
 ECDSA-P256                  P-256          0       33       32         64       64  openssl+
@@ -412,6 +417,9 @@ _OTHER_SIZES: dict[tuple[str, str], dict[str, Any]] = {
 """Where a library's sizes differ from the table's, by algorithm and library."""
 
 _NOTES: dict[tuple[str, str], str] = {
+    ("Rainbow-I-Classic", "rainbow/avx2"): (
+        "AVX2 code of pqchain for signing and verification; key generation is portable code"
+    ),
     ("Rainbow-I-Classic", "liboqs-0.7.1/avx2"): "portable code: liboqs has no AVX2 code of Rainbow",
     ("Classic-McEliece-348864", "liboqs-0.7.1/ref"): (
         "portable code that works on 64 bits at once, not the submission's reference code"

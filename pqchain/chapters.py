@@ -27,7 +27,7 @@ SCOPE = {
         "Table 1 is reproduced whole, all fourteen implementations: Kyber, Classic McEliece, "
         "Dilithium and Falcon with liboqs 0.13, and NTRU, Saber and Rainbow, which later versions "
         "dropped, with liboqs 0.7.1, which also checks the other four. Rainbow has no AVX2 code "
-        "in liboqs, so its AVX2 column is portable code and says so."
+        "in liboqs, so its AVX2 column is code of ours, but for key generation."
     ),
     "falcon-hls": (
         "The signer is rebuilt in parts, bit for bit that of liboqs, with its kernels in C++ for "

@@ -185,6 +185,7 @@ def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
 def test_a_column_of_rainbow_that_is_not_avx2_says_so() -> None:
     rainbow = algorithms.get("Rainbow-I-Classic")
     assert "portable code" in rainbow.note("liboqs-0.7.1/avx2")
+    assert "key generation is portable code" in rainbow.note("rainbow/avx2")
     assert rainbow.note("liboqs-0.7.1/ref") == ""
 
 

@@ -1,0 +1,62 @@
+/* Hostile inputs for our Rainbow, to be built with sanitizers:
+ *
+ *     rainbow_fuzz 1000000     so many random or damaged signatures, messages and keys
+ *
+ * Inputs lie in blocks of the heap of exactly their size, so that reading past an end is noticed.
+ * Any bytes are a key, so signing takes any; what it signs with a key is not checked here. The
+ * sequence is the same in every run.
+ */
+#include "../../pqchain/native/rainbow/rainbow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t state = 0x5261696e;
+
+static uint64_t draw(void) { /* splitmix64 */
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint8_t *block(size_t bytes) {
+    uint8_t *memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL) {
+        exit(2);
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        memory[i] = (uint8_t)draw();
+    }
+    return memory;
+}
+
+int main(int count, char **arguments) {
+    const long rounds = count == 2 ? atol(arguments[1]) : 0;
+    if (rounds < 1) {
+        fprintf(stderr, "usage: rainbow_fuzz NUMBER\n");
+        return 2;
+    }
+    uint8_t *public_key = block(sizeof(rainbow_public_key));
+    uint8_t *secret_key = block(sizeof(rainbow_secret_key));
+    long accepted = 0, signed_ = 0;
+    for (long i = 0; i < rounds; i++) {
+        const size_t bytes = (size_t)(draw() % 200);
+        uint8_t *message = block(bytes), *signature = block(SIGNATURE_BYTES);
+        if (i % 16 == 0) {
+            secret_key[draw() % sizeof(rainbow_secret_key)] = (uint8_t)draw();
+            signed_ += rainbow_sign(signature, message, bytes, (const void *)secret_key);
+        }
+        if (i % 7 == 0) {
+            memset(signature, i % 2 == 0 ? 0 : 0xff, SIGNATURE_BYTES / 2);
+        }
+        public_key[draw() % sizeof(rainbow_public_key)] = (uint8_t)draw();
+        accepted += rainbow_verify(message, bytes, signature, (const void *)public_key);
+        free(message);
+        free(signature);
+    }
+    free(public_key);
+    free(secret_key);
+    printf("%ld inputs, %ld signed with a random key, %ld accepted\n", rounds, signed_, accepted);
+    return accepted != 0; /* a match of 256 bits by chance */
+}
