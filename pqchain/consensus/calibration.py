@@ -8,7 +8,7 @@ ones, but other combinations fit nearly as well: they describe the table and exp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,7 +22,9 @@ from pqchain.consensus.scenario import preset
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
 
-FORMS = {
+Floats = npt.NDArray[np.float64]
+
+FORMS: dict[str, Callable[[Floats], Floats]] = {
     "N^2": lambda n: n**2,
     "N^2 - 1": lambda n: n**2 - 1,
     "N(N + 1)": lambda n: n * (n + 1),
@@ -147,7 +149,7 @@ def tables(cells: pd.DataFrame, costs: CostTable, law: SerialLaw | None = None) 
     return pd.DataFrame(rows)
 
 
-def _terms(cells: pd.DataFrame, costs: CostTable) -> npt.NDArray[np.float64]:
+def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
     """Return what each price is multiplied by, for every cell."""
     nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
     rows = [costs[name] for name in cells["algorithm"]]
@@ -157,7 +159,7 @@ def _terms(cells: pd.DataFrame, costs: CostTable) -> npt.NDArray[np.float64]:
     return np.column_stack([nodes**2, nodes**2 * size, nodes**2 * verify, nodes * sign])
 
 
-def _least_squares(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _least_squares(matrix: Floats) -> Floats:
     """Return the prices, none negative, for which every row comes closest to 1.
 
     The best of all sets of prices that may be above zero: there are only 15.
@@ -176,7 +178,7 @@ def _least_squares(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return found
 
 
-def _residuals(cells: pd.DataFrame, modelled: npt.NDArray[np.float64]) -> pd.DataFrame:
+def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:
     """Return what is modelled beside what is printed."""
     frame = cells[["algorithm", "n", "latency_seconds"]].reset_index(drop=True)
     error = 100 * (modelled / frame["latency_seconds"].to_numpy(dtype=float) - 1)

@@ -216,7 +216,8 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     if network.is_regional:
         milliseconds = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64)
         latencies = milliseconds * (SECOND // 1000)
-        up, down = REGION_UPLOAD_BITS_PER_SECOND, REGION_DOWNLOAD_BITS_PER_SECOND
+        up: tuple[float, ...] = REGION_UPLOAD_BITS_PER_SECOND
+        down: tuple[float, ...] = REGION_DOWNLOAD_BITS_PER_SECOND
     else:
         latencies = np.full((1, 1), latency, dtype=np.int64)
         up = down = (network.rate_bits_per_second,)

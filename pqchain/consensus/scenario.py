@@ -342,4 +342,5 @@ def preset(
     sizes = {"paper": 32, "quick": 8}
     if name not in sizes:
         raise UsageError(f"preset is {name!r}; expected one of {sorted(sizes)}")
-    return Scenario(**({"algorithm": algorithm, "costs": costs, "nodes": sizes[name]} | changes))
+    fields: dict[str, Any] = {"algorithm": algorithm, "costs": costs, "nodes": sizes[name]}
+    return Scenario(**(fields | changes))

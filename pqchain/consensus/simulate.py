@@ -1,17 +1,20 @@
 """The reference engine: one view as SimPy processes for delegates and callbacks for messages.
 
 It is written to be read. What it does is what the model means; the fast engine has to give the
-same nanoseconds. It needs two events per message and refuses views beyond MAX_MESSAGES.
+same nanoseconds. A message is a callback of the server that takes it. Views of more than
+MAX_MESSAGES are refused.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
+from simpy.events import EventPriority
 
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
 from pqchain.errors import UsageError
@@ -19,10 +22,13 @@ from pqchain.errors import UsageError
 MAX_MESSAGES = 2_000_000
 """The most messages of a view; at 10^5 a second that is a third of a minute."""
 
-_AFTER_ARRIVALS = 2
-"""Priority of what must see all messages of its nanosecond first; SimPy's normal one is 1."""
+_ARRIVAL = EventPriority(1)
+"""Priority of messages; SimPy's normal one."""
 
-_AFTER_REQUESTS = 3
+_AFTER_ARRIVALS = EventPriority(2)
+"""Priority of what must see all messages of its nanosecond first."""
+
+_AFTER_REQUESTS = EventPriority(3)
 """Priority of the shared channel, which must see all requests of its nanosecond."""
 
 Key = tuple[int, int, int]
@@ -33,7 +39,12 @@ class _At(simpy.Event):
     """An event that calls back at a time, with a priority that Timeout does not offer."""
 
     def __init__(
-        self, env: simpy.Environment, at: int, call: Callable[[Any], None], *, priority: int = 1
+        self,
+        env: simpy.Environment,
+        at: int,
+        call: Callable[[simpy.Event], None],
+        *,
+        priority: EventPriority = _ARRIVAL,
     ) -> None:
         self.env = env
         self.callbacks = [call]
@@ -43,7 +54,10 @@ class _At(simpy.Event):
 
 
 class _Server:
-    """Serves one message at a time, in the order of (arrival, kind, sender)."""
+    """Serves one message at a time, in the order of (arrival, kind, sender).
+
+    It is told of a message when that is sent, and wakes up when the first of them arrives.
+    """
 
     def __init__(
         self,
@@ -51,36 +65,46 @@ class _Server:
         service: Callable[[int, int], int],
         done: Callable[[int, int], None],
         *,
-        priority: int = _AFTER_ARRIVALS,
+        priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
-        self.waiting: list[Key] = []
-        self.busy = False
+        self.coming: list[Key] = []
+        self.served: tuple[int, int] | None = None
+        self.wakes = NEVER
 
-    def put(self, kind: int, sender: int) -> None:
-        """Take a message that arrives now."""
-        heapq.heappush(self.waiting, (self.env.now, kind, sender))
-        if not self.busy:
-            self.busy = True
-            _At(self.env, self.env.now, self._start, priority=self.priority)
+    def put(self, at: int, kind: int, sender: int) -> None:
+        """Take a message that arrives at a time, now or later."""
+        heapq.heappush(self.coming, (at, kind, sender))
+        if self.served is None and at < self.wakes:
+            self._wake(at)
 
-    def _start(self, _: Any) -> None:
-        """Begin with the first message."""
-        self._serve()
+    def _wake(self, at: int) -> None:
+        """Begin at that time, when everything that arrives then is known."""
+        self.wakes = at
+        _At(self.env, at, self._start, priority=self.priority)
+
+    def _start(self, _: simpy.Event) -> None:
+        """Begin with the first message, unless an earlier one was first."""
+        if self.served is None and self.env.now == self.wakes:
+            self._serve()
 
     def _serve(self) -> None:
-        _, kind, sender = heapq.heappop(self.waiting)
+        """Take the first message into service."""
+        _, kind, sender = heapq.heappop(self.coming)
+        self.served, self.wakes = (kind, sender), NEVER
+        _At(self.env, int(self.env.now) + self.service(kind, sender), self._finish)
 
-        def finish(_: Any) -> None:
-            self.done(kind, sender)
-            if not self.waiting:
-                self.busy = False
-            elif self.waiting[0][0] < self.env.now:
-                self._serve()
-            else:  # others may still arrive in this very nanosecond
-                _At(self.env, self.env.now, self._start, priority=self.priority)
-
-        _At(self.env, self.env.now + self.service(kind, sender), finish)
+    def _finish(self, _: simpy.Event) -> None:
+        """Hand over the message that was served and turn to the next one."""
+        assert self.served is not None
+        kind, sender = self.served
+        self.done(kind, sender)
+        if self.coming and self.coming[0][0] < self.env.now:
+            self._serve()
+            return
+        self.served = None
+        if self.coming:
+            self._wake(self.coming[0][0])
 
 
 def play(view: View) -> Outcome:
@@ -106,6 +130,12 @@ class _Simulation:
         # Times are absolute; the clock starts where the view does.
         self.env = simpy.Environment(initial_time=view.leaves_ns)
         count = view.count
+        # Plain lists: an element of one takes a tenth of the time of an array's.
+        self.regions, self.side = view.regions.tolist(), view.side.tolist()
+        self.alive, self.values = view.alive.tolist(), view.values.tolist()
+        self.willing, self.double = view.willing.tolist(), view.double.tolist()
+        self.slot, self.tail = view.wires.slot.tolist(), view.wires.tail.tolist()
+        self.span = view.wires.span.tolist()
         self.verified = [NEVER] * count
         self.prepared = [NEVER] * count
         self.final = [NEVER] * count
@@ -120,24 +150,30 @@ class _Simulation:
         self.needed = view.quorum
         self.got_block = [self.env.event() for _ in range(count)]
         self.got_votes = [self.env.event() for _ in range(count)]
-        self.uplink_free = [0] * count
-        self.link_free: dict[tuple[int, int], int] = {}
+        # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
+        self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
         self.channel = _Server(
             self.env, self._use_channel, lambda kind, sender: None, priority=_AFTER_REQUESTS
         )
         self.processors = [self._processor(rank) for rank in range(count)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
 
+    @property
+    def now(self) -> int:
+        """The clock in nanoseconds; all delays are whole numbers, so it is one."""
+        return int(self.env.now)
+
     def run(self) -> Outcome:
         """Run until nothing is left to happen, or to the deadline."""
         view = self.view
         for rank in range(view.count):
-            if view.alive[rank]:
+            if self.alive[rank]:
                 self.env.process(self._delegate(rank))
-        if view.alive[view.proposer]:
+        if self.alive[view.proposer]:
             if view.all_to_all:
-                for rank in np.flatnonzero(view.alive):
-                    self.got_block[int(rank)].succeed()
+                for rank in range(view.count):
+                    if self.alive[rank]:
+                        self.got_block[rank].succeed()
             else:
                 self.got_block[view.proposer].succeed()
                 if view.overlay is None:
@@ -146,7 +182,7 @@ class _Simulation:
                     self._hear(int(view.overlay.delegates[view.proposer]))
         if view.deadline_ns == NEVER:
             self.env.run()
-        elif view.deadline_ns > self.env.now:
+        elif view.deadline_ns > self.now:
             self.env.run(until=view.deadline_ns)
         parts = (self.verified, self.prepared, self.final, self.reached)
         return Outcome(*(np.array(part, dtype=np.int64) for part in parts))
@@ -155,23 +191,23 @@ class _Simulation:
         """Play a delegate: verify, vote, wait for votes, commit."""
         view, env = self.view, self.env
         yield self.got_block[rank]
-        self.verified[rank] = env.now
+        self.verified[rank] = self.now
         self._check(rank)
         if view.phases == 0 and not view.all_to_all:
-            if view.willing[rank]:
-                self.final[rank] = env.now
+            if self.willing[rank]:
+                self.final[rank] = self.now
             return
-        if view.willing[rank] or view.double[rank]:
+        if self.willing[rank] or self.double[rank]:
             env.process(self._vote(VOTE, rank))
         if view.phases == 2:
             yield self.got_votes[rank]
-            self.prepared[rank] = env.now
+            self.prepared[rank] = self.now
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
         """Sign beside everything else, then send to all."""
         yield self.env.timeout(int(self.view.sign_ns[rank]))
-        if self.view.willing[rank] or kind == COMMIT:
+        if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank)
         self._send(kind, rank)
 
@@ -189,53 +225,48 @@ class _Simulation:
             if view.phases == 2 and not self.got_votes[rank].triggered:
                 self.got_votes[rank].succeed()
             if view.phases < 2 and self.final[rank] == NEVER:
-                self.final[rank] = self.env.now
+                self.final[rank] = self.now
         if self.tally[COMMIT][rank] >= self.needed and self.final[rank] == NEVER:
-            self.final[rank] = self.env.now
+            self.final[rank] = self.now
 
     def _send(self, kind: int, sender: int) -> None:
         """Send to every other delegate, starting with the next rank."""
-        view, now = self.view, self.env.now
-        wires = view.wires
+        now, wires, count = self.now, self.view.wires, self.view.count
         if wires.shared:
-            self.channel.put(kind, sender)
+            self.channel.put(now, kind, sender)
             return
-        slot = int(wires.slot[kind, view.regions[sender]])
-        for step in range(1, view.count):
-            receiver = (sender + step) % view.count
-            if wires.parallel:
-                start = max(now, self.link_free.get((sender, receiver), 0))
-                self.link_free[sender, receiver] = start + slot
-            else:
-                start = max(now, self.uplink_free[sender])
-                self.uplink_free[sender] = start + slot
-            self._travel(kind, sender, receiver, sent_ns=start + slot)
+        slot = self.slot[kind][self.regions[sender]]
+        free = self.uplink_free[sender]
+        for step in range(1, count):
+            receiver = (sender + step) % count
+            link = receiver if wires.parallel else 0
+            free[link] = max(now, free[link]) + slot
+            self._travel(kind, sender, receiver, sent_ns=free[link])
 
     def _use_channel(self, kind: int, sender: int) -> int:
         """Send all copies of a message, one after the other; return how long that takes."""
-        view = self.view
-        slot = int(view.wires.slot[kind, 0])
-        for step in range(1, view.count):
-            receiver = (sender + step) % view.count
-            self._travel(kind, sender, receiver, sent_ns=self.env.now + step * slot)
-        return slot * (view.count - 1)
+        now, count = self.now, self.view.count
+        slot: int = self.slot[kind][0]
+        for step in range(1, count):
+            receiver = (sender + step) % count
+            self._travel(kind, sender, receiver, sent_ns=now + step * slot)
+        return slot * (count - 1)
 
     def _travel(self, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
         """Let a message arrive, late or not at all if the network disturbs it."""
-        view = self.view
-        one, two = int(view.regions[sender]), int(view.regions[receiver])
-        at = view.disturbance.arrival(
+        if not self.alive[receiver]:
+            return
+        one, two = self.regions[sender], self.regions[receiver]
+        at = self.view.disturbance.arrival(
             kind,
             sender,
             receiver,
-            at=sent_ns + int(view.wires.tail[kind, one, two]),
-            span=int(view.wires.span[one, two]),
-            cut=bool(view.side[sender] != view.side[receiver]),
+            at=sent_ns + self.tail[kind][one][two],
+            span=self.span[one][two],
+            cut=self.side[sender] != self.side[receiver],
         )
-        if at == NEVER or not view.alive[receiver]:
-            return
-        server = self.downlinks[receiver] or self.processors[receiver]
-        _At(self.env, at, lambda _: server.put(kind, sender))
+        if at < NEVER:
+            (self.downlinks[receiver] or self.processors[receiver]).put(at, kind, sender)
 
     def _processor(self, rank: int) -> _Server:
         """Make the processor of a delegate, which verifies blocks and votes."""
@@ -245,7 +276,7 @@ class _Simulation:
         def done(kind: int, sender: int) -> None:
             if kind == BLOCK:
                 self.got_block[rank].succeed()
-            elif view.counts_for(sender, rank):
+            elif self.double[sender] or self.values[sender] == self.values[rank]:
                 self._count(kind, rank)
 
         return _Server(self.env, lambda kind, _: block if kind == BLOCK else vote, done)
@@ -258,8 +289,7 @@ class _Simulation:
         processor = self.processors[rank]
 
         def done(kind: int, sender: int) -> None:
-            at = self.env.now + wires.down_latency
-            _At(self.env, at, lambda _: processor.put(kind, sender))
+            processor.put(self.now + wires.down_latency, kind, sender)
 
         return _Server(self.env, lambda kind, _: int(wires.down[kind]), done)
 
@@ -269,28 +299,30 @@ class _Simulation:
         assert overlay is not None
         if self.reached[node] != NEVER or overlay.silent[node]:
             return
-        self.reached[node] = self.env.now
+        self.reached[node] = now = self.now
         rank = self.delegate_at.get(node)
         is_proposer = rank == view.proposer
         if rank is not None and not is_proposer:
-            self.processors[rank].put(BLOCK, view.proposer)
+            self.processors[rank].put(now, BLOCK, view.proposer)
         relay = 0 if is_proposer else overlay.relay_ns
         one = int(overlay.regions[node])
-        slot = int(view.wires.slot[BLOCK, one])
         for place in range(overlay.peers):
             peer = overlay.peer(node, place)
             two = int(overlay.regions[peer])
-            sent = self.env.now + relay + (place + 1) * slot
             at = view.disturbance.arrival(
                 BLOCK,
                 node,
                 place,
-                at=sent + int(view.wires.tail[BLOCK, one, two]),
-                span=int(view.wires.span[one, two]),
+                at=now + relay + (place + 1) * self.slot[BLOCK][one] + self.tail[BLOCK][one][two],
+                span=self.span[one][two],
                 cut=bool(overlay.side[node] != overlay.side[peer]),
             )
-            if at != NEVER:
-                _At(self.env, at, lambda _, peer=peer: self._hear(peer))
+            if at < NEVER:
+                _At(self.env, at, partial(self._arrive, peer))
+
+    def _arrive(self, node: int, _: simpy.Event) -> None:
+        """Call `_hear` back."""
+        self._hear(node)
 
 
 def _play_serial(view: View) -> Outcome:
@@ -312,7 +344,7 @@ def _play_serial(view: View) -> Outcome:
                     yield grant
                     yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
                 cut = bool(view.side[i] != view.side[j])
-                at = env.now
+                at = int(env.now)
                 if i != j:
                     at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
                 if at != NEVER and view.counts_for(i, j):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import product
@@ -33,6 +33,9 @@ ATTEMPTS = 5
 """How often a batch is given out again after the process that ran it died."""
 
 Row = dict[str, Any]
+
+_LINE = b'{"schema_version": '
+"""How a line of a store begins."""
 
 
 def grid(
@@ -92,7 +95,9 @@ def sweep(
     known = _stored(store)
     todo = {one.identifier: one for one in asked if one.identifier not in known}
     pending = list(todo.values())
-    tasks = [(pending[at : at + batch], engine) for at in range(0, len(pending), batch)]
+    tasks: list[_Task] = [
+        (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
+    ]
     finished = _finished(tasks, workers, scheduler)
     with tqdm(total=len(todo), disable=not progress, unit="scenario") as bar:
         for rows in finished:
@@ -148,7 +153,8 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
                 if attempts >= ATTEMPTS:
                     raise PqchainError(
                         f"processes died {attempts} times ({error}); {len(left)} batches are "
-                        "left: try fewer workers, or smaller scenarios if memory ran out"
+                        "left: try fewer workers, or smaller scenarios if memory ran out; a script "
+                        "calls sweep under `if __name__ == '__main__':`"
                     ) from error
 
 
@@ -170,56 +176,47 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
         ) from error
     with client:
         futures = [client.submit(run_batch, *task, pure=False, retries=ATTEMPTS) for task in tasks]
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             yield future.result()
 
 
 def _stored(store: str | Path | None) -> dict[str, Row]:
-    """Read a store; a last line that was cut off is as if it had not been written."""
+    """Read a store; a last line that an interruption cut off is taken out of the file."""
     if store is None or not Path(store).exists():
         return {}
     known: dict[str, Row] = {}
-    lines = Path(store).read_bytes().split(b"\n")
+    lines = Path(store).read_bytes().splitlines(keepends=True)
     for number, line in enumerate(lines, start=1):
-        if not line:
+        if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
+            with Path(store).open("r+b") as file:
+                file.truncate(sum(map(len, lines[:-1])))
             continue
         try:
             entry = json.loads(line)
             row, version = dict(entry["row"]), entry["schema_version"]
+            name = str(row["scenario"])
         except (ValueError, KeyError, TypeError):
-            if number == len(lines):
-                continue
             raise DataError(
                 f"line {number} of {store} is no result of a sweep; give another file, or delete "
                 "this one to start anew"
             ) from None
         if version == SCHEMA_VERSION:
-            known[row["scenario"]] = row | {
-                name: float("nan") for name, value in row.items() if value is None
-            }
+            missing = {field: float("nan") for field, value in row.items() if value is None}
+            known[name] = row | missing
     return known
 
 
 def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
-    """Append results to the store; each line is complete or ignored."""
+    """Append results to the store, a line each."""
     if store is None:
         return
     path = Path(store)
     path.parent.mkdir(parents=True, exist_ok=True)
-    plain: Callable[[Any], Any] = lambda value: None if value != value else value  # noqa: E731
-    text = "".join(
-        json.dumps(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "row": {name: plain(value) for name, value in row.items()},
-            },
-            allow_nan=False,
-        )
-        + "\n"
-        for row in rows
-    )
+    text = ""
+    for row in rows:
+        # JSON has no NaN.
+        plain = {name: None if value != value else value for name, value in row.items()}
+        entry = {"schema_version": SCHEMA_VERSION, "row": plain}
+        text += json.dumps(entry, allow_nan=False) + "\n"
     with path.open("ab") as file:
-        # A line that an interruption cut off must not swallow the next one.
-        if file.tell() and not path.read_bytes().endswith(b"\n"):
-            file.write(b"\n")
         file.write(text.encode())

@@ -83,7 +83,8 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
 def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
     """Any scenario of up to `max_nodes` nodes."""
     nodes = draw(st.one_of(st.integers(1, 8), st.integers(1, max_nodes)))
-    delegates = draw(st.integers(1, nodes))
+    some = st.integers(1, nodes)
+    delegates = draw(st.one_of(some, some, st.just(nodes)))
     network = draw(networks())
     exchanges = {"paper-serial": ["all-to-all"], "gossip": ["broadcast"]}
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))

@@ -71,6 +71,10 @@ def test_beyond_f_equivocators_can_break_safety() -> None:
     assert not done.is_safe
 
 
+_VOTING = ["csma", "star", "mesh", "regions", "gossip"]
+"""Networks on which blocks are voted on."""
+
+
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None:
@@ -91,14 +95,58 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
     )
     done = model.run(
         scenario(
-            nodes=count, network=named(data.draw(st.sampled_from(["mesh", "star", "regions"]))),
+            nodes=count, network=named(data.draw(st.sampled_from(_VOTING))), exchange="broadcast",
             vote_phases=data.draw(st.integers(1, 2)), costs=table(verify=1e-3, sign=1e-3),
             view_timeout_seconds=data.draw(st.sampled_from([0.12, 0.4, 2.0])),
             max_views=8, faults=faults, seed=data.draw(st.integers(0, 10**6)),
-        ),
-        engine="numpy",
+        )
     )  # fmt: skip
     assert done.is_safe
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.DataObject) -> None:
+    count = data.draw(st.integers(4, 16))
+    ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
+    cut = data.draw(st.integers(0, len(ranks)))
+    other = data.draw(st.integers(cut, len(ranks)))
+    law = data.draw(st.sampled_from(_VOTING[:4]))  # gossip may go around the dead
+    done = model.run(
+        scenario(
+            nodes=count, network=named(law), exchange="broadcast", vote_phases=2,
+            view_timeout_seconds=100.0, max_views=2 * count, blocks=2,
+            faults=Faults(
+                equivocating=tuple(ranks[:cut]), crashed=tuple(ranks[cut:other]),
+                invalid=tuple(ranks[other:]),
+            ),
+            seed=data.draw(st.integers(0, 10**6)),
+        )
+    )  # fmt: skip
+    assert done.is_live and done.is_safe
+    # Two heights; each bad proposer costs a view, and a lock that it left one more.
+    assert done.views <= 2 * (2 + len(ranks))
+
+
+def test_delayed_messages_delay_and_nothing_more() -> None:
+    late = Faults(delay_probability=1.0, delay_seconds=0.5)
+    done = run(faults=late)
+    # A block, a vote and a commit, each late by half a second.
+    assert done.latency_seconds == pytest.approx(1.5 + run().latency_seconds, rel=1e-6)
+    assert done.is_live and done.views == 1
+
+
+def test_a_timeout_shorter_than_a_partition_is_lived_through_in_more_views() -> None:
+    done = run(
+        faults=Faults(partition_fraction=0.5, heal_seconds=12.0), view_timeout_seconds=5.0,
+        max_views=8,
+    )  # fmt: skip
+    assert done.is_live and done.is_safe and done.views == 3
+
+
+def test_all_messages_lost_is_safe_and_not_live() -> None:
+    done = run(faults=Faults(loss_probability=1.0), max_views=3)
+    assert (done.is_safe, done.is_live, done.views) == (True, False, 3)
 
 
 def test_a_partition_that_heals_delays_and_nothing_more() -> None:

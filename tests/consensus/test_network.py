@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pqchain.consensus import model, network
-from pqchain.consensus.luck import mean_interval_seconds, race, release_delay_seconds
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, SECOND, Network, named, unicast_ns
 from pqchain.consensus.scenario import Layout, Scenario
@@ -188,33 +187,3 @@ def test_every_name_is_a_network_and_others_are_refused() -> None:
 def test_impossible_networks_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Network(law="mesh", **changes)  # type: ignore[arg-type]
-
-
-def test_luck_releases_as_its_authors_code_does() -> None:
-    assert release_delay_seconds(0.0) == 6.0
-    assert release_delay_seconds(1.0 - 2.0**-52) == pytest.approx(1.0)
-    assert mean_interval_seconds(32) == pytest.approx(11 + 5 / 33)
-
-
-def test_the_luckiest_wins_and_only_the_nearly_as_lucky_release() -> None:
-    alone = race([0.1, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
-    assert (alone.winner, alone.released, alone.switched) == (1, 1, 0)
-    assert alone.released_seconds == pytest.approx(11.5)
-    close = race([0.89, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
-    assert (close.winner, close.released, close.switched) == (1, 2, 1)
-
-
-def test_proof_of_luck_takes_its_mean_interval() -> None:
-    lucky = block(
-        "mesh", 8,
-        fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 400, "vote_phases": 0},
-    )  # fmt: skip
-    done = model.run(lucky)
-    mean = done.heights[-1].ended_ns / len(done.heights) / SECOND
-    # The sum of 400 independent waits; its standard error is below 0.03 s.
-    assert mean == pytest.approx(mean_interval_seconds(8) + 0.083728, abs=0.12)
-
-
-def test_without_a_round_luck_does_not_wait() -> None:
-    lucky = block("mesh", 8, fields={"proposal": "luck", "vote_phases": 0})
-    assert model.run(lucky).latency_seconds == pytest.approx(0.083728, rel=1e-5)
