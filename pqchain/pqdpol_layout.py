@@ -43,7 +43,8 @@ def text(study: Study) -> str:
         parts.append(f"{title}\n{display.text_table(head, rows, right=range(1, len(head)))}")
     for title, (head, rows) in _modelled(study):
         parts.append(f"{title}\n{display.text_table(head, rows, right=range(2, len(head)))}")
-    return "\n\n".join([*parts, *(f"- {line}" for line in _remarks(study))])
+    remarks = "\n".join(f"- {line}" for line in _remarks(study))
+    return "\n\n".join([*parts, remarks])
 
 
 def markup(study: Study, figures: Sequence[Markup] = ()) -> list[Markup]:
