@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands, falcon_commands, reencode_commands
+from pqchain import algorithms, commands, consensus_commands, falcon_commands, reencode_commands
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -190,6 +190,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--output", type=Path, default=Path("results"), metavar="FOLDER", help="default: results"
     )
     falcon_commands.add(subparsers, _Formatter)
+    consensus_commands.add(subparsers, _Formatter)
     return parser
 
 

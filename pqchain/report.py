@@ -18,17 +18,21 @@ from pqchain import (
     blockbench,
     chapters,
     compare,
+    landscape,
     layout,
     overview,
     page,
     papers,
     plots,
+    pqdpol,
+    pqdpol_layout,
     reencoding,
     replaylayout,
     results,
     round3,
 )
-from pqchain.errors import UsageError
+from pqchain.costs import from_frame
+from pqchain.errors import DataError, UsageError
 from pqchain.page import Markup
 from pqchain.reproduction import Reproduction
 
@@ -50,9 +54,10 @@ def reproduce(
 
     Writes into the folder `output`: index.html; measurements.csv; <work>/comparison.csv,
     sizes.csv and claims.csv, each with a JSON sidecar; blocks.csv and <work>/block-comparison.csv
-    for works that measure blocks; quic-reencoding/runs.csv, table1.csv, figure1.csv, contrast.csv
-    and transports.csv of the replays; figures/*.svg and *.png. Files appear only
-    when all are complete; other files in the folder stay.
+    for works that measure blocks; pqdpol/table5-6.csv and what else `pqchain.pqdpol.study` models;
+    quic-reencoding/runs.csv, table1.csv, figure1.csv, contrast.csv and transports.csv of the
+    replays; figures/*.svg and *.png. Files appear only when all are complete; other files in the
+    folder stay.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
@@ -68,7 +73,8 @@ def reproduce(
     wanted = [name for name in algorithms.ALGORITHMS if name in named or name in BASELINE]
     measured = bench.measure(wanted, preset=preset, progress=progress)
     blocks = _blocks(keys, preset, progress)
-    judged = _joined("claims", (compare.claims(key, measured, blocks) for key in keys))
+    study = _study(measured, preset, progress) if pqdpol.KEY in keys else None
+    judged = _joined("claims", (_claims(key, measured, blocks, study) for key in keys))
     replays: dict[str, pd.DataFrame] = {}
     if reencoding.PAPER in keys:
         replays = reencoding.reproduce(preset, progress=progress)
@@ -90,6 +96,7 @@ def reproduce(
                 if key in keys
             ),
         ),
+        study=study,
     )
     write(done)
     return done
@@ -104,6 +111,25 @@ def _blocks(keys: Iterable[str], preset: str, progress: bool) -> pd.DataFrame:
     measured = blockbench.measure_blocks(wanted, preset=preset, progress=progress)
     measured.attrs.pop("rounds", None)
     return measured
+
+
+def _study(measured: pd.DataFrame, preset: str, progress: bool) -> pqdpol.Study:
+    """Model the consensus with the paper's costs, and with ours if there are any."""
+    try:
+        costs = from_frame(measured)
+    except DataError:  # nothing was measured
+        costs = None
+    return pqdpol.study(costs, preset=preset, progress=progress)
+
+
+def _claims(
+    key: str, measured: pd.DataFrame, blocks: pd.DataFrame, study: pqdpol.Study | None
+) -> pd.DataFrame:
+    """Check a work's statements; what only a model can decide, by the model."""
+    if key != pqdpol.KEY or study is None:
+        return compare.claims(key, measured, blocks)
+    found = compare.claims(key, measured, blocks, study.tables)
+    return _joined("claims", (found, pqdpol.softening(study.delegation)))
 
 
 def write(done: Reproduction) -> Path:
@@ -187,6 +213,9 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
         for key, rows in frame.groupby("paper", sort=False):
             path = folder / str(key) / f"{contract}.csv"
             results.save(rows, path, contract=contract, provenance=provenance)
+    for name, (frame, contract) in done.study.frames.items() if done.study else ():
+        path = folder / pqdpol.KEY / f"{name}.csv"
+        results.save(frame, path, contract=contract, provenance=provenance)
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
         results.save(round3.table1(done.measurements), path, contract="table1")
@@ -210,6 +239,7 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
                 "faster. The pattern, not the distance from the line, is what two machines share.",
             )
     drawn |= _block_figures(done.blocks)
+    drawn |= _consensus_figures(done.study) if done.study else {}
     if round3.KEY in done.keys:
         drawn |= _round3_figures(done.measurements)
     if done.replays:
@@ -276,6 +306,47 @@ def _block_figures(blocks: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
             "Bytes of block validated in a second: decoding, hashes, balances and signatures.",
         ),
     }
+
+
+def _consensus_figures(study: pqdpol.Study) -> dict[str, tuple[Any, str, str]]:
+    """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
+    cells = study.printed_costs
+    drawn: dict[str, tuple[Any, str, str]] = {
+        "consensus-throughput": (
+            plots.plot_cells(cells, "throughput"),
+            "Lines and hollow markers on logarithmic axes: transactions per second of six schemes "
+            "over 2 to 32 nodes, modelled and printed. The table above holds the values.",
+            "Table 5: transactions per second as printed (markers) and modelled with the paper's "
+            "costs (lines).",
+        ),
+        "consensus-latency": (
+            plots.plot_cells(cells, "latency", per_pair=True),
+            "Lines and hollow markers on logarithmic axes: latency over the square of the number "
+            "of nodes, for six schemes; the lines are nearly level. The table above holds the "
+            "latencies.",
+            "Table 6: latency over N squared as printed (markers) and modelled with the paper's "
+            "costs (lines). Level lines are the law; the scatter of the markers is the print's.",
+        ),
+    }
+    drawn["consensus-networks"] = (
+        plots.plot_networks(study.laws),
+        "Lines on two logarithmic axes: latency over the number of nodes up to 2 to the power of "
+        "20, for each kind of network.",
+        "Modelled: latency of a block of Falcon-512 on each kind of network. Solid: every node "
+        "votes. Dashed: 128 delegates vote and the block travels by gossip. Bands: three draws of "
+        "who lives in which region. Each kind has rates of its own, so compare how lines grow, "
+        "not how high they lie.",
+    )
+    drawn["consensus-winners"] = (
+        plots.plot_winners(landscape.winners(study.contest)),
+        "Four maps of squares over bandwidth and number of nodes; each square names the scheme "
+        "that wins there and by what factor.",
+        "Modelled: who wins where, by gossip with 128 delegates, with the paper's costs. Above: "
+        "throughput of full blocks; below: latency of blocks that hold equally many transactions, "
+        "because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In a square: how many "
+        "times better than the runner-up.",
+    )
+    return drawn
 
 
 def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
@@ -355,9 +426,12 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
         unprinted = overview.measurement_tables(without) if len(comparison) else []
-        modelled = (
-            [chapters.accelerator_table(accelerator.table3())] if key == accelerator.PAPER else []
-        )
+        modelled = []
+        if key == accelerator.PAPER:
+            modelled = [chapters.accelerator_table(accelerator.table3())]
+        if key == pqdpol.KEY and done.study:
+            drawn = [figures[name] for name in figures if name.startswith("consensus-")]
+            modelled = pqdpol_layout.markup(done.study, drawn)
         works.append(
             chapters.work(
                 paper,
@@ -372,7 +446,7 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
             )
         )
         contents.append((key, key))
-    prefixes = tuple(f"{key}-" for key in (*done.keys, "block"))
+    prefixes = tuple(f"{key}-" for key in (*done.keys, "block", "consensus"))
     general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]
     here = page.section(
         "measured", "What this machine measured", *general,

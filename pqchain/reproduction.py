@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from pqchain.pqdpol import Study
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
@@ -24,6 +26,8 @@ class Reproduction:
     block_comparison: pd.DataFrame
     replays: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     """What `pqchain.reencoding.reproduce` gave; empty if that work was not chosen."""
+    study: Study | None = None
+    """Tables 5 and 6 of the PQ-DPoL paper, rebuilt, if it is among the works."""
 
     @property
     def index(self) -> Path:
