@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands, falcon_commands, study_commands
+from pqchain import (
+    algorithms,
+    commands,
+    consensus_commands,
+    falcon_commands,
+    reencode_commands,
+    study_commands,
+)
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -175,6 +182,8 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
 
+    reencode_commands.add(command)
+
     reproducing = command(
         "reproduce", commands.run_reproduce,
         "measure, compare with the published tables, write a report",
@@ -189,6 +198,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--output", type=Path, default=Path("results"), metavar="FOLDER", help="default: results"
     )
     falcon_commands.add(subparsers, _Formatter)
+    consensus_commands.add(subparsers, _Formatter)
     study_commands.add(subparsers, _Formatter)
     return parser
 

@@ -120,13 +120,16 @@ def settle(
         if alike:
             times = at[:size]
             sort(times, np.empty(size, dtype=np.int64), np.empty(size + 1, dtype=np.int64))
-            own = votes[j] if willing[j] else NEVER
+            own = votes[j] if willing[j] else np.int64(NEVER)
             _alike(times, block[j], has_block[j], own, block_ns[j], vote_ns[j], quorum, j, out)
             continue
         order = np.argsort(at[:size], kind="mergesort")
-        done = np.full(2 * count + count, NEVER, dtype=np.int64)
         link, processor = np.int64(0), np.int64(0)
         verified = block[j] if has_block[j] else NEVER
+        # Of votes and of commits: how many counted, and when the last two of a quorum did.
+        counted = np.zeros(2, dtype=np.int64)
+        ends = np.full((2, 2), NEVER, dtype=np.int64)
+        ends[:, 0] = 0 if quorum == 1 else NEVER
         for index in order:
             time, kind = at[index], label[index] // count
             if down[0]:
@@ -135,20 +138,29 @@ def settle(
             processor = max(processor, time) + (block_ns[j] if kind == 0 else vote_ns[j])
             if kind == 0:
                 verified = processor
-            else:
-                i = label[index] - kind * count
-                if values[i] == values[j] or double[i]:
-                    done[(kind - 1) * count + i] = processor
+                continue
+            i = label[index] - kind * count
+            if values[i] == values[j] or double[i]:
+                counted[kind - 1] += 1
+                if quorum - 1 <= counted[kind - 1] <= quorum:
+                    ends[kind - 1, counted[kind - 1] - quorum + 1] = processor
         if verified >= NEVER:
             continue
         out[0, j] = verified
-        if willing[j]:
-            done[j] = votes[j]
-        done[count + j] = commits[j]
-        if quorum <= count:
-            out[1, j] = max(verified, np.sort(done[:count])[quorum - 1])
-            if has_commits:
-                out[2, j] = max(verified, np.sort(done[count : 2 * count])[quorum - 1])
+        own = votes[j] if willing[j] else np.int64(NEVER)
+        out[1, j] = max(verified, _with_own(ends[0, 0], ends[0, 1], own))
+        if has_commits:
+            out[2, j] = max(verified, _with_own(ends[1, 0], ends[1, 1], commits[j]))
+
+
+@compiled()
+def _with_own(before: Any, at: Any, own: Any) -> Any:
+    """Return when a quorum is reached with one's own vote; without it it was at `at`.
+
+    A processor is done with votes in ascending order, so only the last two of a quorum matter:
+    one's own vote comes before both, between them, or too late to count.
+    """
+    return min(at, max(before, own))
 
 
 @compiled()
@@ -160,27 +172,20 @@ def _alike(
     processor = np.int64(0)
     verified = block if has_block else NEVER
     waits = not has_block and block < NEVER
-    counted, reached = 0, NEVER
-    own_counted = own >= NEVER
-    for time in times:
+    before, reached = NEVER, NEVER
+    if quorum == 1:
+        before = 0
+    for counted, time in enumerate(times, 1):
         if waits and block <= time:
             processor = max(processor, block) + block_ns
             verified, waits = processor, False
         processor = max(processor, time) + vote_ns
-        if not own_counted and own <= processor:
-            own_counted = True
-            counted += 1
-            if counted == quorum:
-                reached = own
-        counted += 1
+        if counted == quorum - 1:
+            before = processor
         if counted == quorum:
             reached = processor
     if waits:
         verified = max(processor, block) + block_ns
-    if not own_counted:
-        counted += 1
-        if counted == quorum:
-            reached = own
     if verified < NEVER:
         out[0, j] = verified
-        out[1, j] = max(verified, reached)
+        out[1, j] = max(verified, _with_own(before, reached, own))
