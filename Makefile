@@ -9,7 +9,8 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
-.PHONY: install reproduce test check notebooks wheel clean help
+.PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
+.PHONY: test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow
 
@@ -30,6 +31,14 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
+
+test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
+	$(BIN)/python -m pytest -n 0 -m jupyter tests/test_jupyter.py
+
+$(VENV)/.browser: $(VENV)/.notebooks
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra browser
+	@touch $@
 
 BOARD := .venv-board
 test-board: $(BOARD)/.installed ## the overlay's driver on the real pynq and a simulated board
@@ -60,8 +69,44 @@ $(VENV)/.notebooks: $(VENV)/.installed
 		-r pyproject.toml --extra notebooks
 	@touch $@
 
-wheel: install ## build the wheel into dist/
-	$(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python
+# The wheel is built from the sdist, so whatever the sdist lacks is missed here. auditwheel reads
+# from the libraries which C library they need, and names the wheel accordingly. What an environment
+# may leave out or add on one machine does not go into what others install.
+BUILD_WHEEL = env -u PQCHAIN_NATIVE -u PQCHAIN_HAWK_SOURCE $(1) $(BIN)/uv build --quiet \
+	--no-build-isolation --python $(BIN)/python --out-dir build/dist
+AUDITWHEEL := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist
+wheel: $(VENV)/.wheel ## build the sdist, and from it the wheel for Linux, into dist/
+	rm -rf dist build/dist
+	$(call BUILD_WHEEL)
+	$(AUDITWHEEL) build/dist/*.whl
+	mv build/dist/*.tar.gz dist
+	@ls -l dist
+
+# liboqs is built by a cmake of its own; both find the toolchain through the environment.
+AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ \
+	CMAKE_TOOLCHAIN_FILE=$(abspath pqchain/native/toolchains/aarch64-linux-gnu.cmake) \
+	_PYTHON_HOST_PLATFORM=linux-aarch64
+wheel-aarch64: $(VENV)/.wheel ## the wheel for 64-bit ARM boards (Debian: g++-aarch64-linux-gnu)
+	rm -rf dist/*aarch64.whl build/dist
+	$(call BUILD_WHEEL,$(AARCH64))
+	$(AUDITWHEEL) build/dist/*.whl
+	mv build/dist/*.tar.gz dist
+	@ls -l dist
+
+sdist: install ## build only the sdist into dist/
+	$(BIN)/uv build --quiet --sdist --no-build-isolation --python $(BIN)/python
+
+$(VENV)/.wheel: $(VENV)/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra wheel
+	@touch $@
+
+test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (8 minutes)
+	$(BIN)/python -m pytest -n 0 -m wheel tests/test_wheel.py
+	$(BIN)/python tests/clean_install.py dist/*_$$(uname -m).whl
+
+test-aarch64: wheel-aarch64 ## known answers of the wheel for 64-bit ARM (Debian: qemu-user)
+	$(BIN)/python -m pytest -n 0 -m wheel tests/test_wheel.py tests/crypto/test_aarch64.py
 
 bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
 	$(BIN)/python benchmarks/overhead.py
@@ -120,4 +165,4 @@ clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20

@@ -13,8 +13,10 @@ settings.load_profile("pqchain")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker that `pytest_collection_modifyitems` gives a meaning to."""
+    """Name the markers: what a pure install cannot run, and what `make test` leaves out."""
     config.addinivalue_line("markers", "native: needs the native libraries")
+    config.addinivalue_line("markers", "jupyter: runs notebooks in JupyterLab (make test-jupyter)")
+    config.addinivalue_line("markers", "wheel: looks into dist/ (make test-wheel)")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

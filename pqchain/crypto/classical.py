@@ -288,7 +288,8 @@ class _PycryptodomeP256(Signer):
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._ecc.generate(curve="P-256")
-        return key.public_key().export_key(format="SEC1", compress=True), key.d.to_bytes(_HALF)
+        public_key = key.public_key().export_key(format="SEC1", compress=True)
+        return public_key, int(key.d).to_bytes(_HALF, "big")
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         try:

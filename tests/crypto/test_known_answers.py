@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,11 @@ def lines(**fields: int | bytes) -> str:
 def signature_response(name: str, implementation: str, counts: int) -> str:
     """Return the text that kat_sig prints for that many vectors."""
     signer, library = open_signer(name, implementation), native.library(implementation)
+    return signature_text(name, signer, library, counts)
+
+
+def signature_text(name: str, signer: Any, library: Any, counts: int) -> str:
+    """Return the same for anything that signs, and takes its randomness from `library`."""
     drbg = NistDrbg(bytes(range(48)))
     texts = []
     for count in range(counts):
@@ -99,7 +105,11 @@ def signature_response(name: str, implementation: str, counts: int) -> str:
 
 def kem_response(name: str, implementation: str, counts: int) -> str:
     """Return the text that kat_kem prints for that many vectors."""
-    kem, library = open_kem(name, implementation), native.library(implementation)
+    return kem_text(open_kem(name, implementation), native.library(implementation), counts)
+
+
+def kem_text(kem: Any, library: Any, counts: int) -> str:
+    """Return the same for anything that encapsulates, and takes its randomness from `library`."""
     drbg = NistDrbg(bytes(range(48)))
     texts = []
     for count in range(counts):

@@ -14,7 +14,7 @@ else()
   set(flags -O3 -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-label)
   set(kernel_sources "${kernels}/falcon_sign.cpp" "${kernels}/falcon_engine.cpp")
   add_library(falcon-kernel SHARED common.c falcon/falcon_glue.c falcon/shake.c falcon/ntt.c
-    falcon/codec.c falcon/falcon_signer.cpp falcon/falcon_counted.cpp falcon/falcon_study.cpp
+    falcon/codec.c falcon/memory.cpp falcon/falcon_signer.cpp falcon/falcon_counted.cpp falcon/falcon_study.cpp
     ${kernel_sources})
   target_include_directories(falcon-kernel PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}"
     "${CMAKE_CURRENT_SOURCE_DIR}/falcon" "${kernels}" "${liboqs-0.13-ref_PREFIX}/include")

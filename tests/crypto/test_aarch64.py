@@ -1,0 +1,183 @@
+"""The wheel for 64-bit ARM in dist/, its libraries run by QEMU: `make test-aarch64` runs this.
+
+Algorithms of liboqs must give the digests of NIST's known answers. Those of our own libraries must
+give the bytes that they give here: keys, signatures and verdicts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import native, open_signer
+from pqchain.crypto.randomness import NistDrbg
+from tests.crypto.builds import BUILDS, ROUND3_BUILDS
+from tests.crypto.test_known_answers import ANSWERS, digest, kem_text, signature_text
+
+pytestmark = [pytest.mark.wheel, pytest.mark.native]
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
+SYSTEM = "/usr/aarch64-linux-gnu"
+"""Where Debian puts the C library of the other processor."""
+
+LIMIT_SECONDS = 120
+"""How long one algorithm may take before its process is ended."""
+
+OWN = ("hawk/ref", "falcon/kernel")
+"""Our own libraries; what they compute here has known-answer tests of its own."""
+
+
+class Emulated:
+    """One algorithm of a library, in a process of the other processor; see emulated.c."""
+
+    def __init__(self, program: Path, library: Path, name: str) -> None:
+        command = [EMULATOR, "-L", SYSTEM, program, library, name]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.limit = threading.Timer(LIMIT_SECONDS, self.process.kill)
+        self.limit.start()
+        self.source: Callable[[int], bytes] = bytes
+        _, _, self.public, self.secret, self.longest, self.ciphertext, self.shared, _ = (
+            struct.unpack("<8Q", self.read(64))
+        )
+
+    def read(self, count: int) -> bytes:
+        data = self.process.stdout.read(count)
+        assert len(data) == count, f"the emulated process ended with {self.process.wait(10)}"
+        return data
+
+    def number(self) -> int:
+        return struct.unpack("<q", self.read(8))[0]
+
+    def send(self, *parts: bytes) -> int:
+        """Send a command, serve the randomness that it asks for, and return its code."""
+        self.process.stdin.write(b"".join(parts))
+        self.process.stdin.flush()
+        while self.read(1) == b"R":
+            self.process.stdin.write(self.source(self.number()))
+            self.process.stdin.flush()
+        return self.number()
+
+    def close(self) -> None:
+        """Let the process end by itself, or else end it."""
+        self.process.stdin.close()
+        self.process.stdout.close()
+        ended = self.process.wait(LIMIT_SECONDS)
+        self.limit.cancel()
+        assert ended == 0
+
+    @contextmanager
+    def randomness(self, source: Callable[[int], bytes]) -> Iterator[None]:
+        self.source = source
+        yield
+        self.source = bytes
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        assert self.send(b"K") == 0
+        return self.read(self.public), self.read(self.secret)
+
+    def sign(self, message: bytes, secret_key: bytes) -> bytes:
+        assert self.send(b"S", counted(message), secret_key) == 0
+        length = self.number()
+        return self.read(self.longest)[:length]
+
+    def verify(self, message: bytes, signature: bytes, public_key: bytes) -> bool:
+        code = self.send(b"V", counted(message), counted(signature), public_key)
+        assert code in (0, 1)
+        return code == 0
+
+    def encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        assert self.send(b"E", public_key) == 0
+        return self.read(self.ciphertext), self.read(self.shared)
+
+    def decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        assert self.send(b"C", ciphertext, secret_key) == 0
+        return self.read(self.shared)
+
+
+def counted(data: bytes) -> bytes:
+    return struct.pack("<Q", len(data)) + data
+
+
+@pytest.fixture(scope="module")
+def emulate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Emulated]:
+    """Unpack the wheel, compile the driver, and return what opens an algorithm of a library."""
+    wheels = sorted((ROOT / "dist").glob("*aarch64.whl"))
+    if not wheels:
+        pytest.skip("dist/ has no wheel for aarch64: make wheel-aarch64")
+    for tool, package in ((COMPILER, "gcc-aarch64-linux-gnu"), (EMULATOR, "qemu-user")):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} was not found; install it (Debian: apt-get install {package})")
+    folder = tmp_path_factory.mktemp("aarch64")
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        wheel.extractall(folder)
+    program = folder / "emulated"
+    source = Path(__file__).with_name("emulated.c")
+    header = ROOT / "pqchain" / "native"
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{header}", "-o", program]
+    subprocess.run([COMPILER, *flags, source, "-ldl"], check=True, timeout=LIMIT_SECONDS)
+
+    def opened(implementation: str, name: str) -> Emulated:
+        stem = algorithms.implementation(implementation).library
+        return Emulated(program, folder / "pqchain/_native" / stem / "lib/liboqs.so", name)
+
+    return opened
+
+
+def cells(kind: str) -> list[tuple[str, str, str]]:
+    """Return algorithm, portable build and digest of every first vector."""
+    return [
+        (name, build, ANSWERS[pair][kind][name]["single"])
+        for pair in (BUILDS, ROUND3_BUILDS)
+        for build in pair
+        for name in ANSWERS[pair][kind]
+        if build.endswith("/ref") and algorithms.get(name).default_build
+    ]
+
+
+@pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature"))
+def test_first_signature_vector(emulate, name, implementation, expected):
+    there = emulate(implementation, name)
+    assert digest(signature_text(name, there, there, 1)) == expected
+    there.close()
+
+
+@pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem"))
+def test_first_kem_vector(emulate, name, implementation, expected):
+    there = emulate(implementation, name)
+    assert digest(kem_text(there, there, 1)) == expected
+    there.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "implementation"),
+    [
+        (algorithm.name, implementation)
+        for implementation in OWN
+        for algorithm in algorithms.ALGORITHMS.values()
+        if implementation in algorithm.implementations
+    ],
+)
+def test_our_libraries_compute_the_same(emulate, name, implementation):
+    here, library = open_signer(name, implementation), native.library(implementation)
+    there = emulate(implementation, name)
+    message = b"the same bytes on every processor"
+    made = []
+    for signer, owner in ((here, library), (there, there)):
+        with owner.randomness(NistDrbg(bytes(range(48)))):
+            public_key, secret_key = signer.generate_keypair()
+            made.append((public_key, secret_key, signer.sign(message, secret_key)))
+    assert made[0] == made[1]
+    public_key, _, signature = made[0]
+    assert there.verify(message, signature, public_key)
+    assert not there.verify(message + b"!", signature, public_key)
+    there.close()
