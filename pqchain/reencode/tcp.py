@@ -57,6 +57,7 @@ class _Line(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the node, unless it has asked for this."""
+        self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
         known = self.owner.lines.pop(self.session, None) is not None
         if known and self.peer is not None:
             reason = str(exc) if exc else "the other side has ended it"
