@@ -12,7 +12,8 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
-.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow
+.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
+.PHONY: sweep-consensus
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -128,6 +129,12 @@ fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minu
 
 bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published-in-C times
 	$(BIN)/python benchmarks/hawk.py
+
+bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
+	$(BIN)/python benchmarks/consensus.py
+
+sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
+	$(BIN)/python benchmarks/sweep.py
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c

@@ -20,7 +20,7 @@ Milliseconds are never compared across machines: on our numbers only ranks and r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from itertools import pairwise, product
@@ -52,6 +52,9 @@ both for normal samples.
 
 SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
 """Quantities that the registry knows."""
+
+MODELLED = ("latency_seconds", "throughput_per_second")
+"""Quantities that a model of the consensus gives and no stopwatch."""
 
 _OF_THE_PRINT = ("at_most", "quotient", "sum", "value", "open")
 _SHOWN = 3
@@ -103,14 +106,18 @@ _Read = Callable[[str, str, str], _Number]
 
 
 def claims(
-    key: str, measurements: pd.DataFrame | None = None, blocks: pd.DataFrame | None = None
+    key: str,
+    measurements: pd.DataFrame | None = None,
+    blocks: pd.DataFrame | None = None,
+    modelled: Iterable[pd.DataFrame] = (),
 ) -> pd.DataFrame:
     """Check every statement of a paper; one row per statement and source of numbers.
 
     Columns: paper, claim_id, section, statement, verdict ("holds", "does not hold", "cannot be
     decided here"), evidence (the figures or the reason), source: "published" for the paper's own
     numbers, "sizes" for the registry, "measured" for `measurements`, a measurement frame, and for
-    `blocks`, a block frame, of which one thread counts. Raises
+    `blocks`, a block frame, of which one thread counts; "modelled" for each of `modelled`, frames
+    of `pqchain.pqdpol.tables`, which decide what no measurement can. Raises
     UnknownPaper, and DataError for a frame or file that breaks its contract.
     """
     readers = {
@@ -118,11 +125,18 @@ def claims(
         "sizes": _registry,
         "measured": _measured(measurements, blocks),
     }
+    models = [results.check(frame, "pqdpol-cells") for frame in modelled]
     rows = []
     for claim in papers.document(key, "claims.toml")["claims"]:
+        about = (key, claim["id"], claim["section"], claim["statement"])
         for source in _sources(claim["checks"]):
+            if source == "measured" and models and _of_the_model(claim["checks"]):
+                for frame in models:
+                    verdict, evidence = _decide(key, claim, _from_model(key, frame))
+                    evidence = f"costs: {frame['costs'].iloc[0]}; {evidence}"
+                    rows.append((*about, verdict, evidence, "modelled"))
+                continue
             verdict, evidence = _decide(key, claim, readers[source])
-            about = (key, claim["id"], claim["section"], claim["statement"])
             rows.append((*about, verdict, evidence, source))
     return results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["claims"])), "claims")
 
@@ -136,6 +150,11 @@ def _sources(checks: list[dict[str, Any]]) -> tuple[str, ...]:
         return ("published",)
     used = {part for check in checks for part in _quantities(check)}
     return ("published", "sizes" if used <= set(SIZES) else "measured")
+
+
+def _of_the_model(checks: list[dict[str, Any]]) -> bool:
+    """Whether a model of the consensus has every quantity of a claim."""
+    return {part for check in checks for part in _quantities(check)} <= set(MODELLED)
 
 
 def _quantities(check: dict[str, Any]) -> Iterator[str]:
@@ -386,6 +405,24 @@ def _registry(name: str, quantity: str, implementation: str) -> _Number:
     """Read a size from the registry."""
     size = getattr(algorithms.get(name), quantity)
     return _Number(size, unit="B")
+
+
+def _from_model(key: str, frame: pd.DataFrame) -> _Read:
+    """Read what a model gives; it computes, so nothing is uncertain but the model."""
+    printed = {name: printed for printed, name in papers.paper(key).names.items()}
+    units = dict(zip(MODELLED, ("s", "1/s"), strict=True))
+    found = {
+        (printed[row["algorithm"]] + _step(row["n"]), quantity): row[quantity]
+        for row in frame.to_dict("records")
+        for quantity in MODELLED
+    }
+
+    def read(name: str, quantity: str, implementation: str) -> _Number:
+        if (name, quantity) not in found:
+            raise _Undecided(f"no model of the {_spoken(quantity)} of {name} is given")
+        return _Number(float(found[name, quantity]), unit=units[quantity])
+
+    return read
 
 
 _IN_A_BLOCK = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands, falcon_commands
+from pqchain import algorithms, commands, consensus_commands, falcon_commands, reencode_commands
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -174,7 +174,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
 
-    _add_reencode(command)
+    reencode_commands.add(command)
 
     reproducing = command(
         "reproduce", commands.run_reproduce,
@@ -190,65 +190,8 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "--output", type=Path, default=Path("results"), metavar="FOLDER", help="default: results"
     )
     falcon_commands.add(subparsers, _Formatter)
+    consensus_commands.add(subparsers, _Formatter)
     return parser
-
-
-def _add_reencode(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """Describe the replay of a re-encoding."""
-    replaying = command(
-        "reencode", commands.run_reencode,
-        "replay how nodes recover and re-encode blocks after a failure",
-        "  pqchain reencode                                     virtual clock, 2 MB block\n"
-        "  pqchain reencode --mode loopback --datagram-bytes 8952\n"
-        "  pqchain reencode --transport grpc                    real sockets\n"
-        "  pqchain reencode --streams single,multiplexed --repeats 10\n"
-        "  pqchain reencode --preset paper --resume kept        may be stopped and resumed",
-    )  # fmt: skip
-    replaying.add_argument("--preset", choices=PRESETS, help="default: quick")
-    replaying.add_argument(
-        "--mode", choices=("virtual", "loopback", "netns"),
-        help="virtual clock and link; real sockets, a process per node; the same in network "
-        "namespaces, as root (default: virtual, for other transports than aioquic loopback)",
-    )  # fmt: skip
-    replaying.add_argument(
-        "--experiment",
-        choices=("reencode", "exchange"),
-        help="a failure and its repair (default), or everyone asks everyone for chunks",
-    )
-    replaying.add_argument("--transport", choices=("aioquic", "tcp-tls", "grpc"))
-    replaying.add_argument(
-        "--streams", action="append", metavar="KIND",
-        help="single, multiplexed, or both, separated by commas, to compare them",
-    )  # fmt: skip
-    replaying.add_argument("--repeats", type=int, default=1, metavar="N", help="default: 1")
-    for option, kind, what in (
-        ("--blocks", int, "how many blocks"),
-        ("--block-bytes", int, "length of a block"),
-        ("--datagram-bytes", int, "longest QUIC datagram, 1200 to 16000"),
-        ("--bits-per-second", float, "rate of each port of the virtual network, or of a namespace"),
-        ("--delay-seconds", float, "one-way delay of the virtual network"),
-        ("--loss", float, "probability that a datagram of the virtual network is lost"),
-        ("--seed", int, "of blocks, losses and starting times"),
-    ):
-        replaying.add_argument(option, type=kind, metavar="N", help=what)
-    replaying.add_argument("--sources", choices=("nearest", "least-loaded", "all"))
-    replaying.add_argument(
-        "--sessions",
-        choices=("kept", "full", "0-rtt"),
-        help="chunks over the heartbeats' sessions (default), or over fresh ones",
-    )
-    replaying.add_argument(
-        "--overlap", action="store_true", default=None, help="decode while chunks still arrive"
-    )
-    replaying.add_argument(
-        "--resume", type=Path, metavar="FOLDER", help="keep finished virtual blocks there"
-    )
-    replaying.add_argument(
-        "--qlog", type=Path, metavar="FOLDER", help="write each node's QUIC log there, for qvis"
-    )
-    replaying.add_argument(
-        "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
-    )
 
 
 def _add_preset(parser: argparse.ArgumentParser) -> None:

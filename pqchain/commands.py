@@ -321,99 +321,9 @@ def _numbers(values: list[str], option: str) -> list[int]:
         raise UsageError(f"{option} {','.join(values)}: expected whole numbers") from None
 
 
-def run_reencode(arguments: argparse.Namespace) -> int:
-    """Replay a re-encoding and show where the time goes."""
-    from dataclasses import replace
-
-    from pqchain import results
-    from pqchain.reencode import replay, scenario
-
-    output: Path | None = arguments.output
-    if output is not None and output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
-    streams = _split(arguments.streams) or []
-    given = ("mode", "experiment", "transport", "blocks", "block_bytes", "datagram_bytes", "seed",
-             "sources", "sessions", "overlap")  # fmt: skip
-    changes = {name: value for name in given if (value := getattr(arguments, name)) is not None}
-    if changes.get("transport", "aioquic") != "aioquic":
-        changes.setdefault("mode", "loopback")
-    if len(streams) == 1:
-        changes["streams"] = streams[0]
-    one = scenario.preset(arguments.preset or "quick", **changes)
-    link = {name: value for name in ("bits_per_second", "delay_seconds", "loss")
-            if (value := getattr(arguments, name)) is not None}  # fmt: skip
-    one = replace(one, link=replace(one.link, **link))
-    for kind in streams:
-        replace(one, streams=kind)
-    reason = replay.check_possible(one)
-    if reason:
-        frame = replay.unsupported(one, reason)
-    else:
-        runs = arguments.repeats * max(len(streams), 1)
-        talk(
-            f"About {display.duration(runs * replay.estimate_seconds(one))} on an idle machine: "
-            f"{runs} run{'s'[: runs != 1]} of {display.byte_count(one.transfer_bytes)} of chunks."
-        )
-        frame = replay.replay(
-            one, streams=streams, repeats=arguments.repeats, progress=sys.stderr.isatty(),
-            resume=arguments.resume, logs=arguments.qlog,
-        )  # fmt: skip
-    compared = replay.contrast(frame) if len(streams) > 1 and arguments.repeats > 1 else None
-    if output is not None:
-        results.save(frame, output, contract="reencode")
-        talk(f"Saved: {output}")
-    if arguments.json:
-        extra = {} if compared is None else {"contrast": _records(compared)}
-        provenance = frame.attrs.get("provenance", {})
-        _write_json({"provenance": provenance, "runs": _records(frame), **extra})
-        return FINE
-    _write(_reencode_table(frame))
-    if compared is not None:
-        _write("\n" + _contrast_table(compared))
-    about = frame.attrs.get("provenance", {})
-    for what in ("run", "modelled"):
-        if about.get(what):
-            talk(f"{what.capitalize()}: {about[what]}.")
-    return FINE
-
-
-def _reencode_table(frame: pd.DataFrame) -> str:
-    """Lay out replays for a terminal, the mean of all runs of a kind below."""
-    phases = ["transfer", "decode", "encode", "io", "other", "total"]
-    head = ["streams", "repeat", "block", *phases, "wire limit", "CPU", "verdict"]
-    rows = []
-    for row in frame.to_dict("records"):
-        block = display.MISSING if row["block"] < 0 else str(row["block"])
-        times = [display.seconds(row[f"{name}_seconds"]) for name in [*phases, "wire_limit"]]
-        cpu = display.seconds(row["cpu_seconds"])
-        verdict = row["verdict"] if row["status"] == "ok" else f"unsupported: {row['verdict']}"
-        rows.append([row["streams"], str(row["repeat"]), block, *times, cpu, verdict])
-    for streams, runs in frame[frame["status"] == "ok"].groupby("streams", sort=False):
-        total = runs["total_seconds"].sum()
-        shares = [f"{runs[f'{name}_seconds'].sum() / total:.1%}" for name in phases]
-        rows.append([str(streams), "share", "", *shares, "", "", ""])
-    return display.text_table(head, rows, right=range(1, 11), width=_terminal_width())
-
-
-def _contrast_table(compared: pd.DataFrame) -> str:
-    """Lay out the comparison of streams."""
-    head = ["mode", "transport", "pairs", "single", "multiplexed", "saved", "95 % interval",
-            "verdict"]  # fmt: skip
-    rows = [
-        [
-            row["mode"], row["transport"], str(row["repeats"]),
-            display.seconds(row["single_seconds"]), display.seconds(row["multiplexed_seconds"]),
-            f"{row['saving_percent']:.1f} %",
-            f"{row['low_percent']:.1f} to {row['high_percent']:.1f} %", row["verdict"],
-        ]
-        for row in compared.to_dict("records")
-    ]  # fmt: skip
-    return display.text_table(head, rows, right=range(2, 7), width=_terminal_width())
-
-
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain import bench, layout, report, round3
+    from pqchain import bench, layout, pqdpol_layout, replaylayout, report, round3
 
     done = report.reproduce(
         arguments.output,
@@ -434,7 +344,13 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
     }
     table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
-        extra = {} if table is None else {"round3_table1": round3.columns(table)}
+        extra: dict[str, Any] = {} if table is None else {"round3_table1": round3.columns(table)}
+        if done.study:
+            extra["pqdpol_tables"] = [row for frame in done.study.tables for row in _records(frame)]
+        if done.replays:
+            extra["quic_reencoding"] = {
+                name: _records(frame) for name, frame in done.replays.items() if name != "runs"
+            }
         _write_json(
             {
                 "ok": not done.failures,
@@ -452,6 +368,10 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"pqchain: {failure}")
         if table is not None and arguments.only:
             _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
+        if done.replays and arguments.only:
+            _write(replaylayout.text(done.replays) + "\n")
+        if done.study and arguments.only:
+            _write(pqdpol_layout.text(done.study) + "\n")
         _write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 

@@ -83,7 +83,8 @@ def works_table(done: Reproduction) -> Markup:
             row += [str(verdicts.count(name)) for name in CLAIM_VERDICTS]
         row += [str(sizes.count(name)) for name in SIZE_VERDICTS]
         rows.append(row)
-    source = ("published", "measured", "registry")
+    source = ["published", "measured", "registry"]
+    source += ["modelled"] * bool((done.claims["source"] == "modelled").any())
     return page.table(columns, rows, caption="What was found, by work.", source=source)
 
 

@@ -18,15 +18,21 @@ from pqchain import (
     blockbench,
     chapters,
     compare,
+    landscape,
     layout,
     overview,
     page,
     papers,
     plots,
+    pqdpol,
+    pqdpol_layout,
+    reencoding,
+    replaylayout,
     results,
     round3,
 )
-from pqchain.errors import UsageError
+from pqchain.costs import from_frame
+from pqchain.errors import DataError, UsageError
 from pqchain.page import Markup
 from pqchain.reproduction import Reproduction
 
@@ -48,8 +54,10 @@ def reproduce(
 
     Writes into the folder `output`: index.html; measurements.csv; <work>/comparison.csv,
     sizes.csv and claims.csv, each with a JSON sidecar; blocks.csv and <work>/block-comparison.csv
-    for works that measure blocks; figures/*.svg and *.png. Files appear only
-    when all are complete; other files in the folder stay.
+    for works that measure blocks; pqdpol/table5-6.csv and what else `pqchain.pqdpol.study` models;
+    quic-reencoding/runs.csv, table1.csv, figure1.csv, contrast.csv and transports.csv of the
+    replays; figures/*.svg and *.png. Files appear only when all are complete; other files in the
+    folder stay.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
@@ -65,13 +73,20 @@ def reproduce(
     wanted = [name for name in algorithms.ALGORITHMS if name in named or name in BASELINE]
     measured = bench.measure(wanted, preset=preset, progress=progress)
     blocks = _blocks(keys, preset, progress)
+    study = _study(measured, preset, progress) if pqdpol.KEY in keys else None
+    judged = _joined("claims", (_claims(key, measured, blocks, study) for key in keys))
+    replays: dict[str, pd.DataFrame] = {}
+    if reencoding.PAPER in keys:
+        replays = reencoding.reproduce(preset, progress=progress)
+        judged = reencoding.claims(replays, judged)
     done = Reproduction(
         output=output,
         keys=tuple(keys),
         measurements=measured,
         comparison=_joined("comparison", (_aligned(measured, frame) for frame in published)),
         sizes=_joined("sizes", (compare.sizes(frame) for frame in published)),
-        claims=_joined("claims", (compare.claims(key, measured, blocks) for key in keys)),
+        claims=judged,
+        replays=replays,
         blocks=blocks,
         block_comparison=_joined(
             "block-comparison",
@@ -81,6 +96,7 @@ def reproduce(
                 if key in keys
             ),
         ),
+        study=study,
     )
     write(done)
     return done
@@ -95,6 +111,25 @@ def _blocks(keys: Iterable[str], preset: str, progress: bool) -> pd.DataFrame:
     measured = blockbench.measure_blocks(wanted, preset=preset, progress=progress)
     measured.attrs.pop("rounds", None)
     return measured
+
+
+def _study(measured: pd.DataFrame, preset: str, progress: bool) -> pqdpol.Study:
+    """Model the consensus with the paper's costs, and with ours if there are any."""
+    try:
+        costs = from_frame(measured)
+    except DataError:  # nothing was measured
+        costs = None
+    return pqdpol.study(costs, preset=preset, progress=progress)
+
+
+def _claims(
+    key: str, measured: pd.DataFrame, blocks: pd.DataFrame, study: pqdpol.Study | None
+) -> pd.DataFrame:
+    """Check a work's statements; what only a model can decide, by the model."""
+    if key != pqdpol.KEY or study is None:
+        return compare.claims(key, measured, blocks)
+    found = compare.claims(key, measured, blocks, study.tables)
+    return _joined("claims", (found, pqdpol.softening(study.delegation)))
 
 
 def write(done: Reproduction) -> Path:
@@ -178,9 +213,15 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
         for key, rows in frame.groupby("paper", sort=False):
             path = folder / str(key) / f"{contract}.csv"
             results.save(rows, path, contract=contract, provenance=provenance)
+    for name, (frame, contract) in done.study.frames.items() if done.study else ():
+        path = folder / pqdpol.KEY / f"{name}.csv"
+        results.save(frame, path, contract=contract, provenance=provenance)
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
         results.save(round3.table1(done.measurements), path, contract="table1")
+    for name, frame in done.replays.items():
+        path = folder / reencoding.PAPER / f"{name}.csv"
+        results.save(frame, path, contract=reencoding.CONTRACTS[name])
 
 
 def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
@@ -198,8 +239,11 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
                 "faster. The pattern, not the distance from the line, is what two machines share.",
             )
     drawn |= _block_figures(done.blocks)
+    drawn |= _consensus_figures(done.study) if done.study else {}
     if round3.KEY in done.keys:
         drawn |= _round3_figures(done.measurements)
+    if done.replays:
+        drawn |= _replay_figures(done.replays)
     measured = done.measurements
     kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
     done_here = measured["status"] == "ok"
@@ -264,6 +308,47 @@ def _block_figures(blocks: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
     }
 
 
+def _consensus_figures(study: pqdpol.Study) -> dict[str, tuple[Any, str, str]]:
+    """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
+    cells = study.printed_costs
+    drawn: dict[str, tuple[Any, str, str]] = {
+        "consensus-throughput": (
+            plots.plot_cells(cells, "throughput"),
+            "Lines and hollow markers on logarithmic axes: transactions per second of six schemes "
+            "over 2 to 32 nodes, modelled and printed. The table above holds the values.",
+            "Table 5: transactions per second as printed (markers) and modelled with the paper's "
+            "costs (lines).",
+        ),
+        "consensus-latency": (
+            plots.plot_cells(cells, "latency", per_pair=True),
+            "Lines and hollow markers on logarithmic axes: latency over the square of the number "
+            "of nodes, for six schemes; the lines are nearly level. The table above holds the "
+            "latencies.",
+            "Table 6: latency over N squared as printed (markers) and modelled with the paper's "
+            "costs (lines). Level lines are the law; the scatter of the markers is the print's.",
+        ),
+    }
+    drawn["consensus-networks"] = (
+        plots.plot_networks(study.laws),
+        "Lines on two logarithmic axes: latency over the number of nodes up to 2 to the power of "
+        "20, for each kind of network.",
+        "Modelled: latency of a block of Falcon-512 on each kind of network. Solid: every node "
+        "votes. Dashed: 128 delegates vote and the block travels by gossip. Bands: three draws of "
+        "who lives in which region. Each kind has rates of its own, so compare how lines grow, "
+        "not how high they lie.",
+    )
+    drawn["consensus-winners"] = (
+        plots.plot_winners(landscape.winners(study.contest)),
+        "Four maps of squares over bandwidth and number of nodes; each square names the scheme "
+        "that wins there and by what factor.",
+        "Modelled: who wins where, by gossip with 128 delegates, with the paper's costs. Above: "
+        "throughput of full blocks; below: latency of blocks that hold equally many transactions, "
+        "because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In a square: how many "
+        "times better than the runner-up.",
+    )
+    return drawn
+
+
 def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
     """Draw Table 1 of the round-3 comparison, one figure for each operation, and its sizes."""
     table = round3.table1(measured)
@@ -287,6 +372,35 @@ def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
     return drawn
 
 
+def _replay_figures(replays: Mapping[str, pd.DataFrame]) -> dict[str, tuple[Any, str, str]]:
+    """Draw where the time of a re-encoding goes, and what streams and transports change."""
+    key = reencoding.PAPER
+    drawn: dict[str, tuple[Any, str, str]] = {
+        f"{key}-phases": (
+            plots.plot_phases(replays["table1"]),
+            "Stacked bars of shares in percent: transfer, decoding, encoding, files and the rest, "
+            "as printed and in each replay. The table above holds the values.",
+            "Table 1 as shares of the time of a node. Each bar says whether it is published, "
+            "modelled or measured.",
+        ),
+    }
+    if len(replays["figure1"]):
+        drawn[f"{key}-streams"] = (
+            plots.plot_streams(replays["figure1"]),
+            "Time of transfer against the number of blocks, single and multiplexed, with whiskers "
+            "from the shortest to the longest run. The table above holds the values.",
+            "Figure 1 replayed. Whiskers: shortest and longest run.",
+        )
+    if (replays["transports"]["status"] == "ok").any():
+        drawn[f"{key}-transports"] = (
+            plots.plot_transports(replays["transports"]),
+            "Bars: time of transfer of each transport over links of equal rate, with whiskers from "
+            "the shortest to the longest run, and a line where the link alone would be.",
+            "Transports at equal links, measured between network namespaces.",
+        )
+    return drawn
+
+
 def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Path]) -> str:
     """Compose the page."""
     facts: dict[str, Any] = done.measurements.attrs.get("provenance", {})
@@ -301,6 +415,9 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         if key == round3.KEY:
             checks = round3.cross_check(done.measurements)
             own = [*layout.markup(round3.table1(done.measurements), checks), *own]
+        replayed: tuple[list[Markup], list[Markup]] = ([], [])
+        if key == reencoding.PAPER and done.replays:
+            replayed, own = replaylayout.markup(done.replays, figures), []
         comparison, sizes, claims = (
             frame[frame["paper"] == key] for frame in (done.comparison, done.sizes, done.claims)
         )
@@ -309,16 +426,27 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
         unprinted = overview.measurement_tables(without) if len(comparison) else []
-        modelled = (
-            [chapters.accelerator_table(accelerator.table3())] if key == accelerator.PAPER else []
-        )
+        modelled = []
+        if key == accelerator.PAPER:
+            modelled = [chapters.accelerator_table(accelerator.table3())]
+        if key == pqdpol.KEY and done.study:
+            drawn = [figures[name] for name in figures if name.startswith("consensus-")]
+            modelled = pqdpol_layout.markup(done.study, drawn)
         works.append(
             chapters.work(
-                paper, comparison, sizes, claims, own, unprinted, chain=chain, modelled=modelled
+                paper,
+                comparison,
+                sizes,
+                claims,
+                own,
+                unprinted,
+                chain=chain,
+                modelled=modelled,
+                replayed=replayed,
             )
         )
         contents.append((key, key))
-    prefixes = tuple(f"{key}-" for key in (*done.keys, "block"))
+    prefixes = tuple(f"{key}-" for key in (*done.keys, "block", "consensus"))
     general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]
     here = page.section(
         "measured", "What this machine measured", *general,

@@ -7,10 +7,22 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import bench, blockbench, chapters, machine, overview, page, papers, report, results
+from pqchain import (
+    bench,
+    blockbench,
+    chapters,
+    machine,
+    overview,
+    page,
+    papers,
+    pqdpol,
+    reencoding,
+    report,
+    results,
+)
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.reproduction import Reproduction
-from tests import frames
+from tests import frames, studies
 from tests.test_page import Reader
 
 
@@ -20,6 +32,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", fake_measure())
         patch.setattr(blockbench, "measure_blocks", fake_blocks)
+        patch.setattr(reencoding, "reproduce", fake_replays)
+        studies.small(patch)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
 
@@ -49,10 +63,17 @@ def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFram
     return frames.blocks(names)
 
 
+def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
+    """Stand in for `reencoding.reproduce`."""
+    return frames.replays()
+
+
 @pytest.fixture(autouse=True)
 def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test of the report measure blocks."""
+    """Let no test of the report measure blocks, replay a network or model a million nodes."""
     monkeypatch.setattr(blockbench, "measure_blocks", fake_blocks)
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    studies.small(monkeypatch)
 
 
 def test_every_work_is_there_with_both_titles(done, text):
@@ -172,6 +193,43 @@ def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
         assert (done.output / "figures" / f"round3-{name}.png").is_file()
 
 
+def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
+    part = text[text.index('<section id="pqdpol-modelled">') :]
+    part = part[: part.index('<section id="pqdpol-sizes">')]
+    assert "described, not predicted" in part
+    assert "Not established: the four prices" in part
+    for name in ("throughput", "latency", "networks", "winners"):
+        assert f'id="figure-consensus-{name}"' in part
+        assert text.count(f'id="figure-consensus-{name}"') == 1
+        assert (done.output / "figures" / f"consensus-{name}.png").is_file()
+    saved = results.load(done.output / "pqdpol" / "table5-6.csv")
+    assert len(saved) == 30
+    assert saved["latency_error_percent"].abs().max() < 8
+    here = results.load(done.output / "pqdpol" / "table5-6-here.csv")
+    assert set(here["costs"]) == {"measured:test-machine-00000000"}
+    for name in ("left-out", "forms", "delegation", "networks", "contest"):
+        assert len(results.load(done.output / "pqdpol" / f"{name}.csv"))
+
+
+def test_statements_on_the_model_are_labelled(done, text):
+    ours = done.claims[done.claims["source"] == "modelled"]
+    assert set(ours["paper"]) == {"pqdpol"}
+    assert "delegation-softens-the-fall" in set(ours["claim_id"])
+    part = text[text.index('<section id="pqdpol-claims">') :]
+    part = part[: part.index("</section>")]
+    assert part.count('class="label modelled"') == len(ours) + 1
+    assert "here, measured or modelled" in part
+    others = text[text.index('<section id="round3-claims">') :]
+    assert 'class="label modelled"' not in others[: others.index("</section>")]
+
+
+def test_without_its_work_there_is_no_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(pqdpol, "study", lambda *given, **named: pytest.fail("modelled"))
+    assert report.reproduce(tmp_path / "results", only="round3").study is None
+
+
 def test_errata_and_the_correction_are_told(text):
     assert "prints 0.7907, expected 0.4907" in text
     assert "bba9534" in text
@@ -224,7 +282,9 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
     done = report.reproduce(tmp_path / "results", only=["round3", "pqdpol"])
     assert done.keys == ("pqdpol", "round3")
     assert done.failures == []
+    modelled = ["latency", "networks", "throughput", "winners"]
     assert sorted(path.name for path in (done.output / "figures").iterdir()) == [
+        *(f"consensus-{name}.{kind}" for name in modelled for kind in ("png", "svg")),
         "round3-sizes.png",
         "round3-sizes.svg",
         "sizes.png",

@@ -60,14 +60,22 @@ def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
     if ax is not None:
         yield ax
         return
+    with panels(1, 1, height_inches) as (axes,):
+        yield axes
+
+
+@contextmanager
+def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
+    """Give new axes of one figure in our style, row by row, for as long as we draw."""
     with as_file(files("pqchain") / "pqchain.mplstyle") as path:
         style = mpl.rc_params_from_file(path, use_default_template=False)
     with mpl.rc_context(style):
         figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
-        axes = figure.subplots()
-        # Ticks are made when the figure is drawn, which is after this style has ended.
-        axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
-        yield axes
+        grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for axes in grid:
+            # Ticks are made when the figure is drawn, which is after this style has ended.
+            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
+        yield grid
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Any) -> None:

@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -338,4 +339,10 @@ def run(
             mesh.namespaces = mesh_namespaces
             return await mesh.run()
 
-        return asyncio.run(main())
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(main())
+        # A notebook's thread has a loop already, which cannot wait for another one.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, main()).result()

@@ -1,0 +1,114 @@
+"""A thousand scenarios by processes and by a Dask cluster of two workers, with and without a kill.
+
+Prints the time and the SHA-256 of the CSV of each way to run them. Exit code 1 if one differs from
+what a single process makes of the scenarios, or if a worker was not killed in the middle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+from harness import table
+
+from pqchain import papers
+from pqchain.consensus import Faults, Scenario, grid, sweep
+
+BATCH = 10
+
+
+def scenarios() -> list[Scenario]:
+    """Return a thousand scenarios over networks, sizes, seeds and algorithms, with losses."""
+    return grid(
+        papers.costs("pqdpol"),
+        algorithms=["Dilithium2", "Dilithium5", "Falcon-512", "Falcon-1024"],
+        exponents=[2, 3, 4, 5, 6],
+        networks=["csma", "star", "mesh", "regions", "gossip"],
+        seeds=range(10),
+        faults=Faults(crashed=(1,), loss_probability=0.01),
+        view_timeout_seconds=30.0,
+    )
+
+
+def kill_in_the_middle(store: Path, victim: Callable[[], int | None], after: int) -> list[int]:
+    """Kill a process once `after` results are stored; the list gets how many there were."""
+    seen: list[int] = []
+
+    def watch() -> None:
+        for _ in range(60_000):
+            stored = store.read_bytes().count(b"\n") if store.exists() else 0
+            found = victim()
+            if stored >= after and found is not None:
+                os.kill(found, signal.SIGKILL)
+                seen.append(stored)
+                return
+            time.sleep(0.002)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return seen
+
+
+def child() -> int | None:
+    """Return a process of the pool."""
+    names = [one for one in multiprocessing.active_children() if one.name.startswith("Spawn")]
+    return names[0].pid if names else None
+
+
+def main() -> int:
+    """Run, compare and print; return the exit code."""
+    from dask.distributed import LocalCluster
+
+    cases = scenarios()
+    rows, digests, missed = [], set(), []
+
+    def note(name: str, run: Callable[[], pd.DataFrame], seen: list[int] | None = None) -> None:
+        start = time.perf_counter()
+        frame = run()
+        taken = time.perf_counter() - start
+        digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
+        digests.add(digest)
+        killed = "" if seen is None else f"{seen[0]} of {len(cases)}" if seen else "not killed"
+        if seen is not None and (not seen or seen[0] >= len(cases)):
+            missed.append(name)
+        rows.append([name, f"{taken:.1f}", f"{len(cases) / taken:.0f}", killed, digest[:16]])
+
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [Path(folder) / f"{number}.jsonl" for number in range(2)]
+        note("one process", lambda: sweep(cases, workers=1))
+        note("pool of 2", lambda: sweep(cases, workers=2, batch=BATCH))
+        seen = kill_in_the_middle(stores[0], child, 200)
+        note(
+            "pool of 2, one killed",
+            lambda: sweep(cases, workers=2, batch=BATCH, store=stores[0]),
+            seen,
+        )
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            silence_logs=50,
+        ) as cluster:  # fmt: skip
+            address = cluster.scheduler_address
+            note("Dask, 2 workers", lambda: sweep(cases, scheduler=address, batch=BATCH))
+            seen = kill_in_the_middle(stores[1], lambda: int(cluster.workers[0].pid), 200)
+            note(
+                "Dask, 2 workers, one killed",
+                lambda: sweep(cases, scheduler=address, batch=BATCH, store=stores[1]),
+                seen,
+            )
+    head = [f"{len(cases)} scenarios", "seconds", "scenarios/s", "killed after", "SHA-256 of CSV"]
+    print(table(head, rows))
+    same = len(digests) == 1
+    print("\nidentical bytes" if same else "\nthe bytes differ", *missed)
+    return 0 if same and not missed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Where the prices of paper-serial come from, and how far they can be trusted.
+
+The PQ-DPoL paper prints latencies and says neither which network nor which machine's clock they
+come from. What its Table 6 establishes is the form: latency grows with N^2, a node's pair with
+itself included, and with size and verification time. The four prices fit it best among positive
+ones, but other combinations fit nearly as well: they describe the table and explain nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from pqchain.consensus.network import SerialLaw, named
+from pqchain.consensus.scenario import preset
+from pqchain.costs import CostTable, require_columns
+from pqchain.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+
+FORMS: dict[str, Callable[[Floats], Floats]] = {
+    "N^2": lambda n: n**2,
+    "N^2 - 1": lambda n: n**2 - 1,
+    "N(N + 1)": lambda n: n * (n + 1),
+    "N(N - 1)": lambda n: n * (n - 1),
+    "(N + 1)^2": lambda n: (n + 1) ** 2,
+    "N^2 log N": lambda n: n**2 * np.log2(n),
+    "N": lambda n: n,
+}
+"""Laws of growth that are compared, as functions of the number of nodes."""
+
+_TERMS = ("pair_seconds", "byte_seconds", "verifies", "signs")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Prices with the table that they were fitted to."""
+
+    law: SerialLaw
+    residuals: pd.DataFrame
+    """Columns: algorithm, n, latency_seconds, modelled_seconds, error_percent."""
+
+    @property
+    def rms_percent(self) -> float:
+        """Root mean square of the relative errors."""
+        return _rms(self.residuals["error_percent"])
+
+    @property
+    def worst_percent(self) -> float:
+        """Greatest relative error of a cell."""
+        return float(self.residuals["error_percent"].abs().max())
+
+
+def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
+    """Fit the four prices of paper-serial to latencies: least squares of relative errors.
+
+    `cells` has the columns algorithm, n (2^n nodes) and latency_seconds; `costs` the sizes and
+    times behind them. Prices are not negative. Raises DataError if there are fewer cells than
+    prices.
+    """
+    require_columns(cells, ("algorithm", "n", "latency_seconds"), "a table of latencies")
+    if len(cells) < len(_TERMS):
+        raise DataError(f"{len(cells)} latencies cannot fix {len(_TERMS)} prices; give more")
+    matrix = _terms(cells, costs)
+    latency = cells["latency_seconds"].to_numpy(dtype=float)
+    prices = _least_squares(matrix / latency[:, None])
+    law = SerialLaw(**dict(zip(_TERMS, map(float, prices), strict=True)))
+    return Fit(law, _residuals(cells, matrix @ prices))
+
+
+def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
+    """Fit without one algorithm, or without one n, and predict what was left out.
+
+    Columns: left_out ("Falcon-512", "n = 5"), cells, rms_percent, worst_percent (of the cells
+    that were left out), pair_seconds, byte_seconds, verifies, signs (how far the prices move).
+    """
+    rows = []
+    for name, out in _parts(cells):
+        law = fit(cells[~out], costs).law
+        prices = np.array([getattr(law, term) for term in _TERMS])
+        kept = cells[out]
+        errors = _residuals(kept, _terms(kept, costs) @ prices)["error_percent"]
+        rows.append([name, len(kept), _rms(errors), float(errors.abs().max()), *prices])
+    columns = ["left_out", "cells", "rms_percent", "worst_percent", *_TERMS]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def forms(cells: pd.DataFrame) -> pd.DataFrame:
+    """Compare laws of growth, with one free constant for each algorithm.
+
+    Columns: form, rms_percent, worst_percent. What this shows does not depend on any cost.
+    """
+    rows = []
+    for name, law in FORMS.items():
+        errors: list[float] = []
+        for _, group in cells.groupby("algorithm", sort=False):
+            latency = group["latency_seconds"].to_numpy(dtype=float)
+            ratio = law(2.0 ** group["n"].to_numpy(dtype=float)) / latency
+            constant = ratio.sum() / (ratio**2).sum()
+            errors += list(100 * (constant * ratio - 1))
+        rows.append([name, _rms(errors), float(np.abs(errors).max())])
+    return pd.DataFrame(rows, columns=["form", "rms_percent", "worst_percent"])
+
+
+def tables(cells: pd.DataFrame, costs: CostTable, law: SerialLaw | None = None) -> pd.DataFrame:
+    """Run the `paper` preset for every cell and set it beside the published latency and TPS.
+
+    `cells` has the columns algorithm, n, latency_seconds and throughput_per_second. Columns of
+    the result: algorithm, n, nodes, transactions_per_block, published_latency_seconds,
+    latency_seconds, latency_error_percent, published_throughput_per_second,
+    throughput_per_second, throughput_error_percent, costs, scenario. Throughput is the mean
+    number of transactions that fill a block over the latency of a block.
+    """
+    from pqchain.consensus import model
+
+    needed = ("algorithm", "n", "latency_seconds", "throughput_per_second")
+    require_columns(cells, needed, "the published cells")
+    network = named("paper-serial", serial=law or SerialLaw())
+    rows = []
+    for cell in cells.to_dict("records"):
+        scenario = preset(
+            "paper", costs, algorithm=cell["algorithm"], nodes=2 ** int(cell["n"]), network=network
+        )
+        fill = scenario.transactions_per_block()
+        latency = model.run(scenario).latency_seconds
+        printed, rate = cell["latency_seconds"], cell["throughput_per_second"]
+        rows.append(
+            {
+                "algorithm": scenario.algorithm,
+                "n": int(cell["n"]),
+                "nodes": scenario.nodes,
+                "transactions_per_block": fill,
+                "published_latency_seconds": printed,
+                "latency_seconds": latency,
+                "latency_error_percent": 100 * (latency / printed - 1),
+                "published_throughput_per_second": rate,
+                "throughput_per_second": fill / latency,
+                "throughput_error_percent": 100 * (fill / latency / rate - 1),
+                "costs": costs.source,
+                "scenario": scenario.identifier,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
+    """Return what each price is multiplied by, for every cell."""
+    nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
+    rows = [costs[name] for name in cells["algorithm"]]
+    size = np.array([row.public_key_bytes + row.signature_bytes for row in rows], dtype=float)
+    verify = np.array([row.verify_seconds for row in rows])
+    sign = np.array([row.sign_seconds for row in rows])
+    return np.column_stack([nodes**2, nodes**2 * size, nodes**2 * verify, nodes * sign])
+
+
+def _least_squares(matrix: Floats) -> Floats:
+    """Return the prices, none negative, for which every row comes closest to 1.
+
+    The best of all sets of prices that may be above zero: there are only 15.
+    """
+    count = matrix.shape[1]
+    best, found = np.inf, np.zeros(count)
+    for size in range(1, count + 1):
+        for chosen in combinations(range(count), size):
+            part = matrix[:, chosen]
+            scale = np.abs(part).max(axis=0)
+            prices = np.linalg.lstsq(part / scale, np.ones(len(part)), rcond=None)[0] / scale
+            error = float(((part @ prices - 1) ** 2).sum())
+            if (prices >= 0).all() and error < best:
+                best, found = error, np.zeros(count)
+                found[list(chosen)] = prices
+    return found
+
+
+def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:
+    """Return what is modelled beside what is printed."""
+    frame = cells[["algorithm", "n", "latency_seconds"]].reset_index(drop=True)
+    error = 100 * (modelled / frame["latency_seconds"].to_numpy(dtype=float) - 1)
+    return frame.assign(modelled_seconds=modelled, error_percent=error)
+
+
+def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
+    """Yield what can be left out: each algorithm, then each n."""
+    for name in dict.fromkeys(cells["algorithm"]):
+        yield str(name), cells["algorithm"] == name
+    for n in sorted(set(cells["n"])):
+        yield f"n = {n}", cells["n"] == n
+
+
+def _rms(errors: Any) -> float:
+    """Return the root mean square."""
+    return float(np.sqrt(np.mean(np.square(np.asarray(errors, dtype=float)))))

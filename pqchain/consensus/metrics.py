@@ -1,0 +1,149 @@
+"""Runs as frames: one row per scenario, and means with confidence intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from pqchain import results
+from pqchain.consensus.model import Run
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.scenario import Scenario
+from pqchain.consensus.view import NEVER
+from pqchain.errors import PqchainError
+
+COLUMNS = tuple(results.CONTRACTS["consensus"])
+"""Columns of a frame of runs."""
+
+GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
+"""What runs that differ in their seed only have in common."""
+
+STUDENT_95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+    2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Student's t for 95 % two-sided and 1 to 30 degrees of freedom; above, the normal 1.960."""
+
+
+def record(done: Run) -> dict[str, Any]:
+    """Return a run as one row: see `frame` for the columns."""
+    scenario = done.scenario
+    reached = [_spread_seconds(done, index) for index in range(len(done.heights))]
+    spread = [value for value in reached if math.isfinite(value)]
+    return _about(scenario) | {
+        "transactions_per_block": scenario.transactions_per_block(),
+        "latency_seconds": done.latency_seconds,
+        "throughput_per_second": done.throughput_per_second,
+        "spread_seconds": max(spread) if spread else float("nan"),
+        "final_blocks": sum(height.ended_ns < NEVER for height in done.heights),
+        "views": done.views,
+        "messages": scenario.messages(),
+        "rivals": sum(height.rivals for height in done.heights),
+        "is_safe": done.is_safe,
+        "is_live": done.is_live,
+        "status": "ok",
+        "reason": "" if done.is_live else _why(done),
+    }
+
+
+def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
+    """Return the row of a scenario that this machine cannot run."""
+    missing = float("nan")
+    return _about(scenario) | {
+        "transactions_per_block": scenario.transactions_per_block(),
+        "latency_seconds": missing,
+        "throughput_per_second": missing,
+        "spread_seconds": missing,
+        "final_blocks": 0,
+        "views": 0,
+        "messages": scenario.messages(),
+        "rivals": 0,
+        "is_safe": True,
+        "is_live": False,
+        "status": "unsupported",
+        "reason": str(error),
+    }
+
+
+def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows as a frame of the contract "consensus".
+
+    Columns: scenario (SHA-256 of all that decides the row), costs (their source), algorithm,
+    nodes, delegates, network, exchange, vote_phases, proposal, seed, transactions_per_block (mean
+    that fills a block), latency_seconds (mean over transactions, from appearance to the last live
+    honest delegate's final block), throughput_per_second, spread_seconds (until the last of all
+    nodes heard of the block; NaN unless it is gossip), final_blocks, views, messages (of a block
+    without faults), rivals (Proof of Luck: other blocks released), is_safe, is_live, status,
+    reason.
+    """
+    return results.check(pd.DataFrame(list(records), columns=list(COLUMNS)), "consensus")
+
+
+def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and 95 % confidence interval of each group of runs that differ by seed only.
+
+    Columns: those of GROUP and costs, seeds, live (share of runs that were), latency_seconds and
+    throughput_per_second (means of live runs), and of each _half_width: Student's t times the
+    standard error; NaN for fewer than two live runs.
+    """
+    checked = results.check(runs, "consensus")
+    rows = []
+    for keys, group in checked.groupby([*GROUP, "costs"], sort=False):
+        live = group[group["is_live"]]
+        row = dict(zip([*GROUP, "costs"], keys, strict=True))
+        row |= {"seeds": len(group), "live": float(group["is_live"].mean())}
+        for name in ("latency_seconds", "throughput_per_second"):
+            values = live[name]
+            row[name] = float(values.mean()) if len(values) else float("nan")
+            row[f"{name}_half_width"] = _half_width(values)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _about(scenario: Scenario) -> dict[str, Any]:
+    """Return what a row says of its scenario."""
+    return {
+        "scenario": scenario.identifier,
+        "costs": scenario.costs.source,
+        "algorithm": scenario.algorithm,
+        "nodes": scenario.nodes,
+        "delegates": scenario.delegate_count,
+        "network": scenario.network.law,
+        "exchange": scenario.exchange,
+        "vote_phases": scenario.phases,
+        "proposal": scenario.proposal,
+        "seed": scenario.seed,
+    }
+
+
+def _spread_seconds(done: Run, index: int) -> float:
+    """Return how long the first view's block took to be heard of by every node."""
+    height = done.heights[index]
+    reached = height.outcomes[0].reached_ns
+    heard = reached[reached < NEVER]
+    return float((heard.max() - height.started_ns) / SECOND) if len(heard) else float("nan")
+
+
+def _why(done: Run) -> str:
+    """Say what did not become final."""
+    final = sum(height.ended_ns < NEVER for height in done.heights)
+    last = done.heights[-1] if done.heights else None
+    lacking = 0 if last is None else int((last.final_ns >= NEVER).sum())
+    return (
+        f"not live: {final} of {done.scenario.blocks} blocks became final; after "
+        f"{0 if last is None else len(last.outcomes)} views {lacking} of "
+        f"{done.scenario.delegate_count} delegates, faulty ones included, lack the last one"
+    )
+
+
+def _half_width(values: pd.Series[float]) -> float:
+    """Return half of the 95 % confidence interval of the mean."""
+    freedom = len(values) - 1
+    if freedom < 1:
+        return float("nan")
+    factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
+    return float(factor * values.std() / math.sqrt(len(values)))

@@ -1,0 +1,261 @@
+"""Networks, named for the law that they imply, and what a message costs on them.
+
+paper-serial  one shared server, N * N grants, a pair of a node with itself included: latency ~ N^2
+csma          one shared channel, N * (N - 1) grants: latency ~ N^2, twice less at N = 2
+star          a hub; the sender's uplink and the receiver's downlink are the bottleneck: ~ N
+mesh          a link for every pair: constant
+regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
+gossip        every node passes the block on to k peers: ~ log N
+
+Times are whole nanoseconds. A message of b bytes is cut into packets; each has a header.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pqchain.consensus.checks import number, whole
+from pqchain.errors import UnknownName, UsageError
+
+Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip"]
+Array = npt.NDArray[np.int64]
+
+NAMES: tuple[Law, ...] = ("paper-serial", "csma", "star", "mesh", "regions", "gossip")
+"""Every kind of network."""
+
+REGIONS = ("North America", "Europe", "South America", "Asia Pacific", "Japan", "Australia")
+"""The regions of the world, in the order of the tables below."""
+
+REGION_LATENCY_MILLISECONDS = (
+    (32, 124, 184, 198, 151, 189),
+    (124, 11, 227, 237, 252, 294),
+    (184, 227, 88, 325, 301, 322),
+    (198, 237, 325, 85, 58, 198),
+    (151, 252, 301, 58, 12, 126),
+    (189, 294, 322, 198, 126, 16),
+)
+"""Mean latencies of 2019 between Bitcoin's nodes, from SimBlock (dsg-titech), as it ships them."""
+
+REGION_UPLOAD_BITS_PER_SECOND = (19.2e6, 20.7e6, 5.8e6, 15.7e6, 10.2e6, 11.3e6)
+"""Upload rates of 2019, SimBlock."""
+
+REGION_DOWNLOAD_BITS_PER_SECOND = (52e6, 40e6, 18e6, 22.8e6, 22.8e6, 29.9e6)
+"""Download rates of 2019, SimBlock."""
+
+REGION_SHARES = (0.3316, 0.4998, 0.0090, 0.1177, 0.0224, 0.0195)
+"""Where Bitcoin's nodes were in 2019, SimBlock."""
+
+TCP_SEGMENT_BYTES = 1448
+"""Payload of a segment with timestamps on a link of 1500 bytes."""
+
+TCP_HEADER_BYTES = 24
+"""What a TCP segment carries more than a UDP datagram: 32 bytes with timestamps against 8."""
+
+SYN_BYTES = 28
+"""What a SYN carries more than an empty UDP datagram: 36 bytes with its options against 8."""
+
+SECOND = 10**9
+"""Nanoseconds."""
+
+
+def nanoseconds(seconds: float) -> int:
+    """Round seconds to whole nanoseconds."""
+    return round(seconds * SECOND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SerialLaw:
+    """Seconds of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
+
+    The defaults are `calibration.fit` on Table 6 of the PQ-DPoL paper with the costs of its
+    Tables 1 to 4. Only the form is established; see that module.
+    """
+
+    pair_seconds: float = 0.019516
+    byte_seconds: float = 2.1947e-6
+    verifies: float = 28.098
+    signs: float = 2.4882
+
+    def __post_init__(self) -> None:
+        """Refuse negative prices."""
+        for name in ("pair_seconds", "byte_seconds", "verifies", "signs"):
+            number(f"SerialLaw.{name}", getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A network: its law and its parameters; `named` gives each with the defaults of its kind."""
+
+    law: Law
+    rate_bits_per_second: float = 5e6
+    latency_seconds: float = 0.002
+    jitter_fraction: float = 0.0
+    """A message is late by up to this fraction of the latency, uniformly drawn."""
+    transport: Literal["udp", "tcp"] = "udp"
+    """tcp adds a handshake before the block; losses and slow start are not modelled."""
+    packet_bytes: int = 1400
+    header_bytes: int = 30
+    """UDP, IP and link headers: 8 + 20 + 2 on a point-to-point link."""
+    gap_seconds: float = 0.0
+    """What a frame on a shared channel takes beyond its bits."""
+    contention_seconds: float = 0.0
+    """What the last of many senders waits, backed off, while the channel is already free."""
+    peers: int = 8
+    """gossip: to how many nodes one passes a block on."""
+    world: bool = False
+    """gossip: whether nodes live in the regions of the world."""
+    serial: SerialLaw = SerialLaw()
+
+    def __post_init__(self) -> None:
+        """Refuse what no network can have."""
+        if self.law not in NAMES:
+            raise UnknownName("network", self.law, NAMES, "`pqchain consensus --help`.")
+        number("rate_bits_per_second", self.rate_bits_per_second, least=1.0)
+        number("latency_seconds", self.latency_seconds, most=1e6)
+        number("jitter_fraction", self.jitter_fraction, most=10.0)
+        number("gap_seconds", self.gap_seconds)
+        number("contention_seconds", self.contention_seconds)
+        whole("packet_bytes", self.packet_bytes, least=1)
+        whole("header_bytes", self.header_bytes, least=0)
+        whole("peers", self.peers, least=1, most=1024)
+        if self.transport not in ("udp", "tcp"):
+            raise UsageError(f"transport is {self.transport!r}; expected 'udp' or 'tcp'")
+        if self.latency_seconds * self.jitter_fraction >= 4.0:
+            raise UsageError(
+                f"latency_seconds * jitter_fraction is "
+                f"{self.latency_seconds * self.jitter_fraction}; expected below 4 seconds"
+            )
+
+    @property
+    def is_regional(self) -> bool:
+        """Whether nodes live in the regions of the world."""
+        return self.law == "regions" or (self.law == "gossip" and self.world)
+
+    def wire_bytes(self, payload_bytes: int) -> int:
+        """Return the bytes on the wire of a message, headers of all packets included."""
+        packet, header = self.packet_bytes, self.header_bytes
+        if self.transport == "tcp":
+            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
+        return payload_bytes + math.ceil(payload_bytes / packet) * header
+
+    def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
+        """Return how long a message occupies a link or the channel, at least a nanosecond."""
+        bits = 8 * self.wire_bytes(payload_bytes)
+        frames = math.ceil(payload_bytes / self.packet_bytes)
+        gaps = frames * nanoseconds(self.gap_seconds) if self.law == "csma" else 0
+        return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
+
+    def handshake_ns(self, rate: float, latency_ns: int) -> int:
+        """Return SYN, SYN-ACK and the ACK that precedes the first byte; nothing over UDP."""
+        if self.transport == "udp":
+            return 0
+        syn = 8 * (self.header_bytes + SYN_BYTES) * SECOND / rate
+        ack = 8 * (self.header_bytes + TCP_HEADER_BYTES) * SECOND / rate
+        return 2 * (latency_ns + math.ceil(syn)) + math.ceil(ack)
+
+
+def named(law: str, **changes: object) -> Network:
+    """Return the network of that name with the defaults of its kind and the changes given.
+
+    Raises UnknownName and UsageError.
+    """
+    if law not in NAMES:
+        raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
+    settings: dict[str, object] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
+    try:
+        return Network(**settings)  # type: ignore[arg-type]
+    except TypeError as error:
+        raise UsageError(
+            f"{sorted(changes)} cannot all be set on a network ({error}); "
+            f"expected fields of pqchain.consensus.Network: {list(Network.__slots__)}"
+        ) from error
+
+
+_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    # gap_seconds: 4.509 ms of one transfer in ns-3 less the bits of 36 frames. Contention: half of
+    # the 1000 slots of 1 microsecond up to which ns-3 backs off. The rest is predicted.
+    "csma": {
+        "rate_bits_per_second": 100e6, "latency_seconds": 0.0, "header_bytes": 46,
+        "gap_seconds": 10.46e-6, "contention_seconds": 0.5e-3,
+    },
+    "regions": {"jitter_fraction": 0.1},
+    "gossip": {
+        "rate_bits_per_second": 100e6, "latency_seconds": 0.05, "jitter_fraction": 0.5,
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wires:
+    """A network as whole nanoseconds; kinds of message are 0 block, 1 vote, 2 commit."""
+
+    shared: bool
+    """One channel for all."""
+    parallel: bool
+    """A link of its own for every pair."""
+    slot: Array
+    """[kind, region of the sender]: how long a message occupies what it is sent on."""
+    tail: Array
+    """[kind, sender's region, receiver's region]: from there to the receiver, or to the hub."""
+    span: Array
+    """[sender's region, receiver's region]: jitter is drawn below this."""
+    down: Array
+    """[kind]: how long a message occupies the receiver's downlink; 0 for none."""
+    down_latency: int
+
+
+def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
+    """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
+    latency = nanoseconds(network.latency_seconds)
+    if network.is_regional:
+        milliseconds = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64)
+        latencies = milliseconds * (SECOND // 1000)
+        up: tuple[float, ...] = REGION_UPLOAD_BITS_PER_SECOND
+        down: tuple[float, ...] = REGION_DOWNLOAD_BITS_PER_SECOND
+    else:
+        latencies = np.full((1, 1), latency, dtype=np.int64)
+        up = down = (network.rate_bits_per_second,)
+    count = len(up)
+    slot = np.zeros((3, count), dtype=np.int64)
+    tail = np.zeros((3, count, count), dtype=np.int64)
+    for kind, size in enumerate(message_bytes):
+        for i in range(count):
+            slot[kind, i] = network.send_ns(size, up[i])
+            for j in range(count):
+                # What the receiver takes longer to receive than the sender to send.
+                slower = max(0, network.send_ns(size, down[j]) - int(slot[kind, i]))
+                tail[kind, i, j] = slower + latencies[i, j]
+                if kind == 0:
+                    tail[kind, i, j] += network.handshake_ns(up[i], int(latencies[i, j]))
+    span = (latencies * network.jitter_fraction).astype(np.int64)
+    receive = np.zeros(3, dtype=np.int64)
+    if network.law == "star":
+        receive = slot[:, 0].copy()
+        for kind, size in enumerate(message_bytes):
+            # The hub passes packets on as they come: it can start after the first one.
+            head = network.send_ns(min(size, network.packet_bytes))
+            tail[kind] += head - slot[kind, 0]
+    if network.law == "csma":
+        tail[1:] += nanoseconds(network.contention_seconds)
+    return Wires(
+        shared=network.law == "csma",
+        parallel=network.law == "mesh",
+        slot=slot,
+        tail=tail,
+        span=span,
+        down=receive,
+        down_latency=latency if network.law == "star" else 0,
+    )
+
+
+def unicast_ns(network: Network, payload_bytes: int) -> int:
+    """Return when a single message sent at 0 has arrived on an idle network (closed form)."""
+    table = wires(network, (payload_bytes, 1, 1))
+    there = int(table.slot[0, 0] + table.tail[0, 0, 0])
+    return there + int(table.down[0]) + table.down_latency

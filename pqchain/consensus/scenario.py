@@ -1,0 +1,346 @@
+"""What one modelled run of the chain is made of: a frozen, hashable Scenario."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pqchain import algorithms
+from pqchain.chain import encoding
+from pqchain.consensus import lengths
+from pqchain.consensus.checks import number, whole
+from pqchain.consensus.election import Voting
+from pqchain.consensus.network import Network, named
+from pqchain.costs import Costs, CostTable
+from pqchain.errors import UsageError
+
+SCHEMA_VERSION = 1
+"""Version of what a scenario means; a change of the model's results changes it."""
+
+MAX_NODES = 2**22
+"""The largest network that fits into memory with some comfort."""
+
+MAX_MESSAGES = 2**30
+"""The most messages of one block that the fast engine accepts: all-to-all over 32,768 delegates."""
+
+VOTE_BYTES = 48
+"""A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
+
+Exchange = Literal["broadcast", "all-to-all"]
+Proposal = Literal["votes", "luck", "dpos"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Bytes of a transaction beside its signature, and of a block's header.
+
+    The defaults are our encoding with enough data to make the PQ-DPoL paper's counts come out; see
+    `pqchain.chain.encoding.PQDPOL_DATA_BYTES`.
+    """
+
+    data_bytes: int = encoding.PQDPOL_DATA_BYTES
+    public_key: Literal["inline", "registered", "recovered"] = "inline"
+    overhead_bytes: int | None = None
+    """Replaces our encoding: what a transaction takes beside signature and inline key."""
+    header_bytes: int | None = None
+    """Replaces our encoding: what a block takes beside its transactions."""
+
+    def __post_init__(self) -> None:
+        """Refuse negative sizes."""
+        whole("data_bytes", self.data_bytes, least=0, most=encoding.MAX_DATA_BYTES)
+        for name in ("overhead_bytes", "header_bytes"):
+            if getattr(self, name) is not None:
+                whole(name, getattr(self, name), least=0, most=2**32)
+        if self.public_key not in ("inline", "registered", "recovered"):
+            raise UsageError(
+                f"public_key is {self.public_key!r}; expected 'inline', 'registered' or 'recovered'"
+            )
+
+    def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
+        """Return the size of a transaction with a signature of that length."""
+        if self.overhead_bytes is not None:
+            key = costs.public_key_bytes if self.public_key == "inline" else 0
+            return key + signature_bytes + self.overhead_bytes
+        size = encoding.encoded_size(
+            costs.algorithm,
+            public_key=self.public_key,
+            signature_bytes=signature_bytes,
+            data_bytes=self.data_bytes,
+        )
+        if self.public_key == "inline":
+            size += costs.public_key_bytes - algorithms.get(costs.algorithm).public_key_bytes
+        return size
+
+    def block_overhead_bytes(self) -> int:
+        """Return the size of an empty block."""
+        return encoding.header_bytes() if self.header_bytes is None else self.header_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """What goes wrong. Delegates are named by rank, 0 having most votes."""
+
+    crashed: tuple[int, ...] = ()
+    slow: tuple[int, ...] = ()
+    slow_factor: int = 10
+    """How many times longer slow delegates compute."""
+    loss_probability: float = 0.0
+    """Of a message; a lost message is not sent again."""
+    delay_probability: float = 0.0
+    delay_seconds: float = 0.0
+    """By how much a delayed message is late."""
+    partition_fraction: float = 0.0
+    """The first nodes, this share of all, are cut off from the rest."""
+    heal_seconds: float = 0.0
+    """Until then the network holds what crosses the cut."""
+    invalid: tuple[int, ...] = ()
+    """Delegates that propose a block which does not verify."""
+    equivocating: tuple[int, ...] = ()
+    """Delegates that propose two blocks and vote for whatever the receiver holds."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        for name in ("crashed", "slow", "invalid", "equivocating"):
+            ranks = getattr(self, name)
+            if not isinstance(ranks, tuple):
+                raise UsageError(f"faults.{name} is {ranks!r}; expected a tuple of ranks")
+            for rank in ranks:
+                whole(f"faults.{name}", rank, least=0)
+            if len(set(ranks)) != len(ranks):
+                raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
+        whole("faults.slow_factor", self.slow_factor, least=1, most=10**6)
+        for name in ("loss_probability", "delay_probability", "partition_fraction"):
+            number(f"faults.{name}", getattr(self, name), most=1.0)
+        for name in ("delay_seconds", "heal_seconds"):
+            number(f"faults.{name}", getattr(self, name), most=1e6)
+
+    @property
+    def any(self) -> bool:
+        """Whether anything can go wrong."""
+        return self != Faults(slow=self.slow, slow_factor=self.slow_factor)
+
+    @property
+    def faulty(self) -> frozenset[int]:
+        """The delegates that count against f of 3f + 1."""
+        return frozenset(self.crashed + self.invalid + self.equivocating)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Everything that decides a run. Equal scenarios give equal bytes."""
+
+    algorithm: str
+    costs: CostTable
+    nodes: int = 32
+    delegates: int | None = None
+    """How many of the nodes verify and vote; all of them if not given."""
+    network: Network = field(default_factory=lambda: named("paper-serial"))
+    exchange: Exchange | None = None
+    """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
+    its copy to every other. Without it what the network's law implies."""
+    vote_phases: int | None = None
+    """0: a delegate appends what it verified. 1: a quorum of votes. 2: votes, then commits."""
+    proposal: Proposal = "votes"
+    """votes: delegates propose in the order of votes. dpos: in the order of their names, in turns.
+    luck: the luckiest proposes, after Proof of Luck's wait."""
+    round_seconds: float = 0.0
+    """Proof of Luck's ROUND_TIME; 0 means no waiting at all, as in the paper's tables."""
+    attestation_seconds: float = 0.0
+    """What the trusted environment takes to attest a block."""
+    attestation_verify_seconds: float = 0.0
+    voting: Voting = "plurality"
+    block_bytes: int = 50_000
+    layout: Layout = Layout()
+    arrivals_per_second: float = 0.0
+    """Poisson rate of new transactions; 0 means that there are always enough to fill a block."""
+    signed_blocks: bool = False
+    """Whether signing and verifying the block itself costs time."""
+    signed_votes: bool = True
+    """Whether signing and verifying votes costs time."""
+    verification_threads: int = 1
+    blocks: int = 1
+    """How many heights are run, one after the other."""
+    view_timeout_seconds: float | None = None
+    """After this the next delegate proposes; must be given where faults are."""
+    max_views: int = 8
+    faults: Faults = Faults()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from the rest and refuse impossible scenarios."""
+        self._check_types()
+        object.__setattr__(self, "algorithm", algorithms.get(self.algorithm).name)
+        row = self.costs[self.algorithm]
+        whole("nodes", self.nodes, least=1, most=MAX_NODES)
+        if self.delegates is None:
+            object.__setattr__(self, "delegates", self.nodes)
+        whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
+        law = self.network.law
+        if self.exchange is None:
+            shared = law in ("paper-serial", "csma")
+            object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
+        if self.exchange not in ("broadcast", "all-to-all"):
+            raise UsageError(f"exchange is {self.exchange!r}; expected 'broadcast' or 'all-to-all'")
+        if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
+            raise UsageError(f"exchange is {self.exchange!r}, which {law} does not have")
+        if self.vote_phases is None:
+            object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
+        whole("vote_phases", self.vote_phases, least=0, most=2)
+        if self.exchange == "all-to-all" and self.vote_phases:
+            raise UsageError(
+                f"vote_phases is {self.vote_phases}; all-to-all sends blocks and takes 0 phases"
+            )
+        if self.proposal not in ("votes", "luck", "dpos"):
+            raise UsageError(f"proposal is {self.proposal!r}; expected 'votes', 'luck' or 'dpos'")
+        for name in ("round_seconds", "attestation_seconds", "attestation_verify_seconds"):
+            number(name, getattr(self, name), most=1e6)
+        number("arrivals_per_second", self.arrivals_per_second, most=1e9)
+        whole("block_bytes", self.block_bytes, least=1, most=2**40)
+        whole("verification_threads", self.verification_threads, least=1, most=4096)
+        whole("blocks", self.blocks, least=1, most=10**6)
+        whole("max_views", self.max_views, least=1, most=10**4)
+        whole("seed", self.seed, least=0, most=2**63)
+        smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
+            row, max(self.signature_lengths())
+        )
+        if smallest > self.block_bytes:
+            raise UsageError(
+                f"block_bytes is {self.block_bytes}; a block with one transaction of "
+                f"{self.algorithm} takes {smallest} bytes: raise block_bytes to that at least"
+            )
+        self._check_faults()
+        self._check_messages()
+
+    def _check_types(self) -> None:
+        """Refuse parts of the wrong type before anything is asked of them."""
+        parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
+        for name, expected in parts.items():
+            if not isinstance(getattr(self, name), expected):
+                raise UsageError(
+                    f"{name} is {getattr(self, name)!r}; expected a {expected.__name__}"
+                )
+
+    def _check_faults(self) -> None:
+        """Refuse faults of delegates that do not exist, and faults without a timeout."""
+        for name in ("crashed", "slow", "invalid", "equivocating"):
+            for rank in getattr(self.faults, name):
+                whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
+        if self.view_timeout_seconds is not None:
+            number("view_timeout_seconds", self.view_timeout_seconds, least=1e-9, most=1e7)
+        elif self.faults.any:
+            raise UsageError(
+                "view_timeout_seconds is None; faults need a time after which the next delegate "
+                "proposes, such as 10.0"
+            )
+
+    def _check_messages(self) -> None:
+        """Refuse what no machine would finish, with what to use instead."""
+        messages = self.messages()
+        if messages > MAX_MESSAGES:
+            raise UsageError(
+                f"{self.delegate_count} delegates on {self.network.law} exchange {messages} "
+                f"messages for one block; at most {MAX_MESSAGES} are simulated. Give fewer "
+                "delegates (21 to 16384) and let the gossip network carry the block to the nodes: "
+                "network=named('gossip'), delegates=1024"
+            )
+
+    @property
+    def delegate_count(self) -> int:
+        """The number of delegates, known to be there."""
+        return self.nodes if self.delegates is None else self.delegates
+
+    @property
+    def phases(self) -> int:
+        """The number of voting phases, known to be there."""
+        return self.vote_phases or 0
+
+    @property
+    def cost(self) -> Costs:
+        """The costs of the scenario's algorithm."""
+        return self.costs[self.algorithm]
+
+    @property
+    def quorum(self) -> int:
+        """Votes that make a block final: the smallest number above two thirds."""
+        return 2 * self.delegate_count // 3 + 1
+
+    @property
+    def tolerated(self) -> int:
+        """F of 3f + 1."""
+        return (self.delegate_count - 1) // 3
+
+    def messages(self) -> int:
+        """Return how many messages one block takes without faults."""
+        count = self.delegate_count
+        if self.network.law == "paper-serial":
+            return count * count
+        pairs = count * (count - 1)
+        if self.exchange == "all-to-all":
+            return pairs
+        spread = self.nodes * self.network.peers if self.network.law == "gossip" else count - 1
+        return spread + self.phases * pairs
+
+    def signature_lengths(self) -> Mapping[int, int]:
+        """Return how often each length of a transaction's signature occurs."""
+        if self.layout.public_key == "recovered":
+            recoverable = encoding.RECOVERABLE.get(self.algorithm)
+            if recoverable is None:
+                raise UsageError(
+                    f"layout.public_key is 'recovered', which {self.algorithm} cannot; "
+                    f"expected one of {sorted(encoding.RECOVERABLE)}, or 'inline' or 'registered'"
+                )
+            return {recoverable: 1}
+        return lengths.distribution(self.algorithm, self.cost.signature_bytes)
+
+    def transactions_per_block(self) -> float:
+        """Return the mean number of transactions that fill a block, exactly."""
+        return lengths.mean_fill(
+            self.signature_lengths(),
+            capacity_bytes=self.block_bytes - self.layout.block_overhead_bytes(),
+            fixed_bytes=self.layout.transaction_bytes(self.cost, 0),
+        )
+
+    def with_(self, **changes: Any) -> Scenario:
+        """Return a copy with other fields; what was filled in is filled in anew if it must."""
+        if "nodes" in changes and self.delegates == self.nodes:
+            changes.setdefault("delegates", None)
+        if "network" in changes:
+            changes.setdefault("exchange", None)
+            changes.setdefault("vote_phases", None)
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def identifier(self) -> str:
+        """SHA-256 of everything that decides the result: fields, costs used, seed, schema."""
+        facts = {
+            slot: getattr(self, slot) for slot in self.__slots__ if slot not in ("costs", "faults")
+        }
+        plain = {
+            name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value  # type: ignore[arg-type]
+            for name, value in facts.items()
+        }
+        plain |= {
+            "costs": dataclasses.asdict(self.cost),
+            "costs_source": self.costs.source,
+            "faults": dataclasses.asdict(self.faults),
+            "schema_version": SCHEMA_VERSION,
+        }
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def preset(
+    name: str, costs: CostTable, *, algorithm: str = "Falcon-512", **changes: Any
+) -> Scenario:
+    """Return a scenario: "paper" is 32 nodes of the PQ-DPoL tables, "quick" the same with 8.
+
+    `costs` says what the algorithms cost: the paper's, or a measurement. Raises UsageError.
+    """
+    sizes = {"paper": 32, "quick": 8}
+    if name not in sizes:
+        raise UsageError(f"preset is {name!r}; expected one of {sorted(sizes)}")
+    fields: dict[str, Any] = {"algorithm": algorithm, "costs": costs, "nodes": sizes[name]}
+    return Scenario(**(fields | changes))

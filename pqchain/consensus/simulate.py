@@ -1,0 +1,362 @@
+"""The reference engine: one view as SimPy processes for delegates and callbacks for messages.
+
+It is written to be read. What it does is what the model means; the fast engine has to give the
+same nanoseconds. A message is a callback of the server that takes it. Views of more than
+MAX_MESSAGES are refused.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import simpy
+from simpy.events import EventPriority
+
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
+from pqchain.errors import UsageError
+
+MAX_MESSAGES = 2_000_000
+"""The most messages of a view; at 10^5 a second that is a third of a minute."""
+
+_ARRIVAL = EventPriority(1)
+"""Priority of messages; SimPy's normal one."""
+
+_AFTER_ARRIVALS = EventPriority(2)
+"""Priority of what must see all messages of its nanosecond first."""
+
+_AFTER_REQUESTS = EventPriority(3)
+"""Priority of the shared channel, which must see all requests of its nanosecond."""
+
+Key = tuple[int, int, int]
+"""Time, kind and sender: the order of service everywhere."""
+
+
+class _At(simpy.Event):
+    """An event that calls back at a time, with a priority that Timeout does not offer."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        at: int,
+        call: Callable[[simpy.Event], None],
+        *,
+        priority: EventPriority = _ARRIVAL,
+    ) -> None:
+        self.env = env
+        self.callbacks = [call]
+        self._value = None
+        self._ok = True
+        env.schedule(self, priority, at - env.now)
+
+
+class _Server:
+    """Serves one message at a time, in the order of (arrival, kind, sender).
+
+    It is told of a message when that is sent, and wakes up when the first of them arrives.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        service: Callable[[int, int], int],
+        done: Callable[[int, int], None],
+        *,
+        priority: EventPriority = _AFTER_ARRIVALS,
+    ) -> None:
+        self.env, self.service, self.done, self.priority = env, service, done, priority
+        self.coming: list[Key] = []
+        self.served: tuple[int, int] | None = None
+        self.wakes = NEVER
+
+    def put(self, at: int, kind: int, sender: int) -> None:
+        """Take a message that arrives at a time, now or later."""
+        heapq.heappush(self.coming, (at, kind, sender))
+        if self.served is None and at < self.wakes:
+            self._wake(at)
+
+    def _wake(self, at: int) -> None:
+        """Begin at that time, when everything that arrives then is known."""
+        self.wakes = at
+        _At(self.env, at, self._start, priority=self.priority)
+
+    def _start(self, _: simpy.Event) -> None:
+        """Begin with the first message, unless an earlier one was first."""
+        if self.served is None and self.env.now == self.wakes:
+            self._serve()
+
+    def _serve(self) -> None:
+        """Take the first message into service."""
+        _, kind, sender = heapq.heappop(self.coming)
+        self.served, self.wakes = (kind, sender), NEVER
+        _At(self.env, int(self.env.now) + self.service(kind, sender), self._finish)
+
+    def _finish(self, _: simpy.Event) -> None:
+        """Hand over the message that was served and turn to the next one."""
+        assert self.served is not None
+        kind, sender = self.served
+        self.done(kind, sender)
+        if self.coming and self.coming[0][0] < self.env.now:
+            self._serve()
+            return
+        self.served = None
+        if self.coming:
+            self._wake(self.coming[0][0])
+
+
+def play(view: View) -> Outcome:
+    """Play one view. Raises UsageError if it takes too many messages for this engine."""
+    messages = view.count * view.count * max(1, view.phases)
+    if view.overlay is not None:
+        messages += view.overlay.nodes * view.overlay.peers
+    if messages > MAX_MESSAGES:
+        raise UsageError(
+            f"{messages} messages are too many for the SimPy engine, which takes {MAX_MESSAGES}; "
+            "use engine='fast', which gives the same result"
+        )
+    if view.serial_pair_ns:
+        return _play_serial(view).before(view.deadline_ns)
+    return _Simulation(view).run().before(view.deadline_ns)
+
+
+class _Simulation:
+    """The state of one view."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        # Times are absolute; the clock starts where the view does.
+        self.env = simpy.Environment(initial_time=view.leaves_ns)
+        count = view.count
+        # Plain lists: an element of one takes a tenth of the time of an array's.
+        self.regions, self.side = view.regions.tolist(), view.side.tolist()
+        self.alive, self.values = view.alive.tolist(), view.values.tolist()
+        self.willing, self.double = view.willing.tolist(), view.double.tolist()
+        self.slot, self.tail = view.wires.slot.tolist(), view.wires.tail.tolist()
+        self.span = view.wires.span.tolist()
+        self.verified = [NEVER] * count
+        self.prepared = [NEVER] * count
+        self.final = [NEVER] * count
+        nodes = view.overlay.nodes if view.overlay is not None else 0
+        self.reached = [NEVER] * nodes
+        self.delegate_at = (
+            {int(node): rank for rank, node in enumerate(view.overlay.delegates)}
+            if view.overlay is not None
+            else {}
+        )
+        self.tally = [[0] * count for _ in range(3)]
+        self.needed = view.quorum
+        self.got_block = [self.env.event() for _ in range(count)]
+        self.got_votes = [self.env.event() for _ in range(count)]
+        # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
+        self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
+        self.channel = _Server(
+            self.env, self._use_channel, lambda kind, sender: None, priority=_AFTER_REQUESTS
+        )
+        self.processors = [self._processor(rank) for rank in range(count)]
+        self.downlinks = [self._downlink(rank) for rank in range(count)]
+
+    @property
+    def now(self) -> int:
+        """The clock in nanoseconds; all delays are whole numbers, so it is one."""
+        return int(self.env.now)
+
+    def run(self) -> Outcome:
+        """Run until nothing is left to happen, or to the deadline."""
+        view = self.view
+        for rank in range(view.count):
+            if self.alive[rank]:
+                self.env.process(self._delegate(rank))
+        if self.alive[view.proposer]:
+            if view.all_to_all:
+                for rank in range(view.count):
+                    if self.alive[rank]:
+                        self.got_block[rank].succeed()
+            else:
+                self.got_block[view.proposer].succeed()
+                if view.overlay is None:
+                    self._send(BLOCK, view.proposer)
+                else:
+                    self._hear(int(view.overlay.delegates[view.proposer]))
+        if view.deadline_ns == NEVER:
+            self.env.run()
+        elif view.deadline_ns > self.now:
+            self.env.run(until=view.deadline_ns)
+        parts = (self.verified, self.prepared, self.final, self.reached)
+        return Outcome(*(np.array(part, dtype=np.int64) for part in parts))
+
+    def _delegate(self, rank: int) -> Generator[simpy.Event, Any, None]:
+        """Play a delegate: verify, vote, wait for votes, commit."""
+        view, env = self.view, self.env
+        yield self.got_block[rank]
+        self.verified[rank] = self.now
+        self._check(rank)
+        if view.phases == 0 and not view.all_to_all:
+            if self.willing[rank]:
+                self.final[rank] = self.now
+            return
+        if self.willing[rank] or self.double[rank]:
+            env.process(self._vote(VOTE, rank))
+        if view.phases == 2:
+            yield self.got_votes[rank]
+            self.prepared[rank] = self.now
+            env.process(self._vote(COMMIT, rank))
+
+    def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
+        """Sign beside everything else, then send to all."""
+        yield self.env.timeout(int(self.view.sign_ns[rank]))
+        if self.willing[rank] or kind == COMMIT:
+            self._count(kind, rank)
+        self._send(kind, rank)
+
+    def _count(self, kind: int, rank: int) -> None:
+        """Add a vote that the delegate has verified, or its own."""
+        self.tally[kind][rank] += 1
+        self._check(rank)
+
+    def _check(self, rank: int) -> None:
+        """See whether a quorum is reached; that needs the block as well as the votes."""
+        view = self.view
+        if self.verified[rank] == NEVER:
+            return
+        if self.tally[VOTE][rank] >= self.needed:
+            if view.phases == 2 and not self.got_votes[rank].triggered:
+                self.got_votes[rank].succeed()
+            if view.phases < 2 and self.final[rank] == NEVER:
+                self.final[rank] = self.now
+        if self.tally[COMMIT][rank] >= self.needed and self.final[rank] == NEVER:
+            self.final[rank] = self.now
+
+    def _send(self, kind: int, sender: int) -> None:
+        """Send to every other delegate, starting with the next rank."""
+        now, wires, count = self.now, self.view.wires, self.view.count
+        if wires.shared:
+            self.channel.put(now, kind, sender)
+            return
+        slot = self.slot[kind][self.regions[sender]]
+        free = self.uplink_free[sender]
+        for step in range(1, count):
+            receiver = (sender + step) % count
+            link = receiver if wires.parallel else 0
+            free[link] = max(now, free[link]) + slot
+            self._travel(kind, sender, receiver, sent_ns=free[link])
+
+    def _use_channel(self, kind: int, sender: int) -> int:
+        """Send all copies of a message, one after the other; return how long that takes."""
+        now, count = self.now, self.view.count
+        slot: int = self.slot[kind][0]
+        for step in range(1, count):
+            receiver = (sender + step) % count
+            self._travel(kind, sender, receiver, sent_ns=now + step * slot)
+        return slot * (count - 1)
+
+    def _travel(self, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
+        """Let a message arrive, late or not at all if the network disturbs it."""
+        if not self.alive[receiver]:
+            return
+        one, two = self.regions[sender], self.regions[receiver]
+        at = self.view.disturbance.arrival(
+            kind,
+            sender,
+            receiver,
+            at=sent_ns + self.tail[kind][one][two],
+            span=self.span[one][two],
+            cut=self.side[sender] != self.side[receiver],
+        )
+        if at < NEVER:
+            (self.downlinks[receiver] or self.processors[receiver]).put(at, kind, sender)
+
+    def _processor(self, rank: int) -> _Server:
+        """Make the processor of a delegate, which verifies blocks and votes."""
+        view = self.view
+        block, vote = int(view.block_ns[rank]), int(view.vote_ns[rank])
+
+        def done(kind: int, sender: int) -> None:
+            if kind == BLOCK:
+                self.got_block[rank].succeed()
+            elif self.double[sender] or self.values[sender] == self.values[rank]:
+                self._count(kind, rank)
+
+        return _Server(self.env, lambda kind, _: block if kind == BLOCK else vote, done)
+
+    def _downlink(self, rank: int) -> _Server | None:
+        """Make the downlink of a delegate, where the network has one."""
+        wires = self.view.wires
+        if not wires.down[BLOCK]:
+            return None
+        processor = self.processors[rank]
+
+        def done(kind: int, sender: int) -> None:
+            processor.put(self.now + wires.down_latency, kind, sender)
+
+        return _Server(self.env, lambda kind, _: int(wires.down[kind]), done)
+
+    def _hear(self, node: int) -> None:
+        """Let a node hear of the block by gossip: verify it and pass it on, once."""
+        view, overlay = self.view, self.view.overlay
+        assert overlay is not None
+        if self.reached[node] != NEVER or overlay.silent[node]:
+            return
+        self.reached[node] = now = self.now
+        rank = self.delegate_at.get(node)
+        is_proposer = rank == view.proposer
+        if rank is not None and not is_proposer:
+            self.processors[rank].put(now, BLOCK, view.proposer)
+        relay = 0 if is_proposer else overlay.relay_ns
+        one = int(overlay.regions[node])
+        for place in range(overlay.peers):
+            peer = overlay.peer(node, place)
+            two = int(overlay.regions[peer])
+            at = view.disturbance.arrival(
+                BLOCK,
+                node,
+                place,
+                at=now + relay + (place + 1) * self.slot[BLOCK][one] + self.tail[BLOCK][one][two],
+                span=self.span[one][two],
+                cut=bool(overlay.side[node] != overlay.side[peer]),
+            )
+            if at < NEVER:
+                _At(self.env, at, partial(self._arrive, peer))
+
+    def _arrive(self, node: int, _: simpy.Event) -> None:
+        """Call `_hear` back."""
+        self._hear(node)
+
+
+def _play_serial(view: View) -> Outcome:
+    """Play paper-serial: one server handles every pair of delegates, one after the other."""
+    env = simpy.Environment(initial_time=view.leaves_ns)
+    needed = int(view.alive.sum())
+    copies: list[list[int]] = [[] for _ in range(view.count)]
+
+    def serve() -> Generator[simpy.Event, Any, None]:
+        server = simpy.Resource(env)
+        for i in range(view.count):
+            if not view.alive[i] or not (view.willing[i] or view.double[i]):
+                continue
+            yield env.timeout(view.serial_sign_ns)
+            for j in range(view.count):
+                if not view.alive[j]:
+                    continue
+                with server.request() as grant:
+                    yield grant
+                    yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
+                cut = bool(view.side[i] != view.side[j])
+                at = int(env.now)
+                if i != j:
+                    at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
+                if at != NEVER and view.counts_for(i, j):
+                    copies[j].append(at)
+
+    if view.alive[view.proposer]:
+        env.process(serve())
+    if view.deadline_ns == NEVER:
+        env.run()
+    elif view.deadline_ns > env.now:
+        env.run(until=view.deadline_ns)
+    final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
+    never = np.full(view.count, NEVER, dtype=np.int64)
+    verified = np.array(final, dtype=np.int64)
+    return Outcome(verified, never, verified.copy(), np.zeros(0, dtype=np.int64))

@@ -1,0 +1,222 @@
+"""Many scenarios on many processors or machines, resumable, with the same bytes everywhere.
+
+Scenarios are run in batches by a pool of processes or by the workers of a Dask scheduler. Results
+are kept under the scenarios' identifiers, so that a sweep that was interrupted goes on, and are
+returned in the order of the scenarios, so that who ran what leaves no trace.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain.consensus import metrics, model
+from pqchain.consensus.network import Network, named
+from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
+from pqchain.costs import CostTable
+from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+
+BATCH = 50
+"""Scenarios in a task; schedulers handle some hundreds of tasks a second."""
+
+ATTEMPTS = 5
+"""How often a batch is given out again after the process that ran it died."""
+
+Row = dict[str, Any]
+
+_LINE = b'{"schema_version": '
+"""How a line of a store begins."""
+
+
+def grid(
+    costs: CostTable,
+    *,
+    algorithms: Iterable[str],
+    exponents: Iterable[int] = (1, 2, 3, 4, 5),
+    networks: Iterable[str | Network] = ("paper-serial",),
+    delegates: Iterable[int | None] = (None,),
+    seeds: Iterable[int] = (0,),
+    **fields: Any,
+) -> list[Scenario]:
+    """Return a scenario for every combination; `fields` are those of Scenario, the same for all.
+
+    `exponents` are of 2, None in `delegates` means all nodes, more delegates than nodes means all.
+    """
+    chosen = [named(one) if isinstance(one, str) else one for one in networks]
+    return [
+        Scenario(
+            algorithm=name,
+            costs=costs,
+            nodes=2**exponent,
+            delegates=None if count is None else min(count, 2**exponent),
+            network=network,
+            seed=seed,
+            **fields,
+        )
+        for name, exponent, network, count, seed in product(
+            list(algorithms), list(exponents), chosen, list(delegates), list(seeds)
+        )
+    ]
+
+
+def sweep(
+    scenarios: Iterable[Scenario],
+    *,
+    engine: str = "fast",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    store: str | Path | None = None,
+    batch: int = BATCH,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Run scenarios and return a frame of the contract "consensus", in their order.
+
+    `workers` processes on this machine, one per processor if not given, none for 1; or the Dask
+    workers behind `scheduler` ("tcp://host:port"), which need this package installed. `store` is
+    a file of results by identifier: what it has is not run again. A scenario that an engine cannot
+    run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
+    for a store that is not one, and PqchainError if workers die again and again.
+    """
+    asked = list(scenarios)
+    if engine not in model.ENGINES:
+        raise UsageError(f"engine is {engine!r}; expected one of {', '.join(model.ENGINES)}")
+    if batch < 1 or (workers is not None and workers < 1):
+        raise UsageError(f"batch is {batch} and workers {workers}; expected 1 or more")
+    known = _stored(store)
+    todo = {one.identifier: one for one in asked if one.identifier not in known}
+    pending = list(todo.values())
+    tasks: list[_Task] = [
+        (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
+    ]
+    finished = _finished(tasks, workers, scheduler)
+    with tqdm(total=len(todo), disable=not progress, unit="scenario") as bar:
+        for rows in finished:
+            _keep(store, rows)
+            known.update((row["scenario"], row) for row in rows)
+            bar.update(len(rows))
+    return metrics.frame(known[one.identifier] for one in asked)
+
+
+def run_batch(scenarios: Sequence[Scenario], engine: str) -> list[Row]:
+    """Run scenarios one after the other; what workers do."""
+    rows = []
+    for scenario in scenarios:
+        try:
+            rows.append(metrics.record(model.run(scenario, engine=engine)))
+        except PqchainError as error:
+            rows.append(metrics.failed(scenario, error))
+    return rows
+
+
+_Task = tuple[list[Scenario], str]
+
+
+def _finished(
+    tasks: list[_Task], workers: int | None, scheduler: str | None
+) -> Iterator[list[Row]]:
+    """Yield results of batches as they come."""
+    if scheduler is not None:
+        yield from _with_dask(tasks, scheduler)
+    elif len(tasks) < 2 or workers == 1:
+        yield from (run_batch(*task) for task in tasks)
+    else:
+        yield from _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
+
+
+def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
+    """Use processes of this machine; a batch whose process died is given out again."""
+    left, attempts = dict(enumerate(tasks)), 0
+    # Not forked: the threads of compiled code do not survive that.
+    context = multiprocessing.get_context("spawn")
+    while left:
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            futures = {pool.submit(run_batch, *task): number for number, task in left.items()}
+            try:
+                while futures:
+                    done, _ = wait(futures, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        rows = future.result()
+                        del left[futures.pop(future)]
+                        yield rows
+            except BrokenProcessPool as error:
+                attempts += 1
+                if attempts >= ATTEMPTS:
+                    raise PqchainError(
+                        f"processes died {attempts} times ({error}); {len(left)} batches are "
+                        "left: try fewer workers, or smaller scenarios if memory ran out; a script "
+                        "calls sweep under `if __name__ == '__main__':`"
+                    ) from error
+
+
+def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
+    """Use the workers of a Dask scheduler, which gives a dead worker's batches to others."""
+    try:
+        from dask.distributed import Client, as_completed
+    except ImportError:
+        raise Unsupported(
+            f"--scheduler {scheduler} needs Dask, which is not installed; "
+            "pip install 'pqchain[cluster]', or leave the scheduler out to use processes"
+        ) from None
+    try:
+        client = Client(scheduler, timeout=20, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"no Dask scheduler answers at {scheduler!r} ({error}); start one with "
+            "`dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
+        ) from error
+    with client:
+        futures = [client.submit(run_batch, *task, pure=False, retries=ATTEMPTS) for task in tasks]
+        for future in as_completed(futures, loop=client.loop):
+            yield future.result()
+
+
+def _stored(store: str | Path | None) -> dict[str, Row]:
+    """Read a store; a last line that an interruption cut off is taken out of the file."""
+    if store is None or not Path(store).exists():
+        return {}
+    known: dict[str, Row] = {}
+    lines = Path(store).read_bytes().splitlines(keepends=True)
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
+            with Path(store).open("r+b") as file:
+                file.truncate(sum(map(len, lines[:-1])))
+            continue
+        try:
+            entry = json.loads(line)
+            row, version = dict(entry["row"]), entry["schema_version"]
+            name = str(row["scenario"])
+        except (ValueError, KeyError, TypeError):
+            raise DataError(
+                f"line {number} of {store} is no result of a sweep; give another file, or delete "
+                "this one to start anew"
+            ) from None
+        if version == SCHEMA_VERSION:
+            missing = {field: float("nan") for field, value in row.items() if value is None}
+            known[name] = row | missing
+    return known
+
+
+def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
+    """Append results to the store, a line each."""
+    if store is None:
+        return
+    path = Path(store)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = ""
+    for row in rows:
+        # JSON has no NaN.
+        plain = {name: None if value != value else value for name, value in row.items()}
+        entry = {"schema_version": SCHEMA_VERSION, "row": plain}
+        text += json.dumps(entry, allow_nan=False) + "\n"
+    with path.open("ab") as file:
+        file.write(text.encode())

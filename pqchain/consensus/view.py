@@ -1,0 +1,146 @@
+"""One attempt to make one block final: what an engine is given and what it gives back.
+
+Both engines take a View and return an Outcome; nothing else is known to them. A view starts on an
+idle network and ends at its deadline, where everything that is under way is dropped.
+
+Order at equal times, in both engines: blocks before votes before commits, then the lower rank. A
+message takes at least a nanosecond, so that nothing can depend on itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pqchain.consensus import draws
+from pqchain.consensus.network import Wires
+
+Array = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NEVER = 2**62
+"""A time that does not come."""
+
+BLOCK, VOTE, COMMIT = 0, 1, 2
+"""Kinds of message."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Disturbance:
+    """What the network does to single messages, as whole numbers."""
+
+    jitter: tuple[int, int, int]
+    """Key of the draws, by kind of message."""
+    loss: tuple[int, int, int]
+    delay: tuple[int, int, int]
+    loss_below: int
+    """A message is lost if its draw is below this."""
+    delay_below: int
+    delay_ns: int
+    heal_ns: int
+    """Until then the network holds what crosses the cut."""
+
+    def arrival(self, kind: int, i: int, j: int, *, at: int, span: int, cut: bool) -> int:
+        """Return when a message that would arrive at `at` does; NEVER if it is lost."""
+        if self.loss_below and draws.draw(self.loss[kind], i, j) < self.loss_below:
+            return NEVER
+        if span:
+            at += draws.scaled(draws.draw(self.jitter[kind], i, j), span)
+        if self.delay_below and draws.draw(self.delay[kind], i, j) < self.delay_below:
+            at += self.delay_ns
+        return max(at, self.heal_ns) if cut else at
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Overlay:
+    """The graph of gossip: node i's peers are drawn, the first is its successor."""
+
+    nodes: int
+    peers: int
+    key: int
+    delegates: Array
+    """Node of every delegate."""
+    regions: Array
+    """Region of every node."""
+    relay_ns: int
+    """What a node takes to verify a block before it passes it on."""
+    silent: Flags
+    """[node]: passes nothing on."""
+    side: Flags
+    """[node]: on which side of a partition."""
+
+    def peer(self, node: int, place: int) -> int:
+        """Return the node to which a block is passed on as number `place`."""
+        if place == 0:
+            return (node + 1) % self.nodes
+        return draws.scaled(draws.draw(self.key, node, place), self.nodes)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class View:
+    """What happens in one view, for D delegates by rank; times in nanoseconds."""
+
+    count: int
+    proposer: int
+    leaves_ns: int
+    """When the proposer's block is ready to be sent; all-to-all: everybody's copy."""
+    deadline_ns: int
+    all_to_all: bool
+    serial_pair_ns: int
+    """paper-serial: price of a pair; 0 on other networks."""
+    serial_sign_ns: int
+    """paper-serial: price of a node's signature."""
+    phases: int
+    quorum: int
+    wires: Wires
+    disturbance: Disturbance
+    overlay: Overlay | None
+    regions: Array
+    alive: Flags
+    values: Array
+    """Which block each delegate gets from the proposer."""
+    willing: Flags
+    """Votes for the block that it gets."""
+    double: Flags
+    """Votes for whatever the receiver holds."""
+    slowness: Array
+    """How many times longer a delegate computes."""
+    block_ns: Array
+    """What verifying the block takes each delegate."""
+    vote_ns: Array
+    """What verifying a vote takes each delegate."""
+    sign_ns: Array
+    """What signing a vote takes each delegate; done beside verification."""
+    side: Flags
+    """On which side of a partition."""
+
+    def counts_for(self, sender: int, receiver: int) -> bool:
+        """Whether a vote of the sender is for the block that the receiver holds."""
+        return bool(self.values[sender] == self.values[receiver] or self.double[sender])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """When each delegate got how far; NEVER if not before the deadline."""
+
+    verified_ns: Array
+    prepared_ns: Array
+    final_ns: Array
+    reached_ns: Array
+    """Gossip: when each node first had the block; else empty."""
+
+    def before(self, deadline_ns: int) -> Outcome:
+        """Void what happened at the deadline or later."""
+        parts = (self.verified_ns, self.prepared_ns, self.final_ns, self.reached_ns)
+        return Outcome(*(np.where(part < deadline_ns, part, NEVER) for part in parts))
+
+    def equals(self, other: Outcome) -> bool:
+        """Whether every time is the same nanosecond."""
+        pairs = zip(
+            (self.verified_ns, self.prepared_ns, self.final_ns, self.reached_ns),
+            (other.verified_ns, other.prepared_ns, other.final_ns, other.reached_ns),
+            strict=True,
+        )
+        return all(bool(np.array_equal(one, two)) for one, two in pairs)

@@ -1,0 +1,116 @@
+"""Scenarios for the tests: costs that no scheme needs to have, every network, every fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pqchain.consensus.network import NAMES, Network, SerialLaw
+from pqchain.consensus.scenario import Faults, Layout, Scenario
+from pqchain.costs import Costs, CostTable
+
+SIZES = Layout(overhead_bytes=0, header_bytes=0)
+"""Only signatures and keys count."""
+
+
+def table(
+    *, sign: float = 163e-6, verify: float = 47e-6, signature: int = 2420, key: int = 1312
+) -> CostTable:
+    """Costs of Dilithium2, or whatever a test makes of them."""
+    row = Costs(
+        algorithm="Dilithium2",
+        public_key_bytes=key,
+        signature_bytes=signature,
+        generate_keypair_seconds=45e-6,
+        sign_seconds=sign,
+        verify_seconds=verify,
+        source="test",
+    )
+    return CostTable(rows=(row,), source="test")
+
+
+def scenario(**changes: Any) -> Scenario:
+    """A small scenario with some of it changed."""
+    return Scenario(**({"algorithm": "Dilithium2", "costs": table(), "nodes": 8} | changes))
+
+
+_SECONDS = st.one_of(
+    st.just(0.0),
+    st.sampled_from([1e-9, 47e-6, 1e-3, 0.02]),
+    st.floats(0, 0.05, allow_nan=False),
+)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    """Any network, down to one bit per nanosecond and no latency at all."""
+    return Network(
+        law=draw(st.sampled_from(NAMES)),
+        rate_bits_per_second=draw(st.sampled_from([1e5, 5e6, 1e8, 1e9, 1e18])),
+        latency_seconds=draw(st.sampled_from([0.0, 1e-9, 1e-6, 2e-3, 0.1])),
+        jitter_fraction=draw(st.sampled_from([0.0, 0.1, 2.0])),
+        transport=draw(st.sampled_from(["udp", "tcp"])),
+        gap_seconds=draw(st.sampled_from([0.0, 1e-5])),
+        contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
+        peers=draw(st.integers(1, 8)),
+        world=draw(st.booleans()),
+        serial=SerialLaw(pair_seconds=draw(_SECONDS), signs=draw(st.sampled_from([0.0, 2.5]))),
+    )
+
+
+@st.composite
+def faults(draw: st.DrawFn, delegates: int) -> Faults:
+    """Any faults, none more often than not."""
+    if draw(st.integers(0, 2)) == 0:
+        return Faults()
+    ranks = st.lists(st.integers(0, delegates - 1), max_size=3, unique=True).map(tuple)
+    return Faults(
+        crashed=draw(ranks),
+        slow=draw(ranks),
+        slow_factor=draw(st.sampled_from([1, 3, 1000])),
+        loss_probability=draw(st.sampled_from([0.0, 0.0, 0.05, 0.5, 1.0])),
+        delay_probability=draw(st.sampled_from([0.0, 0.2, 1.0])),
+        delay_seconds=draw(st.sampled_from([0.0, 1e-9, 0.05, 3.0])),
+        partition_fraction=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
+        heal_seconds=draw(st.sampled_from([0.0, 0.01, 0.3, 1e3])),
+        invalid=draw(ranks),
+        equivocating=draw(ranks),
+    )
+
+
+@st.composite
+def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
+    """Any scenario of up to `max_nodes` nodes."""
+    nodes = draw(st.one_of(st.integers(1, 8), st.integers(1, max_nodes)))
+    some = st.integers(1, nodes)
+    delegates = draw(st.one_of(some, some, st.just(nodes)))
+    network = draw(networks())
+    exchanges = {"paper-serial": ["all-to-all"], "gossip": ["broadcast"]}
+    exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
+    return Scenario(
+        algorithm="Dilithium2",
+        costs=table(
+            sign=draw(_SECONDS), verify=draw(_SECONDS), signature=draw(st.integers(1, 20_000))
+        ),
+        nodes=nodes,
+        delegates=delegates,
+        network=network,
+        exchange=exchange,
+        vote_phases=0 if exchange == "all-to-all" else draw(st.integers(0, 2)),
+        proposal=draw(st.sampled_from(["votes", "luck", "dpos"])),
+        round_seconds=draw(st.sampled_from([0.0, 10.0])),
+        attestation_seconds=draw(st.sampled_from([0.0, 0.005])),
+        attestation_verify_seconds=draw(st.sampled_from([0.0, 0.001])),
+        voting=draw(st.sampled_from(["plurality", "approval", "weighted"])),
+        layout=SIZES,
+        arrivals_per_second=draw(st.sampled_from([0.0, 10.0])),
+        signed_blocks=draw(st.booleans()),
+        signed_votes=draw(st.booleans()),
+        verification_threads=draw(st.integers(1, 4)),
+        blocks=draw(st.integers(1, 2)),
+        view_timeout_seconds=draw(st.sampled_from([1e-6, 0.1, 2.0, 1e4])),
+        max_views=draw(st.integers(1, 3)),
+        faults=draw(faults(delegates)),
+        seed=draw(st.integers(0, 2**63)),
+    )

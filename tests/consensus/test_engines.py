@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+
+from pqchain.consensus import compiled, draws, fast, kernels, model, rows, simulate
+from pqchain.consensus.model import Run, single_view
+from pqchain.consensus.network import NAMES, named
+from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.errors import PqchainError, UnknownName, UsageError
+from tests.consensus.scenarios import SIZES, scenario, scenarios, table
+
+QUIET = settings(suppress_health_check=list(HealthCheck))
+
+
+def _same(one: Run, other: Run) -> bool:
+    """Whether two runs agree in every nanosecond of every delegate and node."""
+    if len(one.heights) != len(other.heights):
+        return False
+    for mine, theirs in zip(one.heights, other.heights, strict=True):
+        if len(mine.outcomes) != len(theirs.outcomes):
+            return False
+        if not all(a.equals(b) for a, b in zip(mine.outcomes, theirs.outcomes, strict=True)):
+            return False
+    return True
+
+
+# 2,100 scenarios in seven parts, so that they can run side by side; each part on its own has
+# every network, every rule and every fault, or fails.
+@pytest.mark.parametrize("part", range(7))
+def test_reference_and_fast_engine_agree_in_every_nanosecond(part: int) -> None:
+    tried: dict[str, Scenario] = {}
+
+    @seed(part)
+    @settings(parent=QUIET, max_examples=300)
+    @given(case=scenarios())
+    def agree(case: Scenario) -> None:
+        tried[case.identifier] = case
+        assert _same(model.run(case, engine="simpy"), model.run(case, engine="fast"))
+
+    agree()
+    cases = tried.values()
+    assert len(cases) >= 286  # of 300: 2,002 in all, none twice
+    assert {case.network.law for case in cases} == set(NAMES)
+    assert {case.proposal for case in cases} == {"votes", "luck", "dpos"}
+    assert {case.voting for case in cases} == {"plurality", "approval", "weighted"}
+    assert {(case.exchange, case.phases) for case in cases} == {
+        ("all-to-all", 0), ("broadcast", 0), ("broadcast", 1), ("broadcast", 2),
+    }  # fmt: skip
+    for field in Faults.__slots__:
+        assert any(getattr(case.faults, field) for case in cases)
+    assert max(case.delegate_count for case in cases) >= 32
+
+
+@settings(parent=QUIET, max_examples=150)
+@given(case=scenarios(max_nodes=24))
+def test_without_numba_the_result_is_the_same(case: Scenario) -> None:
+    assert _same(model.run(case, engine="numpy"), model.run(case, engine="fast"))
+
+
+@pytest.mark.parametrize("law", [name for name in NAMES if name != "paper-serial"])
+@pytest.mark.parametrize("phases", [1, 2])
+def test_engines_agree_where_votes_crowd_before_the_block(law: str, phases: int) -> None:
+    # Slow verification and a fast network: votes queue before most delegates have the block.
+    crowded = scenario(
+        nodes=48,
+        network=named(law, rate_bits_per_second=1e8, jitter_fraction=2.0, latency_seconds=0.05),
+        exchange="broadcast",
+        vote_phases=phases,
+        costs=table(verify=5e-3, sign=1e-3),
+        faults=Faults(crashed=(3,), slow=(5, 6), equivocating=(9,), loss_probability=0.02),
+        view_timeout_seconds=60.0,
+    )
+    reference = model.run(crowded, engine="simpy")
+    assert _same(reference, model.run(crowded, engine="fast"))
+    assert reference.is_live
+
+
+def test_engines_agree_beyond_the_size_where_rows_are_played_in_parallel() -> None:
+    large = scenario(nodes=300, network=named("regions"))
+    assert large.nodes > rows._PARALLEL_ROWS
+    assert _same(model.run(large, engine="simpy"), model.run(large, engine="fast"))
+
+
+@pytest.mark.parametrize("world", [False, True])
+def test_gossip_agrees_on_a_larger_graph_with_delays_and_a_partition(world: bool) -> None:
+    wide = scenario(
+        nodes=3000,
+        delegates=16,
+        network=named("gossip", world=world),
+        faults=Faults(
+            delay_probability=0.1, delay_seconds=30.0, loss_probability=0.2,
+            partition_fraction=0.4, heal_seconds=100.0,
+        ),
+        view_timeout_seconds=1e4,
+    )  # fmt: skip
+    runs = [model.run(wide, engine=engine) for engine in model.ENGINES]
+    reached = [run.heights[0].outcomes[0].reached_ns for run in runs]
+    assert np.array_equal(reached[0], reached[2])
+    assert np.array_equal(reached[0], reached[1])
+    assert reached[0].max() > 100e9
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(1000)[::-1].copy(),
+        np.repeat(7, 500),
+        np.array([2**61] + [1] * 200 + [5, 3] * 100),
+        np.array([3, 1, 2]),
+        np.zeros(0, dtype=np.int64),
+    ],
+    ids=["descending", "equal", "crowded", "few", "none"],
+)
+def test_the_bucket_sort_sorts(values: Any) -> None:
+    mine = values.astype(np.int64)
+    scratch, heads = np.empty(len(mine), dtype=np.int64), np.empty(len(mine) + 1, dtype=np.int64)
+    kernels.sort(mine, scratch, heads)
+    assert np.array_equal(mine, np.sort(values))
+
+
+def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
+    pairs = [(0, 0), (1, 2), (2**32 - 1, 2**32 - 1), (7, 2**20), (123_456, 1)]
+    for family in (0, 1, draws.key(5, "jitter"), draws.MASK):
+        plain = [draws.draw(family, i, j) for i, j in pairs]
+        many = draws.draws(family, [i for i, _ in pairs], [j for _, j in pairs])
+        jitted = [int(compiled.drawn(np.uint64(family), i, j)) for i, j in pairs]
+        assert plain == many.tolist() == jitted
+
+
+def test_mixing_is_splitmix64() -> None:
+    # The first outputs of SplitMix64 from the state 1234567, as its reference prints them.
+    state, outputs = 1_234_567, []
+    for _ in range(3):
+        state = (state + draws.GOLDEN) & draws.MASK
+        outputs.append(draws.mix(state))
+    assert outputs == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+def test_the_reference_refuses_what_would_take_it_minutes() -> None:
+    large = scenario(nodes=2048, network=named("mesh"))
+    with pytest.raises(UsageError, match=r"4194304 messages .* engine='fast'"):
+        simulate.play(single_view(large))
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(UnknownName, match=r"'simpi'; did you mean 'simpy'"):
+        model.run(scenario(), engine="simpi")
+
+
+def test_without_numba_numpy_serves() -> None:
+    # A process of its own, because what is compiled is decided at import.
+    program = (
+        "import sys; sys.modules['numba'] = None\n"
+        "from pqchain.consensus import fast\n"
+        "from pqchain.consensus.model import run, single_view\n"
+        "from pqchain.consensus.network import named\n"
+        "from tests.consensus.scenarios import scenario\n"
+        "assert not fast.is_compiled()\n"
+        "one = scenario(network=named('regions'))\n"
+        "print(run(one).heights[0].final_ns.tolist())\n"
+        "fast.play(single_view(one), compiled=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    expected = model.run(scenario(network=named("regions"))).heights[0].final_ns
+    assert done.stdout.strip() == str(expected.tolist())
+    assert "PqchainError: numba is not installed; pip install 'pqchain[fast]'" in done.stderr
+
+
+def test_a_fixed_point_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "_MAX_PASSES", 0)
+    with pytest.raises(PqchainError, match=r"did not settle in 0 passes; use engine='simpy'"):
+        fast.play(single_view(scenario(network=named("mesh"))))
+
+
+def test_layout_of_the_tests_counts_signatures_and_keys_only() -> None:
+    assert SIZES.transaction_bytes(table()["Dilithium2"], 2420) == 2420 + 1312

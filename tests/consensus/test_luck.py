@@ -1,0 +1,115 @@
+"""Proof of Luck: how long a block waits, who wins, who switches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.consensus import luck, model
+from pqchain.consensus.luck import mean_interval_seconds, race, release_delay_seconds
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.scenario import Faults
+from tests.consensus.test_network import block
+
+
+def test_luck_releases_as_its_authors_code_does() -> None:
+    assert release_delay_seconds(0.0) == 6.0
+    assert release_delay_seconds(1.0 - 2.0**-52) == pytest.approx(1.0)
+    assert mean_interval_seconds(32) == pytest.approx(11 + 5 / 33)
+
+
+def test_the_luckiest_wins_and_only_the_nearly_as_lucky_release() -> None:
+    alone = race([0.1, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
+    assert (alone.winner, alone.released, alone.switched) == (1, 1, 0)
+    assert alone.released_seconds == pytest.approx(11.5)
+    close = race([0.89, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
+    assert (close.winner, close.released, close.switched) == (1, 2, 1)
+
+
+def test_proof_of_luck_takes_its_mean_interval() -> None:
+    lucky = block(
+        "mesh", 8,
+        fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 400, "vote_phases": 0},
+    )  # fmt: skip
+    done = model.run(lucky)
+    mean = done.heights[-1].ended_ns / len(done.heights) / SECOND
+    # The sum of 400 independent waits; its standard error is below 0.03 s.
+    assert mean == pytest.approx(mean_interval_seconds(8) + 0.083728, abs=0.12)
+
+
+def test_without_a_round_luck_does_not_wait() -> None:
+    lucky = block("mesh", 8, fields={"proposal": "luck", "vote_phases": 0})
+    assert model.run(lucky).latency_seconds == pytest.approx(0.083728, rel=1e-5)
+
+
+@given(
+    value=st.floats(0, 1, exclude_max=True), more=st.floats(0, 1, exclude_max=True),
+    round_seconds=st.floats(0, 100),
+)  # fmt: skip
+def test_more_luck_never_waits_longer(value: float, more: float, round_seconds: float) -> None:
+    low, high = sorted((value, more))
+    waits = [release_delay_seconds(one, round_seconds=round_seconds) for one in (low, high)]
+    assert 1.0 <= waits[1] <= waits[0] <= 1.0 + round_seconds / 2
+
+
+def _played(lucks: list[float], round_seconds: float, propagation: float) -> tuple[int, int, int]:
+    """Play a round message by message: winner, blocks released, nodes that switched."""
+    release = [
+        round_seconds + release_delay_seconds(one, round_seconds=round_seconds) for one in lucks
+    ]
+    released: list[int] = []
+    for node in sorted(range(len(lucks)), key=lambda one: (release[one], one)):
+        heard = [other for other in released if release[other] + propagation <= release[node]]
+        if not any(lucks[other] >= lucks[node] for other in heard):
+            released.append(node)
+    best = max(range(len(lucks)), key=lambda one: (lucks[one], -one))
+    return best, len(released), sum(lucks[node] <= lucks[best] for node in released) - 1
+
+
+@given(
+    lucks=st.lists(st.floats(0, 1, exclude_max=True).map(lambda one: round(one, 2)), min_size=1,
+                   max_size=12),
+    propagation=st.floats(0.001, 6.0),
+)  # fmt: skip
+def test_a_race_is_what_comes_out_message_by_message(
+    lucks: list[float], propagation: float
+) -> None:
+    found = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
+    assert (found.winner, found.released, found.switched) == _played(lucks, 10.0, propagation)
+
+
+def test_the_expected_luck_of_the_winner_grows_with_the_miners() -> None:
+    for miners in (2, 8, 32):
+        best = [
+            max(luck.luck(7, height=height, node=node) for node in range(miners))
+            for height in range(1500)
+        ]
+        variance = miners / (miners + 1) ** 2 / (miners + 2)
+        assert np.mean(best) == pytest.approx(
+            miners / (miners + 1), abs=5 * (variance / 1500) ** 0.5
+        )
+
+
+def test_the_model_counts_the_rivals_of_each_race() -> None:
+    lucky = block(
+        "mesh", 16,
+        fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 60, "vote_phases": 0},
+    )  # fmt: skip
+    heights = model.run(lucky).heights
+    nodes = model.single_view(lucky).count
+    expected = []
+    for number in range(60):
+        lucks = [luck.luck(lucky.seed, height=number, node=node) for node in range(nodes)]
+        played = race(lucks, round_seconds=10.0, propagation_seconds=0.083728)
+        expected.append(played.switched)
+    assert [height.rivals for height in heights] == expected
+    assert 0 < sum(expected) < 60
+
+
+def test_the_luckiest_of_the_living_proposes() -> None:
+    fields = {"proposal": "luck", "round_seconds": 10.0, "vote_phases": 2, "blocks": 20}
+    faults = {"faults": Faults(crashed=(0, 3)), "view_timeout_seconds": 20.0}
+    done = model.run(block("mesh", 8, fields=fields | faults))
+    assert done.is_live and done.views == 20

@@ -1,0 +1,89 @@
+"""Frames of runs, and means with confidence intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqchain.consensus import Faults, metrics, model, named, over_seeds, sweep
+from pqchain.errors import DataError, UsageError
+from tests.consensus.scenarios import scenario
+
+
+def test_a_record_says_what_ran_and_what_came_out() -> None:
+    one = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
+    done = model.run(one)
+    row = metrics.record(done)
+    assert tuple(row) == metrics.COLUMNS
+    assert row["scenario"] == one.identifier and row["costs"] == "test"
+    assert (row["nodes"], row["delegates"], row["network"]) == (64, 7, "gossip")
+    assert row["latency_seconds"] == done.latency_seconds
+    assert row["messages"] == 64 * 8 + 7 * 6
+    assert row["spread_seconds"] > 0 and row["is_live"] and row["reason"] == ""
+    assert math.isnan(metrics.record(model.run(scenario()))["spread_seconds"])
+
+
+def test_what_is_not_live_says_who_lacks_what() -> None:
+    stuck = scenario(
+        network=named("mesh"), faults=Faults(crashed=(0, 1, 2)), view_timeout_seconds=1.0,
+        max_views=4, blocks=3,
+    )  # fmt: skip
+    row = metrics.record(model.run(stuck))
+    assert (row["is_live"], row["is_safe"], row["final_blocks"], row["views"]) == (
+        False,
+        True,
+        0,
+        4,
+    )
+    assert row["reason"].startswith("not live: 0 of 3 blocks became final; after 4 views 8 of 8")
+    assert math.isnan(row["latency_seconds"]) and row["throughput_per_second"] == 0.0
+
+
+def test_what_an_engine_refuses_is_a_row_with_its_reason() -> None:
+    row = metrics.failed(scenario(), UsageError("too large"))
+    frame = metrics.frame([row, metrics.record(model.run(scenario()))])
+    assert frame["status"].tolist() == ["unsupported", "ok"]
+    assert frame["reason"].tolist() == ["too large", ""]
+
+
+def test_means_over_seeds_have_students_interval() -> None:
+    runs = sweep(
+        [scenario(network=named("regions"), nodes=4, seed=seed) for seed in range(5)]
+        + [scenario(network=named("mesh"), nodes=4, seed=0)],
+        workers=1,
+    )
+    means = over_seeds(runs)
+    assert means["seeds"].tolist() == [5, 1]
+    latency = runs["latency_seconds"].to_numpy()[:5]
+    assert means["latency_seconds"][0] == pytest.approx(latency.mean())
+    # Student's t for four degrees of freedom, 95 % two-sided, from a printed table.
+    half = 2.776 * latency.std(ddof=1) / math.sqrt(5)
+    assert means["latency_seconds_half_width"][0] == pytest.approx(half)
+    assert half > 0
+    assert math.isnan(means["latency_seconds_half_width"][1])
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    drawn = np.random.default_rng(1).normal(10.0, 2.0, size=(2000, 6))
+    covered = [abs(row.mean() - 10.0) <= metrics._half_width(pd.Series(row)) for row in drawn]
+    # Four standard errors of 0.0049 around 0.95.
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
+    assert metrics._half_width(pd.Series(np.arange(100.0))) == pytest.approx(
+        1.96 * np.arange(100.0).std(ddof=1) / 10
+    )
+
+
+def test_runs_that_are_not_live_count_in_live_only() -> None:
+    runs = sweep([scenario(seed=seed) for seed in (0, 1)], workers=1)
+    runs.loc[1, "is_live"] = False
+    means = over_seeds(runs)
+    assert means["live"][0] == 0.5
+    assert means["latency_seconds"][0] == runs["latency_seconds"][0]
+
+
+def test_other_frames_are_refused() -> None:
+    with pytest.raises(DataError, match="consensus"):
+        over_seeds(pd.DataFrame({"latency": [1.0]}))

@@ -1,0 +1,215 @@
+"""Faults, safety and liveness; arrivals; who proposes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pqchain.consensus import model
+from pqchain.consensus.model import Run
+from pqchain.consensus.network import named
+from pqchain.consensus.scenario import Faults
+from pqchain.consensus.view import NEVER
+from tests.consensus.scenarios import scenario, table
+
+
+def run(**changes: Any) -> Run:
+    """Run ten delegates on a mesh with a timeout."""
+    settings_: dict[str, Any] = {
+        "nodes": 10, "network": named("mesh"), "vote_phases": 2, "view_timeout_seconds": 5.0,
+    }  # fmt: skip
+    return model.run(scenario(**(settings_ | changes)))
+
+
+def test_without_faults_one_view_is_enough() -> None:
+    done = run(blocks=3)
+    assert (done.is_safe, done.is_live, done.views) == (True, True, 3)
+
+
+@pytest.mark.parametrize("fault", ["crashed", "invalid"])
+def test_a_bad_proposer_costs_a_timeout(fault: str) -> None:
+    plain, faulty = run(), run(faults=Faults(**{fault: (0,)}))
+    assert faulty.is_live and faulty.is_safe
+    assert faulty.views == 2
+    assert faulty.latency_seconds == pytest.approx(5.0 + plain.latency_seconds, rel=0.01)
+
+
+@pytest.mark.parametrize("phases", [1, 2])
+def test_up_to_f_crashes_are_survived_and_one_more_is_not(phases: int) -> None:
+    tolerated = scenario(nodes=10).tolerated
+    assert tolerated == 3
+    fine = run(vote_phases=phases, faults=Faults(crashed=(7, 8, 9)))
+    stuck = run(vote_phases=phases, faults=Faults(crashed=(6, 7, 8, 9)))
+    assert fine.is_live and fine.is_safe
+    assert not stuck.is_live and stuck.is_safe
+    assert np.isnan(stuck.latency_seconds) and stuck.throughput_per_second == 0.0
+
+
+def test_equivocation_splits_votes_and_two_phases_recover() -> None:
+    done = run(faults=Faults(equivocating=(0,)))
+    assert done.is_safe and done.is_live and done.views == 2
+
+
+def test_with_one_phase_an_equivocating_proposer_can_stop_the_height() -> None:
+    # Each delegate votes once in a height, so a split vote stays split: safe, and not live.
+    done = run(vote_phases=1, faults=Faults(equivocating=(0,)))
+    assert done.is_safe and not done.is_live
+
+
+def test_without_votes_an_equivocating_proposer_forks_the_chain() -> None:
+    # The paper's "verify and append" taken by the letter.
+    done = run(vote_phases=0, faults=Faults(equivocating=(0,)))
+    assert not done.is_safe
+
+
+def test_beyond_f_equivocators_can_break_safety() -> None:
+    done = run(vote_phases=1, faults=Faults(equivocating=(0, 1, 2, 3, 4, 5)))
+    assert not done.is_safe
+
+
+_VOTING = ["csma", "star", "mesh", "regions", "gossip"]
+"""Networks on which blocks are voted on."""
+
+
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None:
+    count = data.draw(st.integers(4, 22))
+    ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
+    cut = data.draw(st.integers(0, len(ranks)))
+    other = data.draw(st.integers(cut, len(ranks)))
+    faults = Faults(
+        equivocating=tuple(ranks[:cut]),
+        crashed=tuple(ranks[cut:other]),
+        invalid=tuple(ranks[other:]),
+        loss_probability=data.draw(st.sampled_from([0.0, 0.1, 0.3])),
+        delay_probability=data.draw(st.sampled_from([0.0, 0.3])),
+        delay_seconds=data.draw(st.sampled_from([0.05, 0.3])),
+        partition_fraction=data.draw(st.sampled_from([0.0, 0.5])),
+        heal_seconds=data.draw(st.sampled_from([0.2, 1.5])),
+        slow=tuple(ranks[:1]),
+    )
+    done = model.run(
+        scenario(
+            nodes=count, network=named(data.draw(st.sampled_from(_VOTING))), exchange="broadcast",
+            vote_phases=data.draw(st.integers(1, 2)), costs=table(verify=1e-3, sign=1e-3),
+            view_timeout_seconds=data.draw(st.sampled_from([0.12, 0.4, 2.0])),
+            max_views=8, faults=faults, seed=data.draw(st.integers(0, 10**6)),
+        )
+    )  # fmt: skip
+    assert done.is_safe
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.DataObject) -> None:
+    count = data.draw(st.integers(4, 16))
+    ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
+    cut = data.draw(st.integers(0, len(ranks)))
+    other = data.draw(st.integers(cut, len(ranks)))
+    law = data.draw(st.sampled_from(_VOTING[:4]))  # gossip may go around the dead
+    done = model.run(
+        scenario(
+            nodes=count, network=named(law), exchange="broadcast", vote_phases=2,
+            view_timeout_seconds=100.0, max_views=2 * count, blocks=2,
+            faults=Faults(
+                equivocating=tuple(ranks[:cut]), crashed=tuple(ranks[cut:other]),
+                invalid=tuple(ranks[other:]),
+            ),
+            seed=data.draw(st.integers(0, 10**6)),
+        )
+    )  # fmt: skip
+    assert done.is_live and done.is_safe
+    # Two heights; each bad proposer costs a view, and a lock that it left one more.
+    assert done.views <= 2 * (2 + len(ranks))
+
+
+def test_delayed_messages_delay_and_nothing_more() -> None:
+    late = Faults(delay_probability=1.0, delay_seconds=0.5)
+    done = run(faults=late)
+    # A block, a vote and a commit, each late by half a second.
+    assert done.latency_seconds == pytest.approx(1.5 + run().latency_seconds, rel=1e-6)
+    assert done.is_live and done.views == 1
+
+
+def test_a_timeout_shorter_than_a_partition_is_lived_through_in_more_views() -> None:
+    done = run(
+        faults=Faults(partition_fraction=0.5, heal_seconds=12.0), view_timeout_seconds=5.0,
+        max_views=8,
+    )  # fmt: skip
+    assert done.is_live and done.is_safe and done.views == 3
+
+
+def test_all_messages_lost_is_safe_and_not_live() -> None:
+    done = run(faults=Faults(loss_probability=1.0), max_views=3)
+    assert (done.is_safe, done.is_live, done.views) == (True, False, 3)
+
+
+def test_a_partition_that_heals_delays_and_nothing_more() -> None:
+    cut = Faults(partition_fraction=0.5, heal_seconds=3.0)
+    done = run(faults=cut)
+    assert done.is_live and done.is_safe and done.views == 1
+    assert 3.0 <= done.latency_seconds < 3.5
+
+
+def test_a_slow_delegate_only_delays_itself() -> None:
+    costs = table(verify=1e-3)
+    plain = run(costs=costs, faults=Faults())
+    slow = run(costs=costs, faults=Faults(slow=(9,), slow_factor=50))
+    rest = slow.heights[0].final_ns[:9]
+    assert rest.max() <= plain.heights[0].ended_ns * 1.01
+    assert slow.heights[0].final_ns[9] > 2 * rest.max()
+
+
+def test_lost_blocks_leave_delegates_behind() -> None:
+    done = run(vote_phases=1, max_views=1, faults=Faults(loss_probability=0.3), seed=4)
+    final = done.heights[0].final_ns
+    assert not done.is_live and (final < NEVER).any() and (final >= NEVER).any()
+
+
+def test_arrivals_wait_for_their_block() -> None:
+    rate = 20.0
+    done = run(arrivals_per_second=rate, blocks=40, network=named("mesh"))
+    assert done.is_live
+    # The chain is far from full: throughput is the rate of arrival.
+    assert done.throughput_per_second == pytest.approx(rate, rel=0.25)
+    # A transaction waits for at most two blocks' time.
+    assert done.latency_seconds < 2.5 * run().latency_seconds
+
+
+def test_who_proposes_goes_in_turns() -> None:
+    def proposers(proposal: str) -> list[int]:
+        done = run(nodes=4, blocks=5, proposal=proposal, vote_phases=0)
+        return [int(np.argmin(height.final_ns)) for height in done.heights]
+
+    assert proposers("votes") == [0, 1, 2, 3, 0]
+    assert sorted(proposers("dpos")[:4]) == [0, 1, 2, 3]
+    assert len(set(proposers("luck"))) > 1
+
+
+def test_signing_blocks_and_attesting_them_takes_time() -> None:
+    costs = table(sign=0.01, verify=0.001)
+    plain = run(costs=costs, vote_phases=0)
+    signed = run(costs=costs, vote_phases=0, signed_blocks=True)
+    assert signed.latency_seconds - plain.latency_seconds == pytest.approx(0.011)
+    attested = run(
+        costs=costs, vote_phases=0, proposal="luck", attestation_seconds=0.02,
+        attestation_verify_seconds=0.003,
+    )  # fmt: skip
+    assert attested.latency_seconds - plain.latency_seconds == pytest.approx(0.023)
+
+
+def test_threads_share_the_verification_of_a_block() -> None:
+    costs = table(verify=0.01)
+    one, four = (run(costs=costs, vote_phases=0, verification_threads=n) for n in (1, 4))
+    assert one.latency_seconds - four.latency_seconds == pytest.approx(12 * 0.01 * 3 / 4)
+
+
+def test_one_node_alone_agrees_with_itself() -> None:
+    done = model.run(scenario(nodes=1, network=named("mesh")))
+    assert done.is_live
+    assert done.latency_seconds == pytest.approx(scenario().cost.sign_seconds)

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from pqchain import algorithms, papers
+from pqchain.consensus import election, lengths, model, preset
+from pqchain.consensus.network import named
+from pqchain.consensus.scenario import Faults, Layout, Scenario
+from pqchain.errors import PqchainError, UsageError
+from tests.consensus.scenarios import scenario, table
+
+PAPER = papers.costs("pqdpol")
+
+COUNTS = {
+    "Dilithium2": 12.0,
+    "Dilithium3": 9.0,
+    "Dilithium5": 6.0,
+    "Falcon-1024": 15.0,
+    "SPHINCS+-SHA2-128f-simple": 2.0,
+}
+
+
+@pytest.mark.parametrize(("algorithm", "count"), COUNTS.items())
+def test_blocks_hold_what_the_tables_imply(algorithm: str, count: float) -> None:
+    assert preset("paper", PAPER, algorithm=algorithm).transactions_per_block() == count
+
+
+def test_lengths_of_falcon_signatures_give_a_fraction_of_a_transaction() -> None:
+    exact = preset("paper", PAPER).transactions_per_block()
+    assert exact == pytest.approx(29.42, abs=0.05)
+    many = preset("paper", PAPER, nodes=2, blocks=3000)
+    counted = model.run(many).transactions / 3000
+    assert counted == pytest.approx(exact, abs=0.05)  # five standard errors of 0.009
+
+
+def test_mean_fill_is_what_counting_gives() -> None:
+    # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
+    shares = {1: 1, 2: 1}
+    expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
+    assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)
+    assert lengths.mean_fill({7: 1}, capacity_bytes=6, fixed_bytes=0) == 0.0
+
+
+@pytest.mark.native
+def test_signature_lengths_are_those_of_liboqs() -> None:
+    import pqchain
+
+    for name, samples in (("Falcon-512", 600), ("Falcon-1024", 300)):
+        signer = pqchain.open_signer(name, "liboqs-0.13/avx2")
+        counted = lengths.LENGTHS[name]
+        total = sum(counted.values())
+        mean = sum(size * count for size, count in counted.items()) / total
+        variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
+        _, secret_key = signer.generate_keypair()
+        found = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
+        error = (variance / samples) ** 0.5
+        assert abs(sum(found) / samples - mean) < 6 * error
+        assert max(found) <= algorithms.get(name).signature_max_bytes
+        assert round(mean) == algorithms.get(name).signature_bytes
+
+
+def test_recovered_keys_are_left_out_of_the_transaction() -> None:
+    from pqchain.costs import Costs, CostTable
+
+    row = Costs(
+        algorithm="ECDSA-secp256k1", public_key_bytes=33, signature_bytes=71,
+        generate_keypair_seconds=1e-5, sign_seconds=1e-5, verify_seconds=1e-5, source="test",
+    )  # fmt: skip
+    costs = CostTable(rows=(row,), source="test")
+    inline, recovered = (
+        Scenario(algorithm="ECDSA-secp256k1", costs=costs, layout=Layout(public_key=mode))
+        for mode in ("inline", "recovered")
+    )
+    assert recovered.transactions_per_block() > inline.transactions_per_block()
+    with pytest.raises(UsageError, match=r"which Dilithium2 cannot"):
+        scenario(layout=Layout(public_key="recovered"))
+
+
+def test_scenarios_are_values() -> None:
+    one, same = scenario(seed=1), scenario(seed=1)
+    assert one == same and hash(one) == hash(same) and one.identifier == same.identifier
+    others = [
+        scenario(seed=2),
+        scenario(seed=1, nodes=9),
+        scenario(seed=1, costs=table(verify=48e-6)),
+        scenario(seed=1, network=named("mesh")),
+        scenario(seed=1, network=named("mesh", latency_seconds=0.003)),
+        scenario(seed=1, layout=Layout(data_bytes=13)),
+        scenario(seed=1, faults=Faults(crashed=(1,)), view_timeout_seconds=1.0),
+    ]
+    assert len({one.identifier, *(other.identifier for other in others)}) == 8
+
+
+def test_an_alias_is_the_same_scenario() -> None:
+    assert scenario(algorithm="Dilithium 2").identifier == scenario().identifier
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nodes": 0}, r"nodes is 0; expected a whole number from 1 to 4194304"),
+        ({"nodes": 2.0}, r"nodes is 2.0; expected a whole number"),
+        ({"nodes": 4, "delegates": 5}, r"delegates \(of nodes\) is 5; .* from 1 to 4"),
+        ({"delegates": 0}, r"delegates \(of nodes\) is 0"),
+        ({"block_bytes": 3000}, r"block_bytes is 3000; .* one transaction of Dilithium2 takes \d+"),
+        ({"block_bytes": -1}, r"block_bytes is -1; expected a whole number from 1"),
+        ({"arrivals_per_second": -1.0}, r"arrivals_per_second is -1.0; expected a number from 0"),
+        ({"round_seconds": float("inf")}, r"round_seconds is inf"),
+        ({"verification_threads": 0}, r"verification_threads is 0"),
+        ({"blocks": 0}, r"blocks is 0"),
+        ({"seed": -1}, r"seed is -1"),
+        ({"voting": "loud"}, r"voting is 'loud'"),
+        ({"proposal": "chance"}, r"proposal is 'chance'; expected 'votes', 'luck' or 'dpos'"),
+        ({"exchange": "shout"}, r"exchange is 'shout'"),
+        ({"exchange": "broadcast"}, r"exchange is 'broadcast', which paper-serial does not have"),
+        ({"network": named("mesh"), "vote_phases": 3}, r"vote_phases is 3; .* from 0 to 2"),
+        ({"vote_phases": 1}, r"all-to-all sends blocks and takes 0 phases"),
+        ({"network": "mesh"}, r"network is 'mesh'; expected a Network"),
+        ({"costs": {}}, r"costs is {}; expected a CostTable"),
+        ({"algorithm": "Falcon-512"}, r"no costs of 'Falcon-512' in 'test'"),
+        ({"faults": Faults(crashed=(8,)), "view_timeout_seconds": 1.0}, r"crashed is 8; .* to 7"),
+        ({"faults": Faults(crashed=(1,))}, r"view_timeout_seconds is None; faults need"),
+        ({"view_timeout_seconds": 0.0}, r"view_timeout_seconds is 0.0"),
+    ],
+)
+def test_impossible_scenarios_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(PqchainError, match=message):
+        model.run(scenario(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"crashed": [1]}, r"crashed is \[1\]; expected a tuple of ranks"),
+        ({"crashed": (1, 1)}, r"give each rank once"),
+        ({"slow_factor": 0}, r"slow_factor is 0"),
+        ({"loss_probability": 1.5}, r"loss_probability is 1.5; expected a number from 0 to 1"),
+        ({"delay_seconds": -1.0}, r"delay_seconds is -1.0"),
+    ],
+)
+def test_impossible_faults_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Faults(**changes)
+
+
+def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
+    with pytest.raises(UsageError) as caught:
+        scenario(nodes=2**20, network=named("mesh"))
+    text = str(caught.value)
+    assert str(2**20 * (2**20 - 1) + 2**20 - 1) in text
+    assert "named('gossip'), delegates=1024" in text
+
+
+def test_presets_are_the_papers_and_a_small_one() -> None:
+    assert (preset("paper", PAPER).nodes, preset("quick", PAPER).nodes) == (32, 8)
+    assert preset("paper", PAPER).block_bytes == 50_000
+    with pytest.raises(UsageError, match=r"preset is 'huge'; expected one of"):
+        preset("huge", PAPER)
+
+
+@pytest.mark.parametrize("voting", ["plurality", "approval", "weighted"])
+def test_the_most_voted_are_delegates(voting: Any) -> None:
+    votes = election.tally(voting, nodes=500, seed=3)
+    elected = election.delegates(voting, nodes=500, count=21, seed=3)
+    assert len(set(elected.tolist())) == 21
+    assert votes[elected].tolist() == sorted(votes.tolist(), reverse=True)[:21]
+    expected = {"plurality": 500, "approval": 500 * 30}.get(voting)
+    assert expected is None or votes.sum() == expected
+    if expected is None:
+        assert 500 * 400 < votes.sum() < 500 * 600
+
+
+def test_two_hash_seeds_give_the_same_bytes() -> None:
+    program = (
+        "from pqchain import consensus as c, papers\n"
+        "costs = papers.costs('pqdpol')\n"
+        "grid = c.grid(costs, algorithms=['Falcon-512', 'Dilithium2'], exponents=[2, 3],\n"
+        "    networks=['paper-serial', 'csma', 'star', 'mesh', 'regions', 'gossip'],\n"
+        "    seeds=[0, 1], view_timeout_seconds=100.0,\n"
+        "    faults=c.Faults(crashed=(1,), loss_probability=0.05))\n"
+        "print(c.sweep(grid, engine='numpy').to_csv(index=False))\n"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": hash_seed, "PATH": ""},
+            capture_output=True, check=True, text=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }  # fmt: skip
+    assert len(texts) == 1
+    assert len(texts.pop().splitlines()) == 1 + 48 + 1

@@ -1,0 +1,198 @@
+"""Sweeps: whoever runs them, whatever dies, the bytes are the same."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pqchain import papers
+from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
+from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from tests.consensus.scenarios import scenario
+
+MODULE = sys.modules["pqchain.consensus.sweep"]
+COSTS = papers.costs("pqdpol")
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Scenario]:
+    """Some of every network; two of them not live, one beyond the reference engine."""
+    small = grid(
+        COSTS,
+        algorithms=["Falcon-512", "Dilithium2"],
+        exponents=[1, 3, 5],
+        networks=["paper-serial", "csma", "star", "mesh", "regions", "gossip"],
+        seeds=[0, 1],
+    )
+    stuck = [scenario(network=named("mesh"), view_timeout_seconds=1.0, max_views=2,
+                      faults=Faults(crashed=(0, 1, 2)), seed=seed) for seed in (0, 1)]  # fmt: skip
+    return [*small, *stuck, scenario(nodes=2048, network=named("mesh"))]
+
+
+@pytest.fixture(scope="module")
+def expected(cases: list[Scenario]) -> bytes:
+    """What one process alone makes of them."""
+    return _bytes(sweep(cases, workers=1, engine="simpy"))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A Dask cluster of two processes on this machine."""
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as made:
+        yield made
+
+
+def _bytes(frame: Any) -> bytes:
+    return bytes(frame.to_csv(index=False), "utf-8")
+
+
+def _kill_in_the_middle(
+    store: Path, victim: Callable[[], int]
+) -> tuple[threading.Thread, list[int]]:
+    """Kill a process as soon as the first results are stored; note how many there were."""
+    seen: list[int] = []
+
+    def watch() -> None:
+        for _ in range(6000):
+            if store.exists() and store.stat().st_size:
+                os.kill(victim(), signal.SIGKILL)
+                seen.append(store.read_bytes().count(b"\n"))
+                return
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread, seen
+
+
+def test_processes_and_dask_give_the_same_bytes(
+    cases: list[Scenario], expected: bytes, cluster: Any
+) -> None:
+    by_processes = sweep(cases, workers=2, batch=7, engine="simpy")
+    by_dask = sweep(cases, scheduler=cluster.scheduler_address, batch=5, engine="simpy")
+    assert _bytes(by_processes) == _bytes(by_dask) == expected
+    assert by_dask["status"].tolist().count("unsupported") == 1
+    assert (~by_dask["is_live"]).sum() == 3
+
+
+def test_a_killed_process_loses_nothing(
+    cases: list[Scenario], expected: bytes, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.jsonl"
+
+    def victim() -> int:
+        child = multiprocessing.active_children()[0].pid
+        assert child is not None
+        return child
+
+    thread, seen = _kill_in_the_middle(store, victim)
+    frame = sweep(cases, workers=2, batch=3, engine="simpy", store=store)
+    thread.join()
+    assert seen and seen[0] < len(cases)
+    assert _bytes(frame) == expected
+
+
+def test_a_killed_dask_worker_loses_nothing(
+    cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path
+) -> None:
+    store = tmp_path / "store.jsonl"
+    thread, seen = _kill_in_the_middle(store, lambda: int(cluster.workers[0].pid))
+    frame = sweep(cases, scheduler=cluster.scheduler_address, batch=3, engine="simpy", store=store)
+    thread.join()
+    assert seen and seen[0] < len(cases)
+    assert _bytes(frame) == expected
+
+
+def test_a_sweep_goes_on_where_it_was_interrupted(
+    cases: list[Scenario], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "new folder" / "store.jsonl"
+    sweep(cases[:10], workers=1, store=store)
+    with store.open("ab") as file:
+        file.write(b'{"schema_version": 1, "row": {"scen')  # the power went
+    ran: list[str] = []
+    plain = model.run
+
+    def run(one: Scenario, *, engine: str = "fast") -> model.Run:
+        ran.append(one.identifier)
+        return plain(one, engine=engine)
+
+    monkeypatch.setattr(model, "run", run)
+    assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
+    assert len(ran) == len(cases) - 10
+    assert _bytes(sweep(cases, workers=1, store=store)) == expected
+    assert len(ran) == len(cases) - 10
+
+
+def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
+    one = scenario(seed=5)
+    frame = sweep([one, scenario(seed=6), one], workers=1)
+    assert frame["seed"].tolist() == [5, 6, 5]
+    assert frame["scenario"][0] == frame["scenario"][2] == one.identifier
+
+
+def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
+    store = tmp_path / "store.jsonl"
+    one = scenario()
+    sweep([one], workers=1, store=store)
+    old = json.loads(store.read_text()) | {"schema_version": 0}
+    old["row"]["latency_seconds"] = 1e9
+    store.write_text(json.dumps(old) + "\n")
+    assert sweep([one], workers=1, store=store)["latency_seconds"][0] < 100
+
+
+@pytest.mark.parametrize("text", ["hello\nworld\n", "hello", "{}\n", "[1]\n", "1"])
+def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) -> None:
+    store = tmp_path / "notes.txt"
+    store.write_text(text)
+    with pytest.raises(DataError, match=r"line 1 of .*notes.txt is no result of a sweep; give ano"):
+        sweep([scenario()], store=store)
+    assert store.read_text() == text
+
+
+def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "ATTEMPTS", 1)
+    monkeypatch.setattr(MODULE, "run_batch", os._exit)
+    with pytest.raises(PqchainError, match=r"processes died 1 times .* 2 batches are left"):
+        list(MODULE._with_processes([(3,), (4,)], 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "slow"}, r"engine is 'slow'; expected one of fast, numpy, simpy"),
+        ({"batch": 0}, r"batch is 0"),
+        ({"workers": 0}, r"workers 0; expected 1 or more"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sweep([scenario()], **options)
+
+
+def test_a_scheduler_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'nonsense:/1'"):
+        sweep([scenario()], scheduler="nonsense:/1")
+    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    with pytest.raises(Unsupported, match=r"pip install 'pqchain\[cluster\]'"):
+        sweep([scenario()], scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_grid_is_every_combination() -> None:
+    made = grid(COSTS, algorithms=["Falcon-512"], exponents=[2, 6], delegates=[None, 8], seeds=[3])
+    assert [(one.nodes, one.delegates) for one in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
+    assert sweep(made, workers=1)["delegates"].tolist() == [4, 4, 64, 8]
