@@ -12,7 +12,8 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
-.PHONY: test-board bench-m4 bench-rainbow fuzz-rainbow bench-consensus sweep-consensus
+.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
+.PHONY: sweep-consensus
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -160,6 +161,12 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
+
+bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
+	$(BIN)/python benchmarks/codec.py
+
+bench-reencode: install ## one 64 MB block twice on the virtual clock and once over loopback (6 minutes)
+	$(BIN)/python benchmarks/replay.py
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

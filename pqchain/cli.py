@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands, consensus_commands, falcon_commands
+from pqchain import algorithms, commands, consensus_commands, falcon_commands, reencode_commands
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -173,6 +173,8 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     chaining.add_argument(
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
+
+    reencode_commands.add(command)
 
     reproducing = command(
         "reproduce", commands.run_reproduce,

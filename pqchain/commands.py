@@ -323,7 +323,7 @@ def _numbers(values: list[str], option: str) -> list[int]:
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain import bench, layout, pqdpol_layout, report, round3
+    from pqchain import bench, layout, pqdpol_layout, replaylayout, report, round3
 
     done = report.reproduce(
         arguments.output,
@@ -344,9 +344,13 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
     }
     table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
-        extra = {} if table is None else {"round3_table1": round3.columns(table)}
+        extra: dict[str, Any] = {} if table is None else {"round3_table1": round3.columns(table)}
         if done.study:
             extra["pqdpol_tables"] = [row for frame in done.study.tables for row in _records(frame)]
+        if done.replays:
+            extra["quic_reencoding"] = {
+                name: _records(frame) for name, frame in done.replays.items() if name != "runs"
+            }
         _write_json(
             {
                 "ok": not done.failures,
@@ -364,6 +368,8 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             talk(f"pqchain: {failure}")
         if table is not None and arguments.only:
             _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
+        if done.replays and arguments.only:
+            _write(replaylayout.text(done.replays) + "\n")
         if done.study and arguments.only:
             _write(pqdpol_layout.text(done.study) + "\n")
         _write(str(done.index))

@@ -47,6 +47,16 @@ def seconds(value: float, digits: int = 3) -> str:
     return f"{significant(rounded / scale, digits)}{NARROW_SPACE}{prefix}s"
 
 
+def duration(value: float) -> str:
+    """Show how long something will take, for planning: 40 s, 3 min, 2.5 h."""
+    if not math.isfinite(value):
+        return MISSING
+    for scale, unit in ((3600, "h"), (60, "min")):
+        if value >= 2 * scale:
+            return f"{significant(value / scale, 2)}{NARROW_SPACE}{unit}"
+    return f"{significant(value, 2)}{NARROW_SPACE}s"
+
+
 def exact(value: float) -> str:
     """Show a number with the digits that it has, without an exponent: 0.4907, 12289."""
     if not math.isfinite(value):

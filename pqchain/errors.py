@@ -94,3 +94,7 @@ class Malformed(DataError):
 
 class MachineMismatch(DataError):
     """Measurements of different machines were about to be mixed."""
+
+
+class ChunksLost(DataError):
+    """Too few intact chunks of a block are within reach; what is stored stays as it is."""

@@ -26,6 +26,8 @@ from pqchain import (
     plots,
     pqdpol,
     pqdpol_layout,
+    reencoding,
+    replaylayout,
     results,
     round3,
 )
@@ -53,8 +55,9 @@ def reproduce(
     Writes into the folder `output`: index.html; measurements.csv; <work>/comparison.csv,
     sizes.csv and claims.csv, each with a JSON sidecar; blocks.csv and <work>/block-comparison.csv
     for works that measure blocks; pqdpol/table5-6.csv and what else `pqchain.pqdpol.study` models;
-    figures/*.svg and *.png. Files appear only when all are complete; other files in the folder
-    stay.
+    quic-reencoding/runs.csv, table1.csv, figure1.csv, contrast.csv and transports.csv of the
+    replays; figures/*.svg and *.png. Files appear only when all are complete; other files in the
+    folder stay.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
@@ -71,13 +74,19 @@ def reproduce(
     measured = bench.measure(wanted, preset=preset, progress=progress)
     blocks = _blocks(keys, preset, progress)
     study = _study(measured, preset, progress) if pqdpol.KEY in keys else None
+    judged = _joined("claims", (_claims(key, measured, blocks, study) for key in keys))
+    replays: dict[str, pd.DataFrame] = {}
+    if reencoding.PAPER in keys:
+        replays = reencoding.reproduce(preset, progress=progress)
+        judged = reencoding.claims(replays, judged)
     done = Reproduction(
         output=output,
         keys=tuple(keys),
         measurements=measured,
         comparison=_joined("comparison", (_aligned(measured, frame) for frame in published)),
         sizes=_joined("sizes", (compare.sizes(frame) for frame in published)),
-        claims=_joined("claims", (_claims(key, measured, blocks, study) for key in keys)),
+        claims=judged,
+        replays=replays,
         blocks=blocks,
         block_comparison=_joined(
             "block-comparison",
@@ -210,6 +219,9 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
         results.save(round3.table1(done.measurements), path, contract="table1")
+    for name, frame in done.replays.items():
+        path = folder / reencoding.PAPER / f"{name}.csv"
+        results.save(frame, path, contract=reencoding.CONTRACTS[name])
 
 
 def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
@@ -230,6 +242,8 @@ def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
     drawn |= _consensus_figures(done.study) if done.study else {}
     if round3.KEY in done.keys:
         drawn |= _round3_figures(done.measurements)
+    if done.replays:
+        drawn |= _replay_figures(done.replays)
     measured = done.measurements
     kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
     done_here = measured["status"] == "ok"
@@ -358,6 +372,35 @@ def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
     return drawn
 
 
+def _replay_figures(replays: Mapping[str, pd.DataFrame]) -> dict[str, tuple[Any, str, str]]:
+    """Draw where the time of a re-encoding goes, and what streams and transports change."""
+    key = reencoding.PAPER
+    drawn: dict[str, tuple[Any, str, str]] = {
+        f"{key}-phases": (
+            plots.plot_phases(replays["table1"]),
+            "Stacked bars of shares in percent: transfer, decoding, encoding, files and the rest, "
+            "as printed and in each replay. The table above holds the values.",
+            "Table 1 as shares of the time of a node. Each bar says whether it is published, "
+            "modelled or measured.",
+        ),
+    }
+    if len(replays["figure1"]):
+        drawn[f"{key}-streams"] = (
+            plots.plot_streams(replays["figure1"]),
+            "Time of transfer against the number of blocks, single and multiplexed, with whiskers "
+            "from the shortest to the longest run. The table above holds the values.",
+            "Figure 1 replayed. Whiskers: shortest and longest run.",
+        )
+    if (replays["transports"]["status"] == "ok").any():
+        drawn[f"{key}-transports"] = (
+            plots.plot_transports(replays["transports"]),
+            "Bars: time of transfer of each transport over links of equal rate, with whiskers from "
+            "the shortest to the longest run, and a line where the link alone would be.",
+            "Transports at equal links, measured between network namespaces.",
+        )
+    return drawn
+
+
 def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Path]) -> str:
     """Compose the page."""
     facts: dict[str, Any] = done.measurements.attrs.get("provenance", {})
@@ -372,6 +415,9 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         if key == round3.KEY:
             checks = round3.cross_check(done.measurements)
             own = [*layout.markup(round3.table1(done.measurements), checks), *own]
+        replayed: tuple[list[Markup], list[Markup]] = ([], [])
+        if key == reencoding.PAPER and done.replays:
+            replayed, own = replaylayout.markup(done.replays, figures), []
         comparison, sizes, claims = (
             frame[frame["paper"] == key] for frame in (done.comparison, done.sizes, done.claims)
         )
@@ -388,7 +434,15 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
             modelled = pqdpol_layout.markup(done.study, drawn)
         works.append(
             chapters.work(
-                paper, comparison, sizes, claims, own, unprinted, chain=chain, modelled=modelled
+                paper,
+                comparison,
+                sizes,
+                claims,
+                own,
+                unprinted,
+                chain=chain,
+                modelled=modelled,
+                replayed=replayed,
             )
         )
         contents.append((key, key))

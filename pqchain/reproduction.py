@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +24,8 @@ class Reproduction:
     blocks: pd.DataFrame
     """Blocks of real transactions, for the works that measure them; else without rows."""
     block_comparison: pd.DataFrame
+    replays: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    """What `pqchain.reencoding.reproduce` gave; empty if that work was not chosen."""
     study: Study | None = None
     """Tables 5 and 6 of the PQ-DPoL paper, rebuilt, if it is among the works."""
 
@@ -51,4 +54,7 @@ class Reproduction:
             f"a block of {row['algorithm']} failed: {row['reason']}"
             for row in unsound.to_dict("records")
         ]
-        return sizes + operations + blocks
+        table = self.replays.get("table1")
+        rows = [] if table is None else table[table["status"] == "failed"].to_dict("records")
+        replays = {f"the replay {row['run']} failed: {row['note']}": None for row in rows}
+        return sizes + operations + blocks + list(replays)

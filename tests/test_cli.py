@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from pqchain import bench, blockbench, cli, doctor, report, results
+from pqchain import bench, blockbench, cli, doctor, reencoding, report, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames, studies
-from tests.test_report import fake_measure
+from tests.test_report import fake_measure, fake_replays
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -321,8 +321,27 @@ def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
     columns = json.loads(capsys.readouterr().out)["round3_table1"]
     assert len(columns) == 14
     assert {column["status"] for column in columns} == {"ok"}
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
     assert main(["reproduce", "--output", str(output)]) == 0
     assert capsys.readouterr().out.strip() == str(output / "index.html")
+
+
+def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    arguments = ["reproduce", "--output", str(tmp_path), "--only", "quic-reencoding"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Table 1, printed and replayed")
+    assert shown.splitlines()[-1] == str(tmp_path / "index.html")
+    names = ("table1", "figure1", "contrast", "transports", "runs")
+    assert all((tmp_path / "quic-reencoding" / f"{name}.csv").is_file() for name in names)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Where the time goes" in page
+    assert 'id="figure-quic-reencoding-phases"' in page
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["quic_reencoding"]
+    assert set(found) == {"table1", "figure1", "contrast", "transports"}
 
 
 def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, capsys):

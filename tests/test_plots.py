@@ -239,3 +239,39 @@ def test_the_accelerator_is_drawn_by_kind_and_labelled() -> None:
     }  # fmt: skip
     with pytest.raises(UsageError, match="no rows"):
         plots.plot_accelerator(table.iloc[:0])
+
+
+def test_phases_of_a_run_fill_the_bar() -> None:
+    axes = plots.plot_phases(frames.replays()["table1"])
+    bars = [patch for patch in axes.patches if patch.get_width() > 0]
+    assert len(bars) == 20
+    ends: dict[float, float] = {}
+    for bar in bars:
+        level = round(bar.get_y() + bar.get_height() / 2)
+        ends[level] = max(ends.get(level, 0), bar.get_x() + bar.get_width())
+    assert list(ends) == [0, 1, 2, 3]
+    assert all(abs(end - 100) < 0.02 for end in ends.values())
+    assert "published" in axes.get_yticklabels()[0].get_text()
+    assert legend_texts(axes) == ["transfer", "decode", "encode", "io", "other"]
+
+
+def test_streams_have_a_line_each_and_say_what_kind_they_are() -> None:
+    axes = plots.plot_streams(frames.replays()["figure1"])
+    assert legend_texts(axes) == ["single", "multiplexed"]
+    assert "modelled, virtual" in axes.get_xlabel()
+    assert axes.get_ylim()[0] == 0
+
+
+def test_transports_stand_beside_what_the_link_alone_needs() -> None:
+    axes = plots.plot_transports(frames.replays()["transports"])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["aioquic", "tcp-tls", "grpc"]
+    assert "unsupported" in "".join(text.get_text() for text in axes.texts)
+    assert "10 Mbit/s" in axes.get_xlabel()
+    assert legend_texts(axes) == ["the link alone"]
+
+
+@pytest.mark.parametrize("name", ["phases", "streams", "transports"])
+def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
+    frame = {"phases": "table1", "streams": "figure1", "transports": "transports"}[name]
+    with pytest.raises(UsageError, match="no rows to draw"):
+        getattr(plots, f"plot_{name}")(frames.replays()[frame].head(0))

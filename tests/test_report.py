@@ -16,6 +16,7 @@ from pqchain import (
     page,
     papers,
     pqdpol,
+    reencoding,
     report,
     results,
 )
@@ -31,6 +32,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", fake_measure())
         patch.setattr(blockbench, "measure_blocks", fake_blocks)
+        patch.setattr(reencoding, "reproduce", fake_replays)
         studies.small(patch)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
@@ -61,10 +63,16 @@ def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFram
     return frames.blocks(names)
 
 
+def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
+    """Stand in for `reencoding.reproduce`."""
+    return frames.replays()
+
+
 @pytest.fixture(autouse=True)
 def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test of the report measure blocks, or model a million nodes."""
+    """Let no test of the report measure blocks, replay a network or model a million nodes."""
     monkeypatch.setattr(blockbench, "measure_blocks", fake_blocks)
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
     studies.small(monkeypatch)
 
 

@@ -9,7 +9,7 @@ import ctypes
 import ctypes.util
 import json
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
@@ -481,6 +481,28 @@ class _NativeKem(Kem):
         code = self._c.pq_decapsulate(self._scheme, shared_secret, ciphertext, secret_key)
         _expect_ok(code, f"decapsulation with {self.algorithm.name}")
         return shared_secret.raw
+
+
+def foreign_library(
+    name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]
+) -> Any | None:
+    """Load a library that is not ours, from the first of `files` that opens or from the system.
+
+    Each function is given by the letters of its parameters: i for an int, p for a pointer. None
+    returns a value. Returns None if the library, or one of the functions, is not here.
+    """
+    kinds = {"i": _INT, "p": _POINTER}
+    system = ctypes.util.find_library(name)
+    for file in [*files, *([system] if system else [])]:
+        try:
+            handle = ctypes.CDLL(file)
+            for function, letters in functions.items():
+                declared = getattr(handle, function)
+                declared.restype, declared.argtypes = None, [kinds[letter] for letter in letters]
+        except (OSError, AttributeError):
+            continue
+        return handle
+    return None
 
 
 @contextmanager

@@ -12,11 +12,12 @@ from pqchain.plots.accelerator import plot_accelerator
 from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.consensus import plot_cells, plot_networks, plot_winners
 from pqchain.plots.dots import OPERATION_LOOK
+from pqchain.plots.reencode import plot_phases, plot_streams, plot_transports
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import plot_operation, plot_ratio, plot_speed, plot_speedup, speedups
 
 __all__ = [
     "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks", "plot_cells",
-    "plot_networks", "plot_operation", "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup",
-    "plot_tradeoff", "plot_winners", "speedups",
+    "plot_networks", "plot_operation", "plot_phases", "plot_ratio", "plot_sizes", "plot_speed",
+    "plot_speedup", "plot_streams", "plot_tradeoff", "plot_transports", "plot_winners", "speedups",
 ]  # fmt: skip

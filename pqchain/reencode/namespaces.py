@@ -1,0 +1,137 @@
+"""Network namespaces of our own: one per node, joined by a bridge in another, with limited rates.
+
+Needs root and iproute2. Nothing of the machine's own network is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from types import TracebackType
+
+from pqchain.errors import PqchainError, Unsupported
+from pqchain.reencode.scenario import Link
+
+_UNSHAPED_BITS = 5e9
+"""From this rate on a virtual cable is left as it is: shaping would cost more than it limits."""
+
+_OWN_DELAY_SECONDS = 100e-6
+"""A delay that a virtual cable has about by itself; a longer one needs netem."""
+
+
+def reason() -> str:
+    """Return "" if namespaces can be made here, else why not."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
+    if missing:
+        return f"{' and '.join(missing)} not installed: install iproute2"
+    name = f"pqprobe{os.getpid()}"
+    try:
+        _run("ip", "netns", "add", name)
+        try:
+            _run("ip", "-n", name, "link", "add", "probe", "type", "bridge")
+        finally:
+            _run("ip", "netns", "delete", name)
+    except PqchainError as error:
+        return str(error)
+    return ""
+
+
+class Namespaces:
+    """As many namespaces as nodes, for as long as the block lasts."""
+
+    def __init__(self, count: int, link: Link) -> None:
+        """Plan them. Raises Unsupported with the reason if they cannot be made."""
+        why = reason()
+        if why:
+            raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
+        if count > 200:
+            raise Unsupported(f"{count} namespaces are too many for one bridge; at most 200")
+        self._count = count
+        self._link = link
+        self._stem = f"pq{os.getpid()}"
+        self._made: list[str] = []
+
+    def __enter__(self) -> Namespaces:
+        try:
+            self._make()
+        except BaseException:
+            self._delete()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._delete()
+
+    def host(self, index: int) -> str:
+        """Return the address of a node."""
+        return f"10.99.0.{index + 1}"
+
+    def prefix(self, index: int) -> list[str]:
+        """Return what to put before a command to run it in a node's namespace."""
+        return ["ip", "netns", "exec", self._name(index)]
+
+    def _name(self, index: int) -> str:
+        return f"{self._stem}-{index}"
+
+    def _make(self) -> None:
+        """Make a bridge in a namespace of its own, and a cable to it from every node."""
+        middle = f"{self._stem}-bridge"
+        self._add(middle)
+        _run("ip", "-n", middle, "link", "add", "bridge", "type", "bridge")
+        _run("ip", "-n", middle, "link", "set", "bridge", "up")
+        for index in range(self._count):
+            name, port = self._name(index), f"port{index}"
+            self._add(name)
+            _run("ip", "-n", name, "link", "add", "eth0", "type", "veth",
+                 "peer", "name", port, "netns", middle)  # fmt: skip
+            _run("ip", "-n", middle, "link", "set", port, "master", "bridge", "up")
+            _run("ip", "-n", name, "address", "add", f"{self.host(index)}/24", "dev", "eth0")
+            _run("ip", "-n", name, "link", "set", "lo", "up")
+            _run("ip", "-n", name, "link", "set", "eth0", "up")
+            self._shape(name, "eth0", delayed=True)
+            self._shape(middle, port, delayed=False)
+
+    def _add(self, name: str) -> None:
+        _run("ip", "netns", "add", name)
+        self._made.append(name)
+
+    def _shape(self, name: str, device: str, *, delayed: bool) -> None:
+        """Limit the rate of one direction; add delay and loss where the kernel can."""
+        link = self._link
+        if link.bits_per_second < _UNSHAPED_BITS:
+            burst = max(32_000, round(link.bits_per_second / 8 * 0.002))
+            _run("tc", "-n", name, "qdisc", "add", "dev", device, "root", "handle", "1:", "tbf",
+                 "rate", f"{round(link.bits_per_second)}bit", "burst", str(burst),
+                 "limit", str(link.queue_bytes))  # fmt: skip
+        if not delayed or (link.delay_seconds <= _OWN_DELAY_SECONDS and not link.loss):
+            return
+        parent = ["parent", "1:1"] if link.bits_per_second < _UNSHAPED_BITS else ["root"]
+        try:
+            _run("tc", "-n", name, "qdisc", "add", "dev", device, *parent, "netem",
+                 "delay", f"{round(link.delay_seconds * 1e6)}us",
+                 "loss", f"{link.loss * 100:g}%")  # fmt: skip
+        except PqchainError as error:
+            raise Unsupported(
+                f"delay and loss in namespaces need netem, which this kernel has not ({error}); "
+                "use virtual, or a link with neither"
+            ) from error
+
+    def _delete(self) -> None:
+        for name in reversed(self._made):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+        self._made.clear()
+
+
+def _run(*command: str) -> None:
+    """Run a command. Raises PqchainError with what it said."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode:
+        raise PqchainError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")

@@ -1,0 +1,78 @@
+"""Who holds which chunk of the new code, and who has said that it is stored.
+
+Pure bookkeeping: knows neither sessions nor time. Which of two plans counts is decided here; when
+to make one, and what to do when all have confirmed, is the node's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pqchain.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who holds which chunk of the new code; every node of the plan follows the same one."""
+
+    epoch: int
+    leader: int
+    members: tuple[int, ...]
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Of two plans the later epoch counts, then the lower leader."""
+        return self.epoch, -self.leader
+
+    def agrees(self, other: Plan) -> bool:
+        """Return whether both want the same, whoever has said it."""
+        return (self.epoch, self.members) == (other.epoch, other.members)
+
+    def is_among(self, nodes: Container[int]) -> bool:
+        """Return whether every member is one of the nodes, and none has two places."""
+        distinct = len(set(self.members)) == len(self.members)
+        return distinct and all(member in nodes for member in self.members)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"epoch": self.epoch, "leader": self.leader, "members": list(self.members)}
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Plan:
+        """Return the plan of such JSON. Raises DataError if it is none."""
+        try:
+            return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{plain!r} is no plan: {error}") from error
+
+
+class Confirmations:
+    """For every block, which node has confirmed which manifest."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._told: dict[str, dict[int, str]] = {}
+
+    def add(self, node: int, block: str, digest: str) -> None:
+        """Note that a node has stored its chunk of a block under that manifest."""
+        self._told.setdefault(block, {})[node] = digest
+
+    def clear(self) -> None:
+        """Forget all: they were for another plan."""
+        self._told.clear()
+
+    def of(self, node: int) -> dict[str, str]:
+        """Return what a node has confirmed."""
+        return {block: told[node] for block, told in self._told.items() if node in told}
+
+    def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
+        """Return whether the node and all others have confirmed the same for all blocks."""
+        others = tuple(others)
+        for block in blocks:
+            told = self._told.get(block, {})
+            mine = told.get(node)
+            if mine is None or any(told.get(other) != mine for other in others):
+                return False
+        return True

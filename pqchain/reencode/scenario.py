@@ -1,0 +1,287 @@
+"""What one replay is: nodes, codes, blocks, streams, link, faults; frozen, and named by an id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from pqchain.errors import UnknownName, UsageError
+from pqchain.reencode import erasure
+
+SCHEMA_VERSION = 1
+"""Version of what a scenario means; part of its id."""
+
+TRANSPORTS = ("aioquic", "tcp-tls", "grpc")
+MODES = ("virtual", "loopback", "netns")
+STREAMS = ("single", "multiplexed")
+SOURCES = ("nearest", "least-loaded", "all")
+SESSIONS = ("kept", "full", "0-rtt")
+EXPERIMENTS = ("reencode", "exchange")
+FAULTS = ("die", "restart", "corrupt", "stall")
+
+SAFE_DATAGRAM_BYTES = (1200, 16_000)
+"""QUIC's least, and the longest that aioquic 1.7.2 sends without breaking the connection."""
+
+
+def _positive(what: str, value: float, unit: str) -> None:
+    """Raise UsageError unless the value is above 0."""
+    if not (value > 0 and math.isfinite(value)):
+        raise UsageError(f"{what} is {value} {unit}; expected a finite number above 0")
+
+
+def _not_negative(what: str, value: float) -> None:
+    """Raise UsageError if the value is below 0."""
+    if not (value >= 0 and math.isfinite(value)):
+        raise UsageError(f"{what} is {value} s; expected a finite number of at least 0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What lies between two nodes of the virtual network: a port in, a port out, a delay."""
+
+    bits_per_second: float = 10e9
+    """Rate of each port, in each direction."""
+    delay_seconds: float = 50e-6
+    """From the sender's port to the receiver's."""
+    loss: float = 0.0
+    """Probability that a datagram vanishes."""
+    queue_bytes: int = 1_000_000
+    """What a port holds before it drops."""
+    coalescing_seconds: float = 20e-6
+    """How long a receiver gathers datagrams before it looks, as network cards do."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no link has."""
+        _positive("link rate", self.bits_per_second, "bit/s")
+        _not_negative("link delay", self.delay_seconds)
+        _not_negative("coalescing time", self.coalescing_seconds)
+        if not 0 <= self.loss < 1:
+            raise UsageError(f"a loss of {self.loss} is no probability below 1")
+        if self.queue_bytes < 20_000:
+            raise UsageError(f"a queue of {self.queue_bytes} bytes holds no burst; give 20000 up")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute:
+    """How long work takes on the virtual clock; the work itself is done, the clock is modelled.
+
+    The defaults for decoding, encoding and files follow from Table 1 of quic-reencoding: 640 MB
+    in 1.0865 s and 0.4342 s, 198 MB of chunks in 7.1 ms. Nothing there tells the rate of hashing;
+    500 MB/s is SHA3-256 of OpenSSL on a processor of 2021.
+    """
+
+    decode_bytes_per_second: float = 589e6
+    encode_bytes_per_second: float = 1474e6
+    file_bytes_per_second: float = 27.9e9
+    hash_bytes_per_second: float = 500e6
+    datagram_seconds: float = 0.0
+    """Processor time for each datagram sent or received; 0 leaves the link as the only limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse rates that are not positive."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name.endswith("_per_second"):
+                _positive(each.name, value, "B/s")
+            else:
+                _not_negative(each.name, value)
+
+    def seconds(self, kind: str, count: int) -> float:
+        """Return how long that many bytes of that kind of work take."""
+        rates = {
+            "decode": self.decode_bytes_per_second,
+            "encode": self.encode_bytes_per_second,
+            "io": self.file_bytes_per_second,
+            "other": self.hash_bytes_per_second,
+        }
+        return count / rates[kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something that goes wrong beside the failure that starts the re-encoding."""
+
+    node: int
+    kind: str
+    after_seconds: float = 0.0
+    """After the first node has begun to gather."""
+    down_seconds: float = 0.5
+    """Of a restart: how long the node is away."""
+
+    def __post_init__(self) -> None:
+        """Refuse unknown kinds and negative times."""
+        if self.kind not in FAULTS:
+            raise UnknownName("fault", self.kind, FAULTS, "pqchain.reencode.scenario.FAULTS")
+        _not_negative("time of a fault", self.after_seconds)
+        _not_negative("time away", self.down_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One replay. `experiment` is "reencode", or "exchange": everyone asks everyone for chunks."""
+
+    experiment: str = "reencode"
+    mode: str = "virtual"
+    transport: str = "aioquic"
+    nodes: int = 10
+    before: tuple[int, int] = (7, 3)
+    after: tuple[int, int] = (6, 3)
+    block_bytes: int = 2_000_000
+    blocks: int = 1
+    blocks_at_once: int = 10
+    """Blocks that a node gathers at the same time; the others wait their turn."""
+    streams: str = "multiplexed"
+    sources: str = "least-loaded"
+    sessions: str = "kept"
+    """Chunks come over the heartbeats' session, or over fresh ones with a full or 0-RTT handshake.
+    """
+    overlap: bool = False
+    """Whether decoding starts while chunks still arrive."""
+    datagram_bytes: int = 1452
+    congestion: str = "reno"
+    link: Link = field(default_factory=Link)
+    compute: Compute = field(default_factory=Compute)
+    failed_node: int = 9
+    failure_seconds: float = 0.05
+    """When that node dies, after all are connected."""
+    faults: tuple[Fault, ...] = ()
+    heartbeat_seconds: float = 0.25
+    timeout_seconds: float = 2.0
+    """A node that was not heard for so long is taken for dead."""
+    stall_seconds: float = 10.0
+    """A source that sends nothing for so long is given up."""
+    give_up_seconds: float = 3.0
+    """How long to wait for sources to come back when too few are left."""
+    limit_seconds: float = 600.0
+    """When a replay that does not end by itself is ended, on its own clock."""
+    synchronise: bool = False
+    """Whether files are forced to the disk (fsync)."""
+    engine: str = "auto"
+    identity: str = "auto"
+    """The signature that nodes prove themselves with; auto: ML-DSA-44, or Ed25519 without it."""
+    jitter_seconds: float = 1e-3
+    """Up to so much later than the first each node starts, by chance: none are ever in step."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be run, saying why."""
+        for what, value, known in (
+            ("experiment", self.experiment, EXPERIMENTS), ("mode", self.mode, MODES),
+            ("transport", self.transport, TRANSPORTS), ("streams", self.streams, STREAMS),
+            ("sources", self.sources, SOURCES), ("sessions", self.sessions, SESSIONS),
+            ("congestion control", self.congestion, ("reno", "cubic")),
+        ):  # fmt: skip
+            if value not in known:
+                raise UnknownName(what, value, known, "pqchain.reencode.scenario")
+        for code in (self.before, self.after):
+            if len(code) != 2:
+                raise UsageError(f"{code} is no code; give (data chunks, parity chunks)")
+            erasure.check_code(*code)
+        if sum(self.before) != self.nodes:
+            raise UsageError(
+                f"{self.nodes} nodes cannot hold one chunk each of a {self.before} code, which has "
+                f"{sum(self.before)}; give as many nodes as chunks"
+            )
+        if self.experiment == "reencode" and sum(self.after) > self.nodes - 1:
+            raise UsageError(
+                f"a {self.after} code needs {sum(self.after)} nodes, {self.nodes - 1} are left "
+                "after the failure; give a smaller code"
+            )
+        if self.block_bytes < 1:
+            raise UsageError(f"a block of {self.block_bytes} bytes is empty; give at least 1")
+        if self.blocks < 1 or self.blocks_at_once < 1:
+            raise UsageError(f"{self.blocks} blocks, {self.blocks_at_once} at once: at least 1")
+        low, high = SAFE_DATAGRAM_BYTES
+        if not low <= self.datagram_bytes <= high:
+            raise UsageError(
+                f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least {low}, and aioquic "
+                f"breaks the connection above {high}"
+            )
+        if not 0 <= self.failed_node < self.nodes or any(
+            not 0 <= fault.node < self.nodes for fault in self.faults
+        ):
+            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
+        for what in ("heartbeat", "timeout", "stall", "give_up", "limit"):
+            _positive(what, getattr(self, f"{what}_seconds"), "s")
+        for what in ("failure", "jitter"):
+            _not_negative(what, getattr(self, f"{what}_seconds"))
+        if self.timeout_seconds < 2 * self.heartbeat_seconds:
+            raise UsageError(
+                f"a time-out of {self.timeout_seconds} s with heartbeats every "
+                f"{self.heartbeat_seconds} s takes the living for dead; give at least twice"
+            )
+        if self.mode == "virtual" and self.transport != "aioquic":
+            raise UsageError(
+                f"{self.transport} needs sockets; the virtual network runs aioquic only. "
+                "Choose loopback or netns"
+            )
+        if self.sessions != "kept" and self.transport != "aioquic":
+            raise UsageError(f"fresh sessions are offered with aioquic, not {self.transport}")
+
+    @property
+    def id(self) -> str:
+        """Sixteen hex digits that equal scenarios share, and no others."""
+        text = json.dumps([SCHEMA_VERSION, asdict(self)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Length of a chunk before the failure."""
+        return erasure.chunk_bytes(self.block_bytes, self.before[0])
+
+    @property
+    def transfer_bytes(self) -> int:
+        """Chunk bytes that cross the network if every node asks no more than it needs."""
+        if self.experiment == "exchange":
+            return self.nodes * (self.nodes - 1) * self.chunk_bytes * self.blocks
+        sources = self.nodes - 2 if self.sources == "all" else self.before[0] - 1
+        return (self.nodes - 1) * sources * self.chunk_bytes * self.blocks
+
+    @property
+    def wire_limit_seconds(self) -> float:
+        """The least time in which a node can take in what it asks for, at the link's rate."""
+        receivers = self.nodes - (self.experiment == "reencode")
+        return self.transfer_bytes / receivers * 8 / self.link.bits_per_second
+
+    def block(self, index: int) -> bytes:
+        """Return the content of a block: pseudo-random, from the seed alone."""
+        import numpy as np
+
+        return bytes(np.random.default_rng([self.seed, index]).bytes(self.block_bytes))
+
+
+PRESETS: dict[str, Scenario] = {
+    "quick": Scenario(),
+    "paper": Scenario(block_bytes=64_000_000, blocks=10, blocks_at_once=1, sources="all"),
+}
+"""`quick`: one block of 2 MB. `paper`: ten blocks of 64 MB, everyone asks everyone, as there."""
+
+
+def preset(name: str, **changes: Any) -> Scenario:
+    """Return a preset with some fields changed. Raises UnknownName and UsageError."""
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS, "pqchain.reencode.scenario.PRESETS")
+    known = {each.name for each in fields(Scenario)}
+    for each in changes:
+        if each not in known:
+            raise UnknownName("field of a scenario", each, known, "pqchain.reencode.scenario")
+    return replace(PRESETS[name], **changes)
+
+
+def from_plain(plain: Mapping[str, Any]) -> Scenario:
+    """Return the scenario of which `dataclasses.asdict` gave these plain values."""
+    values = dict(plain)
+    return Scenario(
+        **{
+            **values,
+            "before": tuple(values["before"]),
+            "after": tuple(values["after"]),
+            "link": Link(**values["link"]),
+            "compute": Compute(**values["compute"]),
+            "faults": tuple(Fault(**fault) for fault in values["faults"]),
+        }
+    )

@@ -1,0 +1,73 @@
+"""What a node and a transport say to each other: sessions between two proven identities.
+
+A transport proves both identities before it tells the node of a session; whoever cannot prove one
+never reaches the node. A session carries channels, opened by the side that dialled; each is two
+streams of bytes, in order and complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+Buffer = bytes | bytearray | memoryview
+"""What can be sent without copying it first."""
+
+Key = tuple[int, int]
+"""A session and a channel of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session is ready; `peer` has proven who it is."""
+
+    session: int
+    peer: int
+    dialled: bool
+    """Whether this side began it."""
+    early: bool = False
+    """Whether it is a 0-RTT session, ready before the other side has answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Bytes on a channel; `end` says that no more will come."""
+
+    session: int
+    channel: int
+    data: bytes
+    end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A session is over, or could not be opened; what was under way on it is lost."""
+
+    session: int
+    peer: int
+    reason: str
+
+
+Event = Opened | Received | Closed
+
+
+class Transport(Protocol):
+    """What a node asks of the network. Nothing blocks; answers come as events."""
+
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Begin a session with a peer and return its number; `early` asks for 0-RTT."""
+
+    def open(self, session: int) -> int:
+        """Open a channel of a session that this side dialled, and return its number."""
+
+    def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
+        """Queue bytes, which must not change afterwards; on a session that is over, do nothing."""
+
+    def stop(self, session: int, channel: int) -> None:
+        """Tell the other side that no more of this channel is wanted, where the protocol can."""
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """End a session; no event follows."""
+
+    def queued_bytes(self) -> int:
+        """Return how much waits to be sent."""

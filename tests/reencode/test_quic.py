@@ -1,0 +1,244 @@
+"""QUIC endpoints in memory: who gets in, what 0-RTT saves and what a replay of it does."""
+
+import json
+
+import pytest
+
+from pqchain.crypto import certificates
+from pqchain.errors import Unsupported
+from pqchain.reencode import quic
+from pqchain.reencode.quic import QuicEndpoint
+from pqchain.reencode.session import Closed, Opened, Received
+from tests.reencode.mesh import Pair
+
+
+def events(pair, index, kind):
+    return [event for event in pair.endpoints[index].events() if isinstance(event, kind)]
+
+
+@pytest.fixture
+def pair():
+    return Pair()
+
+
+def opened(pair, *, early=False):
+    """Dial from 0 to 1 and return the session."""
+    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
+    pair.run()
+    return session
+
+
+def test_both_sides_know_each_other(pair):
+    session = opened(pair)
+    assert events(pair, 0, Opened) == [Opened(session, 1, True)]
+    assert events(pair, 1, Opened) == [Opened(1, 0, False)]
+
+
+def test_bytes_arrive_in_order_on_every_channel(pair):
+    session = opened(pair)
+    pair.endpoints[1].events()
+    client, payload = pair.endpoints[0], bytes(range(256)) * 4000
+    channels = [client.open(session) for _ in range(3)]
+    for channel in channels:
+        client.send(session, channel, memoryview(payload)[:500_000])
+        client.send(session, channel, memoryview(payload)[500_000:], end=True)
+    pair.run()
+    came = events(pair, 1, Received)
+    assert {event.channel for event in came} == set(channels)
+    for channel in channels:
+        assert b"".join(event.data for event in came if event.channel == channel) == payload
+        assert [e.end for e in came if e.channel == channel].count(True) == 1
+    assert client.queued_bytes() == 0
+
+
+def test_more_than_the_window_is_held_back_until_it_is_acknowledged(pair):
+    session = opened(pair)
+    client = pair.endpoints[0]
+    channel = client.open(session)
+    payload = bytes(3 * quic.WINDOW_BYTES)
+    client.send(session, channel, payload, end=True)
+    client.datagrams(pair.now)
+    assert client.queued_bytes() >= 2 * quic.WINDOW_BYTES - quic.SLICE_BYTES
+
+
+def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(pair):
+    stranger = certificates.generate(3, algorithm="Ed25519")[2]
+    pair.endpoints[2] = pair.endpoint(stranger)
+    pair.endpoints[2].dial(1, early=False, now=pair.now)
+    session = 1
+    pair.run()
+    # It believes in the session, because it has seen the certificate; it learns better.
+    channel = 0
+    pair.endpoints[2].send(session, channel, b"give me chunks", end=True)
+    pair.run()
+    assert pair.endpoints[1].events() == []
+    closed = events(pair, 2, Closed)
+    assert [event.reason for event in closed] == ["no known identity was proven"]
+
+
+def test_a_known_name_with_a_wrong_key_is_shut_out(pair):
+    impostor = certificates.generate(1, algorithm="Ed25519")[0]
+    assert impostor.index == 0
+    pair.endpoints[2] = pair.endpoint(impostor)
+    pair.endpoints[2].dial(1, early=False, now=pair.now)
+    pair.run()
+    assert pair.endpoints[1].events() == []
+
+
+def test_a_server_with_another_certificate_is_not_believed(pair):
+    impostor = certificates.generate(2, algorithm="Ed25519")[1]
+    pair.endpoints[1] = pair.endpoint(impostor)
+    opened(pair)
+    assert events(pair, 0, Opened) == []
+
+
+def test_an_answer_to_one_server_is_no_answer_to_another():
+    first, second, client = certificates.generate(3, algorithm="Ed25519")
+    challenge = bytes(32)
+    answer = client.sign(challenge, first.public)
+    assert certificates.verify(answer, challenge, client=client.public, server=first.public)
+    assert not certificates.verify(answer, challenge, client=client.public, server=second.public)
+    assert not certificates.verify(answer, b"x" * 32, client=client.public, server=first.public)
+    assert not certificates.verify(answer, challenge, client=second.public, server=first.public)
+
+
+@pytest.mark.native
+def test_nodes_prove_themselves_with_a_post_quantum_signature():
+    identity, server = certificates.generate(2)
+    assert identity.public.algorithm == "ML-DSA-44"
+    answer = identity.sign(bytes(32), server.public)
+    assert len(answer) == 2420
+    assert certificates.verify(answer, bytes(32), client=identity.public, server=server.public)
+
+
+def request_time(pair, *, early):
+    """Return how long after dialling the server has a request."""
+    begun = pair.now
+    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
+    client = pair.endpoints[0]
+    asked = False
+    while True:
+        if not asked and any(isinstance(event, Opened) for event in client.events()):
+            client.send(session, client.open(session), b"request", end=True)
+            asked = True
+        before = pair.now
+        sent = [(i, d, a[1]) for i, e in pair.endpoints.items() for d, a in e.datagrams(pair.now)]
+        pair.wire += [(pair.now, by, to, data) for by, data, to in sent]
+        pair.now += pair.delay_seconds
+        for by, data, to in sent:
+            pair.endpoints[to].receive(data, ("n", by), pair.now)
+        if any(isinstance(event, Received) for event in pair.endpoints[1].events()):
+            return round((pair.now - begun) / pair.delay_seconds)
+        assert pair.now > before
+
+
+def test_0_rtt_saves_a_round_trip():
+    pair = Pair(delay_seconds=0.05)
+    full = request_time(pair, early=False)
+    pair.run()
+    early = request_time(pair, early=True)
+    # In one-way delays: hello, answer, request; against the request in the first flight.
+    assert (full, early) == (3, 1)
+    assert pair.endpoints[1].early_sessions == 1
+
+
+def test_a_replayed_first_flight_does_nothing():
+    pair = Pair()
+    opened(pair)
+    pair.endpoints[1].events()
+    pair.wire.clear()
+    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
+    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    pair.run()
+    came = pair.endpoints[1].events()
+    assert [event.data for event in came if isinstance(event, Received)] == [b"request"]
+    first = [data for at, by, _, data in pair.wire if by == 0 and at == pair.wire[0][0]]
+    # An attacker sends the very same bytes again, from elsewhere.
+    server = pair.endpoints[1]
+    for data in first:
+        server.receive(data, ("n", 66), pair.now)
+    answers = server.datagrams(pair.now)
+    assert server.events() == []
+    assert server.early_sessions == 1
+    # It is offered a handshake that it cannot complete, and no more than thrice what it sent.
+    assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
+
+
+def test_a_ticket_is_good_for_one_session(pair):
+    opened(pair)
+    tickets = pair.endpoints[0]._kept[1]
+    copy = tickets[0]
+    opened(pair, early=True)
+    assert pair.endpoints[1].early_sessions == 1
+    tickets[:] = [copy]
+    opened(pair, early=True)
+    # The copy was not accepted; the session came about by the challenge.
+    assert pair.endpoints[1].early_sessions == 1
+    assert len(events(pair, 1, Opened)) == 3
+
+
+def test_0_rtt_to_a_server_that_has_forgotten_falls_back(pair):
+    opened(pair)
+    pair.endpoints[1] = pair.endpoint(pair.identities[1])
+    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
+    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    pair.run()
+    came = pair.endpoints[1].events()
+    assert [type(event) for event in came] == [Opened, Received]
+    assert came[0].peer == 0
+    assert came[1].data == b"request"
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\x40" + bytes(30), bytes(1200), b"\xc0" * 1300])
+def test_garbage_is_ignored(pair, garbage):
+    pair.endpoints[1].receive(garbage, ("n", 9), 0.0)
+    assert pair.endpoints[1].datagrams(0.0) == []
+    assert pair.endpoints[1].events() == []
+
+
+def test_closing_tells_the_other_side_only(pair):
+    session = opened(pair)
+    for endpoint in pair.endpoints.values():
+        endpoint.events()
+    pair.endpoints[0].close(session, "enough", now=pair.now)
+    pair.run(quiet_seconds=20)
+    assert events(pair, 0, Closed) == []
+    assert [event.reason for event in events(pair, 1, Closed)] == ["enough"]
+    pair.endpoints[0].send(session, 0, b"into the void")
+
+
+def test_a_stopped_channel_takes_nothing_more(pair):
+    session = opened(pair)
+    client, server = pair.endpoints[0], pair.endpoints[1]
+    channel = client.open(session)
+    client.send(session, channel, b"request", end=True)
+    pair.run()
+    server.events()
+    server.send(1, channel, bytes(20_000_000))
+    server.datagrams(pair.now)
+    client.stop(session, channel)
+    pair.run()
+    server.send(1, channel, b"more", end=True)
+    pair.run()
+    assert server.queued_bytes() == 0
+
+
+def test_the_log_is_on_our_clock(pair, tmp_path):
+    endpoint = QuicEndpoint(
+        pair.identities[0], pair.directory, pair.addresses, log=True, datagram_bytes=1200
+    )
+    pair.endpoints[0] = endpoint
+    pair.now = 1000.0
+    opened(pair)
+    quic.write_qlog(endpoint, tmp_path / "a.qlog")
+    log = json.loads((tmp_path / "a.qlog").read_text())
+    times = [event["time"] for trace in log["traces"] for event in trace["events"]]
+    assert log["qlog_version"]
+    assert times
+    assert 1_000_000 <= min(times) <= max(times) < 1_001_000
+
+
+def test_too_long_datagrams_for_an_old_library_are_refused(pair, monkeypatch):
+    monkeypatch.setattr(quic, "_LONGEST_BYTES", 1500)
+    with pytest.raises(Unsupported, match="sends at most 1500"):
+        QuicEndpoint(pair.identities[0], pair.directory, pair.addresses, datagram_bytes=8952)

@@ -1,0 +1,132 @@
+"""Replays as frames: columns, resuming, and what an interval allows to say."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from pqchain import results
+from pqchain.errors import ChunksLost, DataError, UsageError
+from pqchain.reencode import replay
+from pqchain.reencode.replay import contrast, estimate_seconds
+from pqchain.reencode.scenario import Fault, Link, preset
+from tests.reencode.mesh import small
+
+
+def runs(pairs, **columns):
+    """Return a frame of replays with these times of single and multiplexed transfers."""
+    rows = [
+        replay.unsupported(small(streams=kind), "").assign(
+            repeat=repeat, status="ok", transfer_seconds=seconds, **columns
+        )
+        for repeat, pair in enumerate(pairs)
+        for kind, seconds in zip(("single", "multiplexed"), pair, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_a_replay_is_a_frame_with_its_contract(tmp_path):
+    frame = replay.replay(small(), streams=("single", "multiplexed"), repeats=2)
+    assert list(frame["streams"]) == ["single", "multiplexed", "multiplexed", "single"]
+    assert list(frame["repeat"]) == [0, 0, 1, 1]
+    assert (frame["status"] == "ok").all()
+    assert (frame["received_bytes"] == 4 * 2 * 20032).all()
+    nodes = frame.attrs["nodes"]
+    assert len(nodes) == 4 * 5
+    assert "modelled" in frame.attrs["provenance"]
+    path = results.save(frame, tmp_path / "runs.csv", contract="reencode")
+    assert results.load(path).equals(frame)
+
+
+def test_equal_scenarios_give_equal_files(tmp_path):
+    one = small(link=Link(loss=0.01))
+    saved = [
+        results.save(replay.replay(one), tmp_path / name, contract="reencode").read_bytes()
+        for name in ("a.csv", "b.csv")
+    ]
+    assert saved[0] == saved[1]
+
+
+def test_blocks_after_each_other_resume(tmp_path, monkeypatch):
+    one = small(blocks=3, blocks_at_once=1)
+    whole = replay.replay(one, resume=tmp_path)
+    assert list(whole["block"]) == [0, 1, 2]
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == 3
+    kept[1].unlink()
+    ran = []
+    run = replay._run
+    monkeypatch.setattr(
+        replay, "_run", lambda one, block, *rest: ran.append(block) or run(one, block, *rest)
+    )
+    again = replay.replay(one, resume=tmp_path)
+    assert ran == [1]
+    assert again.equals(whole)
+    assert again.attrs["nodes"].equals(whole.attrs["nodes"])
+
+
+@pytest.mark.parametrize("content", ["{", json.dumps({"schema_version": 0})])
+def test_a_broken_memory_is_refused(content, tmp_path):
+    one = small()
+    replay.replay(one, resume=tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_text(content)
+    with pytest.raises(DataError, match="delete it"):
+        replay.replay(one, resume=tmp_path)
+
+
+def test_lost_chunks_are_an_error_with_their_names():
+    faults = tuple(Fault(node=node, kind="die") for node in (0, 1))
+    with pytest.raises(ChunksLost, match=r"missing: chunk 0 \(node 0\)"):
+        replay.replay(small(faults=faults, link=Link(bits_per_second=1e6)))
+
+
+def test_qlogs_are_written_for_every_node(tmp_path):
+    replay.replay(small(), logs=tmp_path)
+    assert len(list(tmp_path.glob("*.qlog"))) == 5
+    log = json.loads(next(tmp_path.glob("*.qlog")).read_text())
+    assert log["traces"][0]["events"]
+
+
+def test_an_interval_is_students():
+    # Savings of 10, 20 and 30 %: mean 20, standard error 10 / sqrt 3, t = 4.303.
+    row = contrast(runs([(1.0, 0.9), (2.0, 1.6), (1.0, 0.7)])).iloc[0]
+    assert row["saving_percent"] == pytest.approx(20)
+    assert row["low_percent"] == pytest.approx(20 - 4.303 * 10 / 3**0.5)
+    assert row["high_percent"] == pytest.approx(20 + 4.303 * 10 / 3**0.5)
+    assert row["verdict"].startswith("no difference can be resolved")
+    assert "holds the claimed 3.7 %" in row["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "verdict"),
+    [
+        ([(1, 0.5), (1, 0.501), (1, 0.499)], "multiplexing is faster; the claimed 3.7 % lies out"),
+        ([(1, 0.96), (1, 0.964), (1, 0.966)], "multiplexing is faster; the claimed 3.7 % lies in"),
+        ([(1, 1.5), (1, 1.501), (1, 1.499)], "a single stream is faster"),
+        ([(1, 0.99), (1, 1.01), (1, 1.0)], "no difference can be resolved: the interval holds 0; "
+         "it does not hold"),
+        ([(1, 0.9), (1, 0.9)], "every repeat is the same"),
+    ],
+)  # fmt: skip
+def test_what_an_interval_allows_to_say(pairs, verdict):
+    assert contrast(runs(pairs)).iloc[0]["verdict"].startswith(verdict)
+
+
+def test_without_pairs_there_is_no_contrast():
+    with pytest.raises(UsageError, match="--repeats 10"):
+        contrast(runs([(1.0, 0.9)]))
+    with pytest.raises(UsageError, match="give at least 1"):
+        replay.replay(small(), repeats=0)
+
+
+def test_what_is_unsupported_is_a_row():
+    row = replay.unsupported(small(mode="netns"), "needs root").iloc[0]
+    assert (row["status"], row["verdict"], row["mode"]) == ("unsupported", "needs root", "netns")
+
+
+def test_estimates_grow_with_the_work():
+    quick, paper = preset("quick"), preset("paper")
+    assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(paper)
+    live = preset("paper", mode="loopback")
+    assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)

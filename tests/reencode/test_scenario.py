@@ -1,0 +1,105 @@
+"""Scenarios: what cannot be run is refused, and equal ones share an id."""
+
+import json
+from dataclasses import asdict, replace
+
+import pytest
+
+from pqchain.errors import UnknownName, UsageError
+from pqchain.reencode.scenario import (
+    PRESETS,
+    Compute,
+    Fault,
+    Link,
+    Scenario,
+    from_plain,
+    preset,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"before": (253, 3), "nodes": 256}, "at most 255 together"),
+        ({"nodes": 9}, "as many nodes as chunks"),
+        ({"after": (7, 3)}, "needs 10 nodes, 9 are left"),
+        ({"block_bytes": 0}, "is empty"),
+        ({"blocks": 0}, "at least 1"),
+        ({"datagram_bytes": 1199}, "at least 1200"),
+        ({"datagram_bytes": 16_001}, "breaks the connection"),
+        ({"failed_node": 10}, "none of 0 to 9"),
+        ({"timeout_seconds": 0.3}, "takes the living for dead"),
+        ({"limit_seconds": float("inf")}, "finite"),
+        ({"failure_seconds": -1.0}, "at least 0"),
+        ({"transport": "grpc"}, "runs aioquic only"),
+        ({"transport": "grpc", "mode": "loopback", "sessions": "0-rtt"}, "offered with aioquic"),
+        ({"faults": (Fault(node=12, kind="die"),)}, "none of 0 to 9"),
+    ],
+)
+def test_what_cannot_run_is_refused(changes, message):
+    with pytest.raises(UsageError, match=message):
+        preset("quick", **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"streams": "many"}, {"sources": "far"}, {"mode": "real"}, {"transport": "udp"},
+     {"congestion": "bbr"}, {"experiment": "third"}, {"sessions": "none"}, {"colour": 1}],
+)  # fmt: skip
+def test_unknown_names_are_refused(changes):
+    with pytest.raises(UnknownName):
+        preset("quick", **changes)
+
+
+def test_unknown_presets_and_faults_are_refused():
+    with pytest.raises(UnknownName, match="did you mean 'paper'"):
+        preset("papr")
+    with pytest.raises(UnknownName, match="fault"):
+        Fault(node=1, kind="sing")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"bits_per_second": 0.0}, {"delay_seconds": -1.0}, {"loss": 1.0}, {"queue_bytes": 10}],
+)
+def test_impossible_links_are_refused(values):
+    with pytest.raises(UsageError):
+        Link(**values)
+
+
+def test_impossible_work_is_refused():
+    with pytest.raises(UsageError):
+        Compute(decode_bytes_per_second=0.0)
+    with pytest.raises(UsageError):
+        Compute(datagram_seconds=-1.0)
+
+
+def test_ids_tell_scenarios_apart_and_nothing_else():
+    quick = preset("quick")
+    assert quick.id == Scenario().id == preset("quick").id
+    others = [preset("quick", seed=1), preset("quick", link=Link(loss=0.01)), preset("paper")]
+    assert len({quick.id, *(other.id for other in others)}) == 4
+
+
+def test_scenarios_survive_json():
+    scenario = preset("paper", faults=(Fault(node=3, kind="stall"),), link=Link(loss=0.05))
+    again = from_plain(json.loads(json.dumps(asdict(scenario))))
+    assert again == scenario
+    assert again.id == scenario.id
+
+
+def test_the_paper_preset_is_that_of_the_work():
+    paper = PRESETS["paper"]
+    assert (paper.nodes, paper.before, paper.after) == (10, (7, 3), (6, 3))
+    assert (paper.blocks, paper.block_bytes) == (10, 64_000_000)
+    assert paper.link.bits_per_second == 10e9
+    # Everyone of 9 asks 8 others for a chunk of each block: 6.6 GB, 0.59 s of each port.
+    assert paper.transfer_bytes == 9 * 8 * 10 * paper.chunk_bytes
+    assert paper.wire_limit_seconds == pytest.approx(0.585, rel=0.01)
+    assert replace(paper, sources="nearest").transfer_bytes == 9 * 6 * 10 * paper.chunk_bytes
+
+
+def test_blocks_follow_from_the_seed_alone():
+    one = preset("quick", block_bytes=100)
+    assert one.block(3) == replace(one, streams="single").block(3)
+    assert len({one.block(0), one.block(1), replace(one, seed=1).block(0)}) == 3
