@@ -344,7 +344,7 @@ def _consensus_figures(study: pqdpol.Study) -> dict[str, tuple[Any, str, str]]:
         "Modelled: who wins where, by gossip with 128 delegates, with the paper's costs. Above: "
         "throughput of full blocks; below: latency of blocks that hold equally many transactions, "
         "because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In a square: how many "
-        "times better than the runner-up.",
+        "times better than the runner-up, or the runner-up where both are as good.",
     )
     return drawn
 

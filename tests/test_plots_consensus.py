@@ -105,11 +105,11 @@ def test_every_square_names_its_winner_and_lead(won):
     ]  # fmt: skip
 
 
-def test_a_tie_is_not_shown_as_a_lead_of_nothing(won):
-    figure = plots.plot_winners(won.assign(lead=1.004).iloc[:1])
-    assert figure.axes[0].texts[0].get_text().endswith("×1.004")
-    alone = plots.plot_winners(won.assign(lead=np.nan).iloc[:1])
-    assert "×" not in alone.axes[0].texts[0].get_text()
+def test_a_tie_names_the_runner_up_in_place_of_a_lead(won):
+    tie = won.assign(lead=1.004, runner_up="SPHINCS+-SHA2-128f-simple").iloc[:1]
+    assert plots.plot_winners(tie).axes[0].texts[0].get_text() == "Falcon-512\n≈ SPHINCS+"
+    alone = plots.plot_winners(won.assign(lead=np.nan, runner_up="").iloc[:1])
+    assert alone.axes[0].texts[0].get_text() == "Falcon-512"
 
 
 def test_an_odd_number_of_questions_leaves_no_empty_frame(won):

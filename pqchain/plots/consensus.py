@@ -15,6 +15,9 @@ from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, LOOKS, PAPER, canvas, log_ticks, panels, require
 
+TIE = 1.005
+"""A lead below this is none: it would be shown as 1.00."""
+
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
     "throughput": ("throughput_per_second", "transactions per second"),
@@ -117,10 +120,10 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw who wins each contest: a map for each question, bandwidth over nodes.
 
     Takes a frame of `pqchain.landscape.winners`. Each square names the winner and how many times
-    better it is than the runner-up. Returns the figure, of several axes. Raises DataError if
-    columns are missing, UsageError if there are no rows.
+    better it is than the runner-up, or the runner-up if it is as good. Returns the figure, of
+    several axes. Raises DataError if columns are missing, UsageError if there are no rows.
     """
-    require(winners, "question nodes rate_bits_per_second winner lead")
+    require(winners, "question nodes rate_bits_per_second winner runner_up lead")
     _refuse_empty(winners, "pqchain.landscape.winners")
     names = list(dict.fromkeys(winners["winner"]))
     questions = list(dict.fromkeys(winners["question"]))
@@ -153,19 +156,17 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
     """Fill one square and say who won; translucent, so that it suits a dark page as well."""
-    lead = cell["lead"]
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
-    told = "" if not np.isfinite(lead) else f"\n{display.TIMES}{_lead(lead)}"
+    told = ""
+    if cell["lead"] >= TIE:
+        told = f"\n{display.TIMES}{cell['lead']:.2f}"
+    elif cell["runner_up"]:
+        told = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
     axes.text(x, y, f"{cell['winner']}{told}", ha="center", va="center", size=6.5, color=INK)
     if x:
         axes.plot([x - 0.5, x - 0.5], [y - 0.5, y + 0.5], color=PAPER, linewidth=1)
     if y:
         axes.plot([x - 0.5, x + 0.5], [y - 0.5, y - 0.5], color=PAPER, linewidth=1)
-
-
-def _lead(value: float) -> str:
-    """Show a lead; those below a tenth with the digits that tell them from a tie."""
-    return f"{value:.2f}" if value >= 1.01 else f"{value:.3f}"
 
 
 def _asked(question: str) -> str:

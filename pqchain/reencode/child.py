@@ -2,6 +2,7 @@
 
 Orders: "setup" (first), "start" with everyone's address, "exchange", "quit".
 Reports: "listening", "connected", "begun", "bytes" that came, "done" with the outcome, "error".
+Knows one node and these two pipes, and nothing of the other processes. The only importer of uvloop.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 One definition, the generator of reedsolo, and three engines that give identical bytes: `isal`
 (ISA-L of the system, or of the pyeclib wheel), `numpy` (no further dependency), and `reedsolo`
 (the oracle: pure Python, one codeword for each byte column, so for small chunks only).
-The only importer of reedsolo.
+Knows rows of bytes that the caller has reserved; nothing of files, hashes or nodes. The only
+importer of reedsolo.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Arithmetic in GF(256) and the matrices of a systematic Reed-Solomon code over it."""
+"""Arithmetic in GF(256) and the matrices of a systematic Reed-Solomon code over it.
+
+Small numbers in plain Python: knows nothing of chunks, and is asked once for each matrix.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 Every node has one port out and one port in. A datagram waits for the sender's port, takes its time
 on the wire, travels, and waits for the receiver's port; a port whose queue is full drops it.
+Knows datagrams as bytes with a length, and no protocol.
 """
 
 from __future__ import annotations

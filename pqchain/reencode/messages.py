@@ -1,4 +1,7 @@
-"""What nodes write on channels: small JSON messages with their length, and raw chunks between."""
+"""What nodes write on channels: small JSON messages with their length, and raw chunks between.
+
+Knows how bytes are cut apart; what a message means is for whoever reads it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a replay found: per node and overall, as frames, with a verdict on what bound it."""
+"""What a replay found: per node and overall, as frames, with a verdict on what bound it.
+
+Figures and what follows from them: knows neither how a replay is run nor what was published.
+"""
 
 from __future__ import annotations
 

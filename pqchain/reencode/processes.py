@@ -1,7 +1,8 @@
 """A replay on real sockets: one process per node, on loopback or in namespaces of our own.
 
 The parent stores the blocks, starts the nodes, kills the one that fails, lets faults happen, and
-collects the outcomes. Every wait has an end.
+collects the outcomes. Every wait has an end. Knows processes, pipes and files; of what nodes say to
+each other nothing.
 """
 
 from __future__ import annotations

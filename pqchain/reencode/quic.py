@@ -76,6 +76,8 @@ class _Connection:
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     stopped: set[int] = field(default_factory=set)
     """Streams on which the other side wants nothing more."""
+    ended: set[int] = field(default_factory=set)
+    """Streams that the other side has ended: older versions say so again at every repetition."""
     names: set[bytes] = field(default_factory=set)
     """The connection IDs under which its datagrams arrive."""
     timer: float | None = None
@@ -380,6 +382,10 @@ class QuicEndpoint:
             elif event.end_stream:
                 self._answered(connection, bytes(connection.answer))
             return
+        if event.stream_id in connection.ended:
+            return
+        if event.end_stream:
+            connection.ended.add(event.stream_id)
         received = Received(connection.session, event.stream_id, event.data, event.end_stream)
         if connection.opened:
             self._events.append(received)

@@ -1,4 +1,7 @@
-"""Run scenarios and return frames: what happened, what it cost, and what bound it."""
+"""Run scenarios and return frames: what happened, what it cost, and what bound it.
+
+The room's front: knows every way to run, repeats and remembers; the protocol is the node's.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """gRPC: each channel is one call that streams both ways. The only importer of grpc.
 
-Both sides show pinned certificates. HTTP/2 multiplexes the calls of one connection.
+Both sides show pinned certificates. HTTP/2 multiplexes the calls of one connection. Knows who is at
+the other end; what the bytes mean is the node's.
 """
 
 from __future__ import annotations

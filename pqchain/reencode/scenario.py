@@ -1,4 +1,7 @@
-"""What one replay is: nodes, codes, blocks, streams, link, faults; frozen, and named by an id."""
+"""What one replay is: nodes, codes, blocks, streams, link, faults; frozen, and named by an id.
+
+Data with checks: knows what can be asked for, not how it is run nor on which machine.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
     <folder>/<block hash>/<epoch>/manifest.json, chunk-<index>
 
 An epoch is a code with its members; a re-encoding begins a new one and leaves the old as it is.
+Knows files and hashes; nothing of who asks for a chunk or where it goes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """TLS 1.3 over TCP: both sides show pinned certificates; channels share one connection in frames.
 
 A frame is a channel (4 bytes), a length (4), a flag that says whether it is the last (1), and the
-bytes. Channels take turns, one frame each, so that none waits for another's chunk.
+bytes. Channels take turns, one frame each, so that none waits for another's chunk. Knows who is at
+the other end; what the bytes mean is the node's.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class _Line(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the node, unless it has asked for this."""
+        self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
         known = self.owner.lines.pop(self.session, None) is not None
         if known and self.peer is not None:
             reason = str(exc) if exc else "the other side has ended it"

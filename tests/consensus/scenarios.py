@@ -82,7 +82,8 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
 @st.composite
 def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
     """Any scenario of up to `max_nodes` nodes."""
-    nodes = draw(st.one_of(st.integers(1, 8), st.integers(1, max_nodes)))
+    few = st.integers(1, 8)
+    nodes = draw(st.one_of(few, few, st.integers(1, max_nodes)))
     some = st.integers(1, nodes)
     delegates = draw(st.one_of(some, some, st.just(nodes)))
     network = draw(networks())

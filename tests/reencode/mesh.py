@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.crypto import certificates
-from pqchain.reencode import virtual
+from pqchain.reencode import quic, virtual
 from pqchain.reencode.outcome import Outcome
 from pqchain.reencode.quic import QuicEndpoint
 from pqchain.reencode.scenario import Link, Scenario
 from pqchain.reencode.store import ChunkStore
+
+LARGE = min(8952, quic._LONGEST_BYTES)
+"""Datagrams that need fewer of them, if the version of aioquic can send such."""
 
 SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)
 """On which an exchange of small blocks lasts long enough for faults to strike in its middle."""

@@ -9,7 +9,7 @@ import pytest
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.reencode import namespaces, processes, virtual
 from pqchain.reencode.scenario import Fault
-from tests.reencode.mesh import small, stored
+from tests.reencode.mesh import LARGE, small, stored
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
 
 def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
     one = live(
-        block_bytes=3_000_000, streams="single",
+        block_bytes=3_000_000, datagram_bytes=LARGE, streams="single",
         faults=(Fault(node=1, kind="restart", down_seconds=0.2), Fault(node=2, kind="corrupt")),
     )  # fmt: skip
     outcome = run(one, tmp_path)
@@ -71,7 +71,7 @@ def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
     faults = (Fault(node=1, kind="die", after_seconds=0.01), Fault(node=2, kind="stall"))
     one = live(
         nodes=6, before=(2, 4), after=(1, 3), failed_node=5, faults=faults, stall_seconds=1.0,
-        block_bytes=2_000_000,
+        block_bytes=2_000_000, datagram_bytes=LARGE,
     )  # fmt: skip
     assert run(one, tmp_path).failure is None
     assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]

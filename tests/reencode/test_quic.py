@@ -142,7 +142,8 @@ def test_0_rtt_saves_a_round_trip():
     assert pair.endpoints[1].early_sessions == 1
 
 
-def test_a_replayed_first_flight_does_nothing():
+@pytest.mark.parametrize("over", [False, True], ids=["while it lasts", "when it is over"])
+def test_a_replayed_first_flight_does_nothing(over):
     pair = Pair()
     opened(pair)
     pair.endpoints[1].events()
@@ -153,8 +154,12 @@ def test_a_replayed_first_flight_does_nothing():
     came = pair.endpoints[1].events()
     assert [event.data for event in came if isinstance(event, Received)] == [b"request"]
     first = [data for at, by, _, data in pair.wire if by == 0 and at == pair.wire[0][0]]
-    # An attacker sends the very same bytes again, from elsewhere.
     server = pair.endpoints[1]
+    if over:
+        pair.endpoints[0].close(session, "enough", now=pair.now)
+        pair.run(quiet_seconds=20)
+        assert [type(event) for event in server.events()] == [Closed]
+    # An attacker sends the very same bytes again, from elsewhere.
     for data in first:
         server.receive(data, ("n", 66), pair.now)
     answers = server.datagrams(pair.now)

@@ -11,7 +11,7 @@ from pqchain.errors import ChunksLost, PqchainError, Unsupported
 from pqchain.reencode import gather, virtual
 from pqchain.reencode.scenario import Compute, Fault, Link
 from pqchain.reencode.store import ChunkStore
-from tests.reencode.mesh import SLOW, run, scenario, small, snapshot, stored
+from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, stored
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_slow_processor_slows_the_transfer(tmp_path):
         {"sessions": "0-rtt"},
         {"sources": "nearest"},
         {"sources": "all"},
-        {"congestion": "cubic", "datagram_bytes": 8952},
-        {"overlap": True, "block_bytes": 400_000, "datagram_bytes": 8952},
+        {"congestion": "cubic", "datagram_bytes": LARGE},
+        {"overlap": True, "block_bytes": 400_000, "datagram_bytes": LARGE},
         {"block_bytes": 1},
         {"block_bytes": 12_289, "engine": "numpy"},
     ],
@@ -110,7 +110,7 @@ def test_every_variant_recovers(changes, tmp_path, short_stripes):
 
 
 def test_overlap_decodes_while_chunks_arrive(tmp_path, short_stripes):
-    changes = {"block_bytes": 600_000, "datagram_bytes": 8952,
+    changes = {"block_bytes": 600_000, "datagram_bytes": LARGE,
                "link": Link(bits_per_second=1e8)}  # fmt: skip
     after = run(small(**changes), tmp_path / "after")
     while_ = run(small(overlap=True, **changes), tmp_path / "while")
@@ -196,7 +196,7 @@ def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
 
 def test_a_corrupting_node_under_overlap(tmp_path, short_stripes):
     one = small(
-        overlap=True, block_bytes=500_000, datagram_bytes=8952,
+        overlap=True, block_bytes=500_000, datagram_bytes=LARGE,
         faults=(Fault(node=2, kind="corrupt"),),
     )  # fmt: skip
     assert_recovered(one, run(one, tmp_path), tmp_path, {4})
