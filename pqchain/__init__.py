@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         machine,
         papers,
         plots,
+        reencode,
         report,
         results,
+        study,
     )
     from pqchain.bench import measure, preset
     from pqchain.blockbench import measure_blocks
@@ -62,8 +64,10 @@ __all__ = [
     "papers",
     "plots",
     "preset",
+    "reencode",
     "report",
     "results",
+    "study",
 ]
 
 

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pqchain
-from pqchain import algorithms, commands, consensus_commands, falcon_commands, reencode_commands
+from pqchain import (
+    algorithms,
+    commands,
+    consensus_commands,
+    falcon_commands,
+    reencode_commands,
+    study_commands,
+)
 from pqchain.errors import PqchainError, UsageError
 
 WRONG_USE = 2
@@ -67,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
   pqchain bench --algorithm Falcon-512  time one scheme
   pqchain papers pqdpol table4          a table as printed
   pqchain reproduce                     everything side by side, in results/index.html
+  pqchain study ethereum --page a.html  what a whole chain gives and takes, on one page
 
 exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json.""",
         formatter_class=_Formatter,
@@ -191,6 +199,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     )
     falcon_commands.add(subparsers, _Formatter)
     consensus_commands.add(subparsers, _Formatter)
+    study_commands.add(subparsers, _Formatter)
     return parser
 
 

@@ -102,6 +102,12 @@ def ratio(value: float, digits: int = 3) -> str:
     return MISSING if not math.isfinite(value) else f"{TIMES}{significant(value, digits)}"
 
 
+def factor(value: float) -> str:
+    """Show a power of two, or its inverse, as a factor: one sixteenth as 1/16 behind the sign."""
+    whole = f"1/{round(1 / value)}" if 0 < value < 1 and (1 / value).is_integer() else f"{value:g}"
+    return f"{TIMES}{whole}"
+
+
 def text_table(
     header: Sequence[str],
     rows: Iterable[Sequence[str]],

@@ -284,7 +284,7 @@ def test_wrong_use_of_chain_is_2(arguments, said, capsys):
 def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
     output = tmp_path / "results"
-    assert main(["reproduce", "--output", str(output), "--only", "quic-reencoding"]) == 0
+    assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
     captured = capsys.readouterr()
     assert captured.out.strip() == str(output / "index.html")
     assert "holds" in captured.err

@@ -16,16 +16,15 @@ import pqchain as pq
 from pqchain import errors
 
 PUBLIC = [
-    "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "costs", "crypto",
-    "errors", "falcon", "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers",
-    "plots", "preset", "report", "results",
+    "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "consensus", "costs",
+    "crypto", "errors", "falcon", "machine", "measure", "measure_blocks", "open_kem", "open_signer",
+    "papers", "plots", "preset", "reencode", "report", "results", "study",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
-    "algorithms", "bench", "chain", "compare", "costs", "crypto", "errors", "falcon",
-    "machine", "papers",
-    "plots", "report", "results",
+    "algorithms", "bench", "chain", "compare", "consensus", "costs", "crypto", "errors", "falcon",
+    "machine", "papers", "plots", "reencode", "report", "results", "study",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent

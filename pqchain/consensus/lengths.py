@@ -34,7 +34,7 @@ def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
 
 
 def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: int) -> float:
-    """Return the mean number of transactions that fill a block exactly, by convolution.
+    """Return the mean number of transactions that fill a block, by convolution.
 
     A transaction takes `fixed_bytes` and a signature of random length; a block takes them in
     order until the next does not fit, so the mean is the sum over n of P(n transactions fit).
@@ -44,16 +44,40 @@ def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: i
     for length, count in lengths.items():
         single[length - low] = count
     single /= single.sum()
-    total = np.ones(1)
-    mean, number = 0.0, 0
+    # So many fit whatever their lengths; from there on it is chance.
+    number = max(0, capacity_bytes // (fixed_bytes + high))
+    offset, total = _power(single, number)
+    mean = float(number)
     while True:
         number += 1
-        total = np.convolve(total, single)
-        room = capacity_bytes - number * (fixed_bytes + low)
+        offset, total = _trimmed(offset, np.convolve(total, single))
+        room = capacity_bytes - number * (fixed_bytes + low) - offset
         fits = float(total[: room + 1].sum()) if room >= 0 else 0.0
         if fits <= 0.0:
             return mean
         mean += fits
+
+
+_Sum = tuple[int, npt.NDArray[np.float64]]
+"""The distribution of a sum: where it begins, and its probabilities."""
+
+
+def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
+    """Return the distribution of the sum of so many, by squaring."""
+    offset, total = 0, np.ones(1)
+    square_offset, square = 0, single
+    while number:
+        if number & 1:
+            offset, total = _trimmed(offset + square_offset, np.convolve(total, square))
+        number >>= 1
+        square_offset, square = _trimmed(2 * square_offset, np.convolve(square, square))
+    return offset, total
+
+
+def _trimmed(offset: int, total: npt.NDArray[np.float64]) -> _Sum:
+    """Leave out ends whose probability no sum of doubles would notice."""
+    kept = np.flatnonzero(total > 1e-25)
+    return offset + int(kept[0]), total[kept[0] : kept[-1] + 1]
 
 
 def sample(

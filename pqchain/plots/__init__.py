@@ -15,9 +15,11 @@ from pqchain.plots.dots import OPERATION_LOOK
 from pqchain.plots.reencode import plot_phases, plot_streams, plot_transports
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import plot_operation, plot_ratio, plot_speed, plot_speedup, speedups
+from pqchain.plots.study import plot_plane, plot_tornado
 
 __all__ = [
     "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks", "plot_cells",
-    "plot_networks", "plot_operation", "plot_phases", "plot_ratio", "plot_sizes", "plot_speed",
-    "plot_speedup", "plot_streams", "plot_tradeoff", "plot_transports", "plot_winners", "speedups",
+    "plot_networks", "plot_operation", "plot_phases", "plot_plane", "plot_ratio", "plot_sizes",
+    "plot_speed", "plot_speedup", "plot_streams", "plot_tornado", "plot_tradeoff",
+    "plot_transports", "plot_winners", "speedups",
 ]  # fmt: skip

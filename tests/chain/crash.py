@@ -1,7 +1,7 @@
 """Append blocks and end without warning; run by test_ledger.py in a process of its own.
 
-python crash.py write FILE    append until killed, saying each height when it is stored
-python crash.py steps FILE    end a child after 1, 2, 3, ... steps of one append
+python -m tests.chain.crash write FILE    append until killed, saying each height when it is stored
+python -m tests.chain.crash steps FILE    end a child after 1, 2, 3, ... steps of one append
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from wallets import alice, bob, proposer
-
 from pqchain.chain import Block, Ledger
+from tests.chain.wallets import alice, bob, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
 

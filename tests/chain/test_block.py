@@ -8,8 +8,6 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from fuzz import Counts, fuzz
-from wallets import alice, bob, fresh, hybrid, proposer
 
 from pqchain.chain import (
     Block,
@@ -26,6 +24,8 @@ from pqchain.chain import (
 from pqchain.chain.block import GROUP, transactions_root
 from pqchain.chain.encoding import PQDPOL_DATA_BYTES, VERSION, KeyForm
 from pqchain.errors import Malformed, UsageError
+from tests.chain.fuzz import Counts, fuzz
+from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
 GOLDEN = Path(__file__).parent.parent / "vectors" / f"chain_v{VERSION}.json"
 

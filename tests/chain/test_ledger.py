@@ -12,13 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from wallets import alice, bob, proposer
 
 from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules
 from pqchain.errors import DataError, UsageError
+from tests.chain.wallets import alice, bob, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parent.parent.parent
+CRASH = (sys.executable, "-m", "tests.chain.crash")
 
 
 def extended(ledger: Ledger, count: int) -> Ledger:
@@ -182,9 +183,7 @@ def test_a_process_killed_at_any_time_loses_no_acknowledged_block(path: Path) ->
     acknowledged = 3
     rng = random.Random(6)
     for _ in range(5):
-        writer = subprocess.Popen(
-            [sys.executable, str(HERE / "crash.py"), "write", str(path)], stdout=subprocess.PIPE
-        )
+        writer = subprocess.Popen([*CRASH, "write", str(path)], cwd=ROOT, stdout=subprocess.PIPE)
         assert writer.stdout is not None
         first = writer.stdout.readline()
         time.sleep(rng.random() * 0.2)
@@ -205,7 +204,8 @@ def test_a_process_that_ends_at_any_step_of_an_append_loses_nothing(
 ) -> None:
     """Children end after 1, 2, 3, ... steps of SQLite's machine, or at each write of a file."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "crash.py"), places, str(path)],
+        [*CRASH, places, str(path)],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

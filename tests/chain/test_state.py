@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wallets import alice, bob, fresh, hybrid, proposer
 
 from pqchain.chain import (
     Block,
@@ -27,6 +26,7 @@ from pqchain.chain import (
 from pqchain.chain.block import transactions_root
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
 from pqchain.errors import PqchainError, UnknownAlgorithm, Unsupported, UsageError
+from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
 

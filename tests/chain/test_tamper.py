@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from wallets import alice, bob, fresh, hybrid, proposer
 
 from pqchain.chain import Block, BlockRejected, Reason, State, Transaction, Wallet
 from pqchain.chain.encoding import HEADER_BYTES, KeyForm
 from pqchain.errors import Malformed
+from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
 pytestmark = pytest.mark.native
 

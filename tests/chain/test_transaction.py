@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wallets import alice, bob, hybrid
 
 from pqchain import algorithms
 from pqchain.chain import Credential, Payment, Transaction, Wallet, encoded_size
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
 from pqchain.errors import Malformed, UnknownAlgorithm, UsageError
+from tests.chain.wallets import alice, bob, hybrid
 
 BUILT = [name for name in algorithms.names("signature") if algorithms.get(name).implementations]
 PAYMENT = Payment(bytes(32), b"\x01" * 32, 5, 7)

@@ -1,0 +1,428 @@
+"""What a study is asked: a frozen plan, read from TOML, refused with all its problems at once.
+
+Knows the inputs, their units and bounds; knows nothing of how a figure comes about.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pqchain import algorithms
+from pqchain.consensus import Network, named
+from pqchain.errors import PqchainError, UnknownName, UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+READY = ("pqdpol", "ethereum", "bitcoin")
+"""Studies that come with the package."""
+
+COSTS = ("measured", "paper:pqdpol", "paper:mini-blockchain", "paper:round3")
+"""Where times of schemes may come from; a frame of measurements can be given instead."""
+
+SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
+"""Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
+accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
+
+PUBLIC_KEYS = ("inline", "registered")
+
+
+def _input(
+    section: str, unit: str, about: str, *, least: float = 0.0, most: float = 1e18, **default: Any
+) -> Any:
+    """Declare an input of a plan: where it stands in the file, its unit, its bounds."""
+    return field(
+        metadata={"section": section, "unit": unit, "about": about, "least": least, "most": most},
+        **default,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A chain and what is asked of it. Times are in seconds, sizes in bytes, rates per second."""
+
+    title: str = _input("", "", "heading of the page", default="A study")
+    schemes: tuple[str, ...] = _input("chain", "", "signature schemes to compare")
+    baseline: str = _input(
+        "chain", "", "scheme that the chain moves from, or nothing", default="ECDSA-secp256k1"
+    )
+    migration: Mapping[str, float] = _input(
+        "chain", "share", "schemes used side by side, with shares that add up to 1",
+        default_factory=lambda: MappingProxyType({}),
+    )  # fmt: skip
+    transactions_per_second: float = _input("chain", "1/s", "load that is wanted", least=1e-9)
+    block_bytes: int = _input("chain", "B", "largest block", least=1, most=2**40)
+    block_seconds: float = _input(
+        "chain", "s", "time from block to block; 0: as soon as the last one is final", most=1e7
+    )
+    data_bytes: int = _input("chain", "B", "free data in each transaction", most=65_535, default=0)
+    public_key: str = _input(
+        "chain", "", "inline: in each transaction; registered: in the first", default="inline"
+    )
+    accounts: int = _input("chain", "", "accounts that must move to a new key", default=0)
+    nodes: int = _input("network", "", "nodes", least=1, most=2**22)
+    delegates: int = _input("network", "", "nodes that vote; 0: all of them", most=2**22, default=0)
+    network: Network = _input("network", "", "law of the network and its parameters")  # noqa: RUF009
+    vote_phases: int = _input(
+        "network", "", "rounds of votes after a block: 0, 1 or 2", most=2, default=0
+    )
+    verification_threads: int = _input(
+        "network", "", "threads of a node that verify", least=1, most=4096, default=1
+    )
+    data_chunks: int = _input("storage", "", "k of the erasure code", least=1, most=254, default=7)
+    parity_chunks: int = _input(
+        "storage", "", "m of the erasure code", least=1, most=254, default=3
+    )
+    retained_days: float = _input(
+        "storage", "d", "how long blocks are kept", least=1e-6, most=1e6, default=365.25
+    )
+    repair_bits_per_second: float = _input(
+        "storage", "bit/s", "rate at which a node gathers chunks", least=1.0, default=100e6
+    )
+    decode_bytes_per_second: float = _input(
+        "storage", "B/s", "rate at which a node decodes", least=1.0, default=589e6
+    )
+    signer: str = _input(
+        "signer",
+        "",
+        "software, or for Falcon a modelled Cortex-M4 with or without an engine",
+        default="software",
+    )
+    signing_factor: float = _input(
+        "signer", "", "how many times faster an accelerator signs", least=1e-6, most=1e6,
+        default=1.0,
+    )  # fmt: skip
+    costs: str = _input("costs", "", "measured, or the work that printed them", default="measured")
+    sources: Mapping[str, str] = _input(
+        "", "", "where each input comes from", default_factory=lambda: MappingProxyType({})
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a plan with problems, naming all of them."""
+        problems = list(_wrong_values(self))
+        if not problems:
+            problems = list(_wrong_together(self))
+        if problems:
+            raise UsageError("\n".join(problems))
+        canonical = tuple(algorithms.get(name).name for name in self.schemes)
+        object.__setattr__(self, "schemes", tuple(dict.fromkeys(canonical)))
+        if self.baseline:
+            object.__setattr__(self, "baseline", algorithms.get(self.baseline).name)
+        shares = {algorithms.get(name).name: share for name, share in self.migration.items()}
+        object.__setattr__(self, "migration", MappingProxyType(shares))
+        object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every scheme whose costs are needed, the baseline first."""
+        first = (self.baseline,) if self.baseline else ()
+        return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
+
+    def with_(self, **changes: Any) -> Plan:
+        """Return a copy with other inputs. Raises UsageError for an unknown one."""
+        known = {each.name for each in fields(self)}
+        for name in changes:
+            if name not in known:
+                raise UnknownName("input of a study", name, known, "pqchain.study.Plan.")
+        return replace(self, **changes)
+
+    def source(self, name: str) -> str:
+        """Return where an input comes from."""
+        return self.sources.get(name, "set for this study")
+
+
+def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
+    """Return name, value, unit, meaning and source of every input that is a number or a name."""
+    rows: list[tuple[str, Any, str, str, str]] = []
+    for each in fields(plan):
+        about = each.metadata
+        value = getattr(plan, each.name)
+        if each.name in ("title", "sources"):
+            continue
+        if isinstance(value, Network):
+            rows += [
+                (name, getattr(value, name), unit, meaning, plan.source(name))
+                for name, unit, meaning in _NETWORK
+            ]
+            continue
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{name} {share:g}" for name, share in value.items()) or "none"
+        elif isinstance(value, tuple):
+            value = ", ".join(value)
+        rows.append((each.name, value, about["unit"], about["about"], plan.source(each.name)))
+    return rows
+
+
+_NETWORK = (
+    ("law", "", "law of the network"),
+    ("rate_bits_per_second", "bit/s", "rate of a link; regions have their own"),
+    ("latency_seconds", "s", "time of a message on a link; regions have their own"),
+    ("peers", "", "gossip: to how many a node passes a block on"),
+    ("world", "", "gossip: whether nodes live in the regions of the world"),
+)
+"""Parameters of a network that a study file may set: name, unit, meaning."""
+
+
+def ready(name: str) -> str:
+    """Return the text of a study that comes with the package. Raises UnknownName."""
+    if name not in READY:
+        raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
+    return (files("pqchain.study") / "ready" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load(source: str | Path) -> Plan:
+    """Read a plan from a ready study or a TOML file.
+
+    Raises UsageError that lists every problem with its line and what to do, and UnknownName if
+    there is neither a ready study nor a file of that name.
+    """
+    path = Path(source)
+    if str(source) in READY:
+        return parse(ready(str(source)), str(source))
+    if path.suffix != ".toml":
+        raise UnknownName("ready study", str(source), READY, "`pqchain study --list`.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the study {path}: {error}") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Plan:
+    """Return the plan that TOML describes. Raises UsageError with every problem and its line."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is no TOML: {error}") from error
+    lines = _lines(text)
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+
+    def problem(section: str, key: str, message: str) -> None:
+        line = lines.get((section, key), lines.get((section, ""), 1))
+        problems.append(f"{name}, line {line}: {message}")
+
+    known = _known()
+    settings: dict[str, Any] = {}
+    for section, key, value in _entries(document):
+        if section == "sources":
+            if isinstance(value, str):
+                continue
+            problem(section, key, f"the source of {key} is {value!r}; expected a text")
+        elif section == "network" and key in {row[0] for row in _NETWORK}:
+            settings[key] = value
+        elif section == "chain.migration":
+            values.setdefault("migration", {})[key] = value
+        elif (section, key) in known:
+            values[key] = tuple(value) if isinstance(value, list) else value
+        else:
+            problem(section, key, _unknown(section, key, known))
+    stated = document.get("sources", {})
+    values["sources"] = stated if isinstance(stated, Mapping) else {}
+    for key in values["sources"]:
+        names = {key for _, key in known} | {row[0] for row in _NETWORK} | {"migration"}
+        if key not in names:
+            problem("sources", key, f"a source of {key!r}, which is no input{_near(key, names)}")
+    for each in fields(Plan):
+        missing = each.default is MISSING and each.default_factory is MISSING
+        if missing and each.name not in values and each.name != "network":
+            section = each.metadata["section"]
+            problem(section, each.name, f"[{section}] lacks {each.name} ({_asked(each)})")
+    try:
+        law = settings.pop("law", None)
+        if law is None:
+            problem("network", "law", '[network] lacks law, such as law = "gossip"')
+        else:
+            values["network"] = named(law, **settings)
+    except PqchainError as error:
+        problem("network", "law", str(error))
+    if not problems:
+        try:
+            return Plan(**values)
+        except UsageError as error:
+            for message in str(error).split("\n"):
+                key = message.partition(" ")[0].rstrip(":")
+                section = next((s for s, k in known if k == key), "")
+                problem("chain.migration" if key == "migration" else section, key, message)
+    else:
+        for message in _wrong_values(_Loose(values)):
+            key = message.partition(" ")[0].rstrip(":")
+            problem(next((s for s, k in known if k == key), ""), key, message)
+    raise UsageError("\n".join(problems))
+
+
+class _Loose:
+    """Values of a plan that cannot be made; what is missing reads as None."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return self._values.get(name)
+
+
+def _known() -> dict[tuple[str, str], Any]:
+    """Return every key that a file may have, by section and name."""
+    return {
+        (each.metadata["section"], each.name): each
+        for each in fields(Plan)
+        if each.name not in ("network", "migration", "sources")
+    }
+
+
+def _entries(document: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
+    """Yield section, key and value of everything in a document, tables opened."""
+    for key, value in document.items():
+        if not isinstance(value, Mapping):
+            yield "", key, value
+            continue
+        for inner, content in value.items():
+            if isinstance(content, Mapping):
+                yield from ((f"{key}.{inner}", name, each) for name, each in content.items())
+            else:
+                yield key, inner, content
+
+
+def _lines(text: str) -> dict[tuple[str, str], int]:
+    """Return the line on which each key of each section stands, and each section itself."""
+    found: dict[tuple[str, str], int] = {}
+    section = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        heading = re.match(r"\s*\[\s*([\w.\-]+)\s*\]", line)
+        if heading:
+            section = heading[1]
+            found.setdefault((section, ""), number)
+            continue
+        key = re.match(r"\s*(?:\"([^\"]+)\"|([\w.\-+]+))\s*=", line)
+        if key:
+            found.setdefault((section, key[1] or key[2]), number)
+    return found
+
+
+def _unknown(section: str, key: str, known: Iterable[tuple[str, str]]) -> str:
+    """Say what a key that nobody knows may have meant."""
+    elsewhere = [where for where, name in known if name == key]
+    if elsewhere:
+        return f"{key} belongs into [{elsewhere[0]}], not into [{section}]"
+    names = {name for _, name in known} | {row[0] for row in _NETWORK}
+    return f"unknown input {key!r}{_near(key, names)}"
+
+
+def _near(key: str, names: Iterable[str]) -> str:
+    """Suggest the inputs whose names are nearest, with their units."""
+    units = {each.name: each.metadata["unit"] for each in fields(Plan)}
+    units |= {name: unit for name, unit, _ in _NETWORK}
+    near = difflib.get_close_matches(key, list(names), n=2, cutoff=0.5)
+    if not near:
+        return "; see `pqchain study --help` for the inputs"
+    spoken = [f"{name} ({units[name]})" if units.get(name) else name for name in near]
+    return f"; did you mean {' or '.join(spoken)}?"
+
+
+def _asked(each: Any) -> str:
+    """Say what an input is."""
+    unit = each.metadata["unit"]
+    return f"{each.metadata['about']}{', in ' + unit if unit else ''}"
+
+
+def _wrong_values(plan: Any) -> Iterable[str]:
+    """Yield what is wrong with single inputs; each message begins with the input's name."""
+    for each in fields(Plan):
+        value, about = getattr(plan, each.name), each.metadata
+        if value is None:
+            continue
+        if each.name in (
+            "block_bytes",
+            "data_bytes",
+            "accounts",
+            "nodes",
+            "delegates",
+            "vote_phases",
+            "verification_threads",
+            "data_chunks",
+            "parity_chunks",
+        ):
+            if isinstance(value, bool) or not isinstance(value, int):
+                yield f"{each.name} is {value!r}; expected a whole number ({_asked(each)})"
+                continue
+        elif each.type in ("float",):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                yield f"{each.name} is {value!r}; expected a number ({_asked(each)})"
+                continue
+        elif each.type == "str" and not isinstance(value, str):
+            yield f"{each.name} is {value!r}; expected a text ({_asked(each)})"
+            continue
+        if isinstance(value, (int, float)) and not about["least"] <= value <= about["most"]:
+            yield (
+                f"{each.name} is {value:g}; expected {about['least']:g} to {about['most']:g} "
+                f"({_asked(each)})"
+            )
+    for name, known in (
+        ("costs", COSTS), ("signer", SIGNERS), ("public_key", PUBLIC_KEYS),
+    ):  # fmt: skip
+        value = getattr(plan, name)
+        if isinstance(value, str) and value not in known:
+            yield f"{name} is {value!r}; expected one of {', '.join(known)}"
+    yield from _wrong_names(plan)
+
+
+def _wrong_names(plan: Any) -> Iterable[str]:
+    """Yield what is wrong with the schemes."""
+    schemes = plan.schemes
+    if schemes is not None and (not isinstance(schemes, tuple) or not schemes):
+        yield f'schemes is {schemes!r}; expected a list of names, such as ["Falcon-512"]'
+        schemes = ()
+    baseline = (plan.baseline,) if isinstance(plan.baseline, str) and plan.baseline else ()
+    migration = plan.migration if isinstance(plan.migration, Mapping) else {}
+    for what, names in (
+        ("schemes", schemes or ()), ("baseline", baseline), ("migration", tuple(migration)),
+    ):  # fmt: skip
+        for name in names:
+            try:
+                if algorithms.get(name).kind != "signature":
+                    yield f"{what} names {name!r}, which signs nothing; give a signature scheme"
+            except PqchainError as error:
+                yield f"{what}: {error}"
+    shares = list(migration.values())
+    if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
+        yield f"migration has the shares {shares}; expected numbers of at least 0"
+    elif shares and abs(sum(shares) - 1) > 1e-9:
+        yield f"migration has shares that add up to {sum(shares):g}; expected 1"
+
+
+def _wrong_together(plan: Plan) -> Iterable[str]:
+    """Yield combinations that cannot be."""
+    if plan.delegates > plan.nodes:
+        yield (
+            f"delegates is {plan.delegates}, more than the {plan.nodes} nodes; give fewer, or 0 "
+            "for all"
+        )
+    if plan.data_chunks + plan.parity_chunks > 255:
+        yield (
+            f"data_chunks is {plan.data_chunks} and parity_chunks {plan.parity_chunks}; a code "
+            "over GF(256) has at most 255 chunks together"
+        )
+    if plan.data_chunks + plan.parity_chunks > plan.nodes:
+        yield (
+            f"data_chunks and parity_chunks are {plan.data_chunks + plan.parity_chunks} chunks for "
+            f"{plan.nodes} nodes; give a smaller code, so that each chunk has a node of its own"
+        )
+    if plan.vote_phases and plan.network.law == "paper-serial":
+        yield "vote_phases is above 0, which paper-serial has not; give 0 or another law"
+    if plan.signer != "software" and not any(n.startswith("Falcon-") for n in plan.names):
+        yield f'signer is {plan.signer!r}, but no scheme is Falcon; give signer = "software"'
+    if plan.signer != "software" and plan.signing_factor != 1.0:
+        yield (
+            f"signing_factor is {plan.signing_factor:g} beside the signer {plan.signer}; give one "
+            "of them"
+        )

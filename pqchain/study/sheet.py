@@ -1,0 +1,244 @@
+"""A study on paper: the one self-contained page, and the table for a terminal.
+
+Knows how figures are shown; computes none of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from pqchain import display, page, plots, results
+from pqchain.page import Column, Markup
+from pqchain.study import model, sensitivity
+from pqchain.study.model import QUANTITIES, Found
+from pqchain.study.plan import inputs
+
+_KINDS = ("registry", "published", "measured", "modelled")
+
+
+def shown(value: float, unit: str) -> str:
+    """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 210 d."""
+    if not math.isfinite(value):
+        return display.MISSING
+    if unit == "s":
+        days = value / 86_400
+        if days >= 730:
+            return f"{display.significant(days / 365.25)}{display.NARROW_SPACE}years"
+        for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+            if value >= 2 * size:
+                return f"{display.significant(value / size)}{display.NARROW_SPACE}{name}"
+        return display.seconds(value)
+    if unit == "×":
+        return display.ratio(value)
+    if unit in ("B", "bit/s"):
+        for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if value >= scale and (unit != "B" or value >= 1e5):
+                return f"{display.significant(value / scale)}{display.NARROW_SPACE}{prefix}{unit}"
+        number = display.integer(value) if value == round(value) else display.significant(value, 5)
+        return f"{number}{display.NARROW_SPACE}{unit}"
+    return f"{display.significant(value)}{display.NARROW_SPACE}{unit}".strip()
+
+
+def text(found: Found) -> str:
+    """Return the figures as a table for a terminal: a row per figure, a column per scheme."""
+    values, kinds = found.values, _kinds(found.frame)
+    rows = [
+        [name, kinds[name], *(shown(values[scheme][name], QUANTITIES[name].unit)
+                              for scheme in values)]
+        for name in _told(found)
+    ]  # fmt: skip
+    table = display.text_table(
+        ["figure", "kind", *values], rows, right=range(2, 2 + len(values))
+    )  # fmt: skip
+    head = [found.plan.title, f"times: {found.costs.source}", ""]
+    return "\n".join([*head, table, "", *conclusions(found)])
+
+
+def conclusions(found: Found) -> list[str]:
+    """Say in sentences what the figures say."""
+    plan, values, best = found.plan, found.values, found.best
+    wanted = plan.transactions_per_second
+    said = []
+    if best:
+        capacity = shown(values[best]["capacity_per_second"], "1/s")
+        said.append(
+            f"Of the post-quantum schemes {best} lets the chain take most: {capacity}, "
+            f"{shown(wanted, '1/s')} are wanted."
+        )
+    short = [name for name in values if values[name]["capacity_per_second"] < wanted]
+    if short:
+        said.append(f"Too little for what is wanted: {', '.join(short)}. Their queues only grow.")
+    if plan.baseline and best:
+        size, time = (
+            shown(values[best][name], "×")
+            for name in ("transaction_bytes_ratio", "verification_ratio")
+        )
+        said.append(
+            f"From {plan.baseline} to {best} a transaction takes {size} the bytes and {time} the "
+            "time of verification."
+        )
+    return said
+
+
+def _told(found: Found) -> list[str]:
+    """Return the figures that any scheme has."""
+    values = found.values.values()
+    return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in values)]
+
+
+def write(found: Found, path: str | Path, *, output: str = "capacity_per_second") -> Path:
+    """Write the page, whole or not at all; return its path. `output` is what the tornado shows."""
+    place = Path(path)
+    results.write_atomically(place, markup(found, output=output))
+    return place
+
+
+def markup(found: Found, *, output: str = "capacity_per_second") -> str:
+    """Compose the page: conclusions, figures, sensitivity, who wins where, inputs, sources."""
+    plan, costs = found.plan, found.costs
+    contenders = model.post_quantum(plan)
+    scheme = found.best or plan.schemes[0]
+    tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
+    drawn = []
+    if len(tornado):
+        drawn.append(_figure(
+            "tornado", plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
+            f"Bars: {page.spoken(output)} with {scheme} when one input at a time is halved or "
+            "doubled; the table below holds the values.",
+            f"What matters for {page.spoken(output)} with {scheme}: each input halved and doubled. "
+            "Inputs that change nothing are left out.",
+        ))  # fmt: skip
+    sections = [
+        _head(found),
+        page.section("figures", "What the chain gives and takes", _figures(found)),
+        page.section("sensitivity", "What matters", *drawn, _tornado_table(tornado)),
+    ]
+    contents = [("figures", "Figures"), ("sensitivity", "What matters")]
+    if contenders:
+        winners = sensitivity.plane(plan, costs)
+        svg = plots.figure_bytes(plots.plot_plane(winners), "svg")
+        sections.append(
+            page.section(
+                "plane", "Which scheme wins where",
+                _figure(
+                    "plane", svg,
+                    "A plane of two inputs, each field with the post-quantum scheme of the "
+                    "greatest capacity; the table below holds the same.",
+                    "The post-quantum scheme with which the chain takes most. Leftwards fewer "
+                    "transactions carry their key (×1/16: one in 16), upwards every "
+                    "verification is slower.",
+                ),
+                _plane_table(winners),
+            )
+        )  # fmt: skip
+        contents.append(("plane", "Which scheme wins where"))
+    sections += [
+        page.section("inputs", "Inputs and where they come from", _inputs(found)),
+        page.section("sources", "Where the figures come from", _sources(found)),
+    ]
+    contents += [("inputs", "Inputs"), ("sources", "Sources")]
+    return page.document(plan.title, contents, *sections)
+
+
+def _figure(name: str, svg: bytes, description: str, caption: str) -> Markup:
+    """Put a plot into the page."""
+    return page.figure(svg, identifier=name, description=description, caption=caption)
+
+
+def _head(found: Found) -> Markup:
+    """Write the title and what the study says."""
+    return page.element(
+        "section",
+        page.element("h1", found.plan.title),
+        page.element("p", f"times: {found.costs.source}", class_="byline"),
+        page.element("div", page.bullets(conclusions(found)), class_="verdict", role="status"),
+    )
+
+
+def _kinds(frame: pd.DataFrame) -> Mapping[str, str]:
+    """Return the kinds of number of each figure, in words."""
+    found: dict[str, str] = {}
+    for name, rows in frame.groupby("quantity", sort=False):
+        found[str(name)] = ", ".join(kind for kind in _KINDS if kind in set(rows["kind"]))
+    return found
+
+
+def _figures(found: Found) -> Markup:
+    """Write the table of all figures."""
+    values, kinds = found.values, _kinds(found.frame)
+    rows = [
+        [
+            QUANTITIES[name].about,
+            page.labels(*kinds[name].split(", ")),
+            *(shown(values[scheme][name], QUANTITIES[name].unit) for scheme in values),
+        ]
+        for name in _told(found)
+    ]
+    columns = [Column("figure"), Column("kind"), *(Column(name, numeric=True) for name in values)]
+    used = [kind for kind in _KINDS if kind in set(found.frame["kind"])]
+    return page.table(
+        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as the "
+        "latency of a queue that grows for ever.", source=used,
+    )  # fmt: skip
+
+
+def _tornado_table(tornado: pd.DataFrame) -> Markup:
+    """Write the values of the tornado."""
+    rows = [
+        [
+            page.spoken(row["input"]),
+            *(shown(row[at], row["unit"]) for at in ("low", "base", "high")),
+        ]
+        for row in tornado.to_dict("records")
+    ]
+    columns = [Column("input"), *(Column(name, numeric=True)
+                                  for name in ("halved", "as it is", "doubled"))]  # fmt: skip
+    return page.table(columns, rows, caption="The same as numbers.", source=["modelled"])
+
+
+def _plane_table(winners: pd.DataFrame) -> Markup:
+    """Write the winners of the plane."""
+    across, upwards = str(winners["across"].iloc[0]), str(winners["upwards"].iloc[0])
+    names = {
+        (row["upwards_factor"], row["across_factor"]): row["winner"] or display.MISSING
+        for row in winners.to_dict("records")
+    }
+    factors = sorted({right for _, right in names})
+    columns = [
+        Column(page.spoken(upwards)),
+        *(Column(display.factor(factor), group=page.spoken(across)) for factor in factors),
+    ]
+    rows = [
+        [display.factor(up), *(names[up, right] for right in factors)]
+        for up in sorted({up for up, _ in names})
+    ]
+    return page.table(columns, rows, caption="The same as names.", source=["modelled"])
+
+
+def _inputs(found: Found) -> Markup:
+    """Write the inputs."""
+    rows = [
+        [about, f"{value:g}" if isinstance(value, float) else str(value), unit, source]
+        for _, value, unit, about, source in inputs(found.plan)
+    ]
+    columns = [Column("input"), Column("value"), Column("unit"), Column("source")]
+    return page.table(columns, rows, caption="What the study was asked.", source=[])
+
+
+def _sources(found: Found) -> Markup:
+    """Write where each figure comes from, and on what it depends."""
+    rows = []
+    for name in _told(found):
+        told = found.frame[found.frame["quantity"] == name]
+        sources = "; ".join(dict.fromkeys(told["source"]))
+        needs = ", ".join(sorted(QUANTITIES[name].needs))
+        rows.append([QUANTITIES[name].about, sources, needs])
+    columns = [Column("figure"), Column("source"), Column("depends on")]
+    return page.table(
+        columns, rows, caption="Sources, and the inputs that a figure depends on: no other "
+        "changes it.", source=[],
+    )  # fmt: skip

@@ -1,0 +1,40 @@
+"""A small plan and costs for it that no machine was asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pqchain.algorithms import get
+from pqchain.consensus import named
+from pqchain.costs import Costs, CostTable
+from pqchain.study import Plan
+
+_SECONDS = {
+    "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),
+    "SPHINCS+-SHA2-128s-simple": (0.3, 430e-6), "MAYO-2": (80e-6, 23e-6),
+}  # fmt: skip
+
+COSTS = CostTable(
+    tuple(
+        Costs(
+            algorithm=name,
+            public_key_bytes=get(name).public_key_bytes,
+            signature_bytes=get(name).signature_bytes,
+            generate_keypair_seconds=1e-3,
+            sign_seconds=sign,
+            verify_seconds=verify,
+            source="liboqs-0.13/avx2 on a-machine",
+        )
+        for name, (sign, verify) in _SECONDS.items()
+    ),
+    "measured:a-machine",
+)
+
+
+def plan(**changes: Any) -> Plan:
+    """Return a plan of sixteen nodes around a hub."""
+    values: dict[str, Any] = {
+        "schemes": ("Falcon-512", "ML-DSA-44"), "transactions_per_second": 2.0,
+        "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "network": named("star"),
+    }  # fmt: skip
+    return Plan(**(values | changes))

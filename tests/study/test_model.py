@@ -1,0 +1,159 @@
+"""Figures of a study: arithmetic by hand, what depends on what, and where it is said to be from."""
+
+import math
+
+import pytest
+
+from pqchain import papers
+from pqchain.chain import encoding
+from pqchain.consensus import Scenario, named
+from pqchain.consensus import run as run_consensus
+from pqchain.costs import MissingCosts
+from pqchain.errors import DataError, UsageError
+from pqchain.study import QUANTITIES, evaluate, load, model, run
+from tests.study.plans import COSTS, plan
+
+
+def test_the_papers_network_gives_the_papers_model():
+    found = run(load("pqdpol"))
+    for name in ("Falcon-512", "Dilithium2", "SPHINCS+-SHA2-128f-simple"):
+        one = Scenario(algorithm=name, costs=papers.costs("pqdpol"), nodes=32)
+        assert found.values[name]["final_seconds"] == run_consensus(one).latency_seconds
+        assert found.values[name]["transactions_per_block"] == one.transactions_per_block()
+    assert found.best == "Falcon-512"
+
+
+def test_figures_follow_by_hand():
+    one = plan(block_seconds=10.0, transactions_per_second=2.0)
+    got = model.figures(one, COSTS)["ML-DSA-44"]
+    size = encoding.encoded_size("ML-DSA-44")
+    assert got["transaction_bytes"] == size
+    per_block = (one.block_bytes - encoding.header_bytes()) // size
+    assert got["transactions_per_block"] == per_block
+    assert got["capacity_per_second"] == per_block / 10.0
+    rate = min(2.0, per_block / 10.0)
+    assert got["throughput_per_second"] == rate
+    assert got["block_fill"] == pytest.approx(rate / (per_block / 10.0))
+    assert got["verification_cores"] == pytest.approx(rate * COSTS["ML-DSA-44"].verify_seconds)
+    year = 365.25 * 86_400
+    growth = (rate * size + encoding.header_bytes() / 10.0) * year
+    assert got["growth_bytes_per_year"] == pytest.approx(growth)
+    assert got["coded_growth_bytes_per_year"] == pytest.approx(growth / 7)
+    assert got["coded_factor"] == pytest.approx(10 / 7)
+    days = growth * one.retained_days * 86_400 / year
+    assert got["repair_bytes"] == pytest.approx(days)
+    assert got["repair_seconds"] == pytest.approx(8 * days / 100e6 + days / 589e6)
+    assert got["transaction_bytes_ratio"] == pytest.approx(
+        size / encoding.encoded_size("ECDSA-secp256k1")
+    )
+
+
+def test_beyond_its_capacity_a_chain_has_no_latency():
+    slow, fast = plan(transactions_per_second=0.01), plan(transactions_per_second=1e6)
+    there = model.figures(slow, COSTS)["Falcon-512"]
+    assert there["latency_seconds"] == pytest.approx(
+        max(slow.block_seconds, there["final_seconds"]) / 2 + there["final_seconds"]
+    )
+    beyond = model.figures(fast, COSTS)["Falcon-512"]
+    assert math.isnan(beyond["latency_seconds"])
+    assert beyond["block_fill"] == 1.0
+
+
+def test_a_scheme_that_fits_no_block_says_so():
+    frame = evaluate(plan(block_bytes=3000), COSTS)
+    rows = frame[frame["scheme"] == "ML-DSA-44"].set_index("quantity")
+    assert rows.loc["capacity_per_second", "value"] == 0
+    assert math.isnan(rows.loc["final_seconds", "value"])
+    assert "holds no transaction of ML-DSA-44" in rows.loc["final_seconds", "source"]
+    with pytest.raises(UsageError, match="migration names ML-DSA-44"):
+        evaluate(plan(block_bytes=3000, migration={"ML-DSA-44": 1.0}), COSTS)
+
+
+CHANGES = {
+    "transactions_per_second": 0.5, "block_bytes": 60_000, "block_seconds": 99.0, "data_bytes": 100,
+    "public_key": "registered", "accounts": 7, "nodes": 20, "delegates": 9, "vote_phases": 2,
+    "network": named("star", rate_bits_per_second=1e6), "verification_threads": 3,
+    "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
+    "decode_bytes_per_second": 1e6, "signing_factor": 9.0, "signer": "m4-engine",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_an_input_changes_what_depends_on_it_and_nothing_else(name):
+    base = plan(
+        accounts=1000, vote_phases=1, block_seconds=0.0, network=named("mesh"),
+        migration={"Falcon-512": 1.0},
+    )  # fmt: skip
+    before = model.figures(base, COSTS)
+    after = model.figures(base.with_(**{name: CHANGES[name]}), COSTS)
+    changed = {
+        quantity
+        for scheme, values in before.items()
+        for quantity, value in values.items()
+        if quantity in QUANTITIES
+        and not (math.isnan(value) and math.isnan(after[scheme][quantity]))
+        and value != after[scheme][quantity]
+    }
+    allowed = {quantity for quantity, about in QUANTITIES.items() if name in about.needs}
+    assert changed, f"{name} changes nothing at all"
+    assert changed <= allowed
+
+
+def test_costs_of_one_scheme_change_only_that_scheme():
+    base = plan(accounts=5)
+    before = model.figures(base, COSTS)
+    rows = tuple(
+        row if row.algorithm != "Falcon-512" else model.replace(row, verify_seconds=1.0)
+        for row in COSTS.rows
+    )
+    after = model.figures(base, model.CostTable(rows, COSTS.source))
+    assert before["ML-DSA-44"] == after["ML-DSA-44"]
+    assert before["Falcon-512"] != after["Falcon-512"]
+
+
+def test_a_migration_of_one_scheme_is_that_scheme():
+    got = model.figures(plan(migration={"ML-DSA-44": 1.0}), COSTS)
+    assert got[model.MIX] == pytest.approx(got["ML-DSA-44"], nan_ok=True)
+
+
+def test_a_migration_lies_between_its_schemes():
+    got = model.figures(plan(migration={"ML-DSA-44": 0.5, "ECDSA-secp256k1": 0.5}), COSTS)
+    for name in ("transaction_bytes", "transactions_per_block", "final_seconds", "verify_seconds"):
+        ends = sorted(got[scheme][name] for scheme in ("ML-DSA-44", "ECDSA-secp256k1"))
+        assert ends[0] <= got[model.MIX][name] <= ends[1]
+
+
+def test_the_signer_is_modelled_for_falcon_alone():
+    frame = evaluate(plan(signer="m4-engine"), COSTS).set_index(["scheme", "quantity"])
+    falcon = frame.loc[("Falcon-512", "sign_seconds")]
+    assert falcon["value"] == pytest.approx(0.0383, rel=0.01)
+    assert (falcon["kind"], falcon["source"]) == (
+        "modelled", "pqchain.falcon.model: M4 + engine, the paper's schedule",
+    )  # fmt: skip
+    other = frame.loc[("ML-DSA-44", "sign_seconds")]
+    assert (other["value"], other["kind"]) == (COSTS["ML-DSA-44"].sign_seconds, "measured")
+
+
+def test_every_figure_says_kind_and_source():
+    frame = evaluate(plan(migration={"Falcon-512": 1.0}), COSTS)
+    assert set(frame["kind"]) == {"registry", "measured", "modelled"}
+    assert (frame["source"] != "").all()
+    published = run(load("pqdpol")).frame
+    assert set(published["kind"]) == {"published", "measured", "modelled"}
+    # Only Falcon's lengths are ours there, and they were counted.
+    counted = published[published["kind"] == "measured"]
+    assert set(counted["quantity"]) == {"signature_bytes"}
+
+
+def test_equal_plans_give_equal_frames():
+    first, second = (evaluate(plan(), COSTS).to_csv() for _ in range(2))
+    assert first == second
+
+
+def test_costs_must_fit_the_plan():
+    with pytest.raises(MissingCosts, match="Hawk-512"):
+        run(load("pqdpol").with_(schemes=("Hawk-512",)))
+    with pytest.raises(UsageError, match="measurements are not used"):
+        run(load("pqdpol"), measurements=evaluate(plan(), COSTS))
+    with pytest.raises(DataError, match="expected 'paper:<key>'"):
+        evaluate(plan(), model.CostTable(COSTS.rows, "rumour"))

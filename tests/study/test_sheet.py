@@ -1,0 +1,68 @@
+"""The page of a study and its text: everything is there, and labelled."""
+
+import re
+
+import pytest
+
+from pqchain.study import load, run, write
+from pqchain.study.model import Found, evaluate
+from pqchain.study.sheet import conclusions, markup, shown, text
+from tests.study.plans import COSTS, plan
+
+
+@pytest.fixture(scope="module")
+def found():
+    one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
+    return Found(one, COSTS, evaluate(one, COSTS))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (1.234e12, "B", "1.23 TB"), (50_031, "B", "50 031 B"), (655.05, "B", "655.05 B"),
+        (0.0383, "s", "38.3 ms"), (59.9, "s", "59.9 s"), (7200, "s", "2.00 h"),
+        (300, "s", "5.00 min"), (86_400 * 3, "s", "3.00 d"), (86_400 * 1000, "s", "2.74 years"),
+        (2.5e6, "bit/s", "2.50 Mbit/s"), (8.4, "×", "×8.40"), (float("nan"), "s", "–"),
+        (59.5, "1/s", "59.5 1/s"), (0.5, "", "0.500"),
+    ],
+)  # fmt: skip
+def test_figures_are_shown_with_the_prefix_that_fits(value, unit, expected):
+    assert shown(value, unit).replace("\u202f", " ") == expected
+
+
+def test_the_page_holds_every_figure_and_asks_nobody(found):
+    written = markup(found)
+    assert "A &lt;small&gt; chain" in written
+    for scheme in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
+        assert scheme in written
+    for identifier in ("figures", "sensitivity", "plane", "inputs", "sources"):
+        assert f'id="{identifier}"' in written
+    assert written.count("<svg") == 2
+    assert not re.search(r"""(src|href)=["']?https?:""", written)
+    assert "<script" not in written
+    for label in ("registry", "measured", "modelled"):
+        assert f'class="label {label}"' in written
+
+
+def test_the_text_holds_figures_and_conclusions(found):
+    told = text(found)
+    assert "A <small> chain" in told
+    assert "transactions_per_block" in told
+    assert "migration_seconds" not in told  # no accounts were given
+    assert "Of the post-quantum schemes Falcon-512 lets the chain take most" in told
+
+
+def test_what_is_too_little_is_said(found):
+    one = plan(transactions_per_second=1e5)
+    said = conclusions(Found(one, COSTS, evaluate(one, COSTS)))
+    assert any("Too little for what is wanted" in line for line in said)
+
+
+def test_a_page_appears_whole_or_not_at_all(tmp_path):
+    place = write(run(load("pqdpol").with_(schemes=("Falcon-512",))), tmp_path / "a.html")
+    assert place.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_equal_studies_give_equal_pages(found):
+    assert markup(found) == markup(found)

@@ -1,0 +1,66 @@
+"""`pqchain study`: lists, answers, writes, refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pqchain import cli, results
+from pqchain.study import load, ready
+
+
+def test_studies_are_listed(capsys) -> None:
+    assert cli.main(["study", "--list"]) == 0
+    assert "ethereum" in capsys.readouterr().out
+    assert cli.main(["study", "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pqdpol"] == load("pqdpol").title
+
+
+def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
+    assert cli.main(["study", "pqdpol", "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.strip() == ready("pqdpol").strip()
+    (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
+    page, figures = tmp_path / "my.html", tmp_path / "my.csv"
+    files = ["--page", str(page), "--output", str(figures)]
+    assert cli.main(["study", str(tmp_path / "my.toml"), *files]) == 0
+    out = capsys.readouterr()
+    assert "Falcon-512" in out.out
+    assert "final_seconds" in out.out
+    assert str(page) in out.err
+    assert "<svg" in page.read_text(encoding="utf-8")
+    saved = results.load(figures)
+    assert saved.attrs["provenance"]["costs"] == "paper:pqdpol"
+    assert set(saved["quantity"]) >= {"final_seconds", "repair_seconds"}
+
+
+def test_inputs_can_be_set(capsys) -> None:
+    values = []
+    for nodes in ("32", "16"):
+        change = ["--set", f"nodes={nodes}", "--set", "block_seconds=0.0"]
+        assert cli.main(["study", "pqdpol", "--json", *change]) == 0
+        figures = json.loads(capsys.readouterr().out)["figures"]
+        found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
+        values.append(found["Falcon-512", "final_seconds"])
+    assert values[0] == pytest.approx(4 * values[1], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no study given"),
+        (["etherium"], "'ethereum'"),
+        (["pqdpol", "--set", "nodes"], "has no value"),
+        (["pqdpol", "--set", "nodes=0"], "nodes is 0; expected 1 to"),
+        (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
+        (["pqdpol", "--set", "schemes=Falcon-512"], "write a TOML file"),
+        (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
+    ],
+)
+def test_wrong_use_says_what_is_needed(arguments, message, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["study", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
