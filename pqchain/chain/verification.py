@@ -57,9 +57,12 @@ class Verifier:
 
         With `stop_at_first` only the lowest is returned, sooner.
         """
-        groups: dict[tuple[str, bool], list[Check]] = {}
-        for check in checks:
-            groups.setdefault((check.algorithm, check.public_key is None), []).append(check)
+        kinds = dict.fromkeys((check.algorithm, check.public_key is None) for check in checks)
+        groups = {kind: list(checks) for kind in kinds}  # most often there is one kind
+        if len(kinds) > 1:
+            groups = {kind: [] for kind in kinds}
+            for check in checks:
+                groups[check.algorithm, check.public_key is None].append(check)
         found: set[int] = set()
         for (algorithm, recover), group in groups.items():
             signer = self.signer(algorithm)

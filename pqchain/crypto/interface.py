@@ -168,14 +168,17 @@ class Signer(_Scheme):
                 ("public key", public_keys),
             )
         ]
-        if not set(map(len, checked[2])) <= {self._public_key_bytes}:
+        keys = checked[2]
+        # The keys of one sender are one object, which is soon seen.
+        alike = keys[:1] if keys[:1] * count == keys else keys
+        if not set(map(len, alike)) <= {self._public_key_bytes}:
             odd = next(key for key in checked[2] if len(key) != self._public_key_bytes)
             self._refuse_length("public key", odd, self._public_key_bytes)
         shortest, longest = self._signature_min_bytes, self._signature_max_bytes
         lengths = list(map(len, checked[1]))
-        kept = [i for i, length in enumerate(lengths) if shortest <= length <= longest]
-        if len(kept) == count:
+        if all(shortest <= length <= longest for length in set(lengths)):
             return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
+        kept = [i for i, length in enumerate(lengths) if shortest <= length <= longest]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
             kept = kept[: wrong[0]]  # all before the first wrong length are kept
@@ -248,7 +251,7 @@ class RecoverableSigner(Signer):
 def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
     """Return every value as bytes, soon: this runs on one thread while the others wait for it."""
     if set(map(type, column)) <= {bytes}:
-        return cast("list[bytes]", list(column))
+        return cast("list[bytes]", column if isinstance(column, list) else list(column))
     return [as_bytes(what, value) for value in column]
 
 
