@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus
+.PHONY: sweep-consensus findings
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -161,6 +161,11 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
+
+findings: install ## write docs/papers: what of each work holds, without measuring
+	mkdir -p docs/papers
+	for key in $(notdir $(wildcard data/papers/*)); do \
+		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.md || exit 1; done
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py

@@ -477,6 +477,9 @@ def get(name: str) -> Algorithm:
     """Return the algorithm of that name or alias, in any case of letters.
 
     Raises UnknownAlgorithm, which suggests the nearest name.
+
+    >>> get("falcon-512").public_key_bytes
+    897
     """
     canonical = _BY_ANY_NAME.get(name.casefold()) if isinstance(name, str) else None
     if canonical is None:

@@ -120,6 +120,10 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     )  # fmt: skip
     reading.add_argument("key", nargs="?", metavar="KEY", help="a work, such as pqdpol")
     reading.add_argument("table", nargs="?", metavar="TABLE", help="one of its tables")
+    reading.add_argument(
+        "--findings", action="store_true",
+        help="what of its statements holds and what does not, in Markdown; times nothing",
+    )  # fmt: skip
 
     timing = command(
         "bench", commands.run_bench,

@@ -143,6 +143,14 @@ def show_papers(arguments: argparse.Namespace) -> int:
     if arguments.key is None:
         return _paper_list(arguments)
     paper = papers.paper(arguments.key)
+    if arguments.findings:
+        from pqchain import findings
+
+        if arguments.json:
+            _write_json(_records(findings.judged(paper.key)))
+        else:
+            _write(findings.page(paper.key).rstrip())
+        return FINE
     if arguments.table is not None:
         return _paper_table(arguments)
     if arguments.json:

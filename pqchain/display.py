@@ -37,7 +37,11 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def seconds(value: float, digits: int = 3) -> str:
-    """Show a duration with the prefix that fits: 0.0000462 as 46.2 µs."""
+    """Show a duration with the prefix that fits.
+
+    >>> seconds(0.0000462).replace(NARROW_SPACE, " ")
+    '46.2 µs'
+    """
     if not math.isfinite(value):
         return MISSING
     if value == 0:

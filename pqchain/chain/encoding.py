@@ -148,6 +148,9 @@ def encoded_size(
     `data_bytes` is free data, `PQDPOL_DATA_BYTES` for the layout of that paper.
 
     Raises UnknownAlgorithm, and UsageError for a size or a mode that cannot be.
+
+    >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", public_key="registered")
+    (1651, 754)
     """
     rows = _rows(algorithm)
     modes = ("inline", "registered", "recovered")

@@ -38,6 +38,9 @@ def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: i
 
     A transaction takes `fixed_bytes` and a signature of random length; a block takes them in
     order until the next does not fit, so the mean is the sum over n of P(n transactions fit).
+
+    >>> mean_fill({100: 1, 200: 1}, capacity_bytes=300, fixed_bytes=0)
+    1.875
     """
     low, high = min(lengths), max(lengths)
     single = np.zeros(high - low + 1)

@@ -164,6 +164,9 @@ def named(law: str, **changes: object) -> Network:
     """Return the network of that name with the defaults of its kind and the changes given.
 
     Raises UnknownName and UsageError.
+
+    >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
+    5000000.0
     """
     if law not in NAMES:
         raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")

@@ -40,7 +40,11 @@ _REDUCTION = np.uint64(0x1D)
 
 
 def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
-    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors."""
+    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors.
+
+    >>> chunk_bytes(64_000_000, 7)
+    9142912
+    """
     if block_bytes < 1:
         raise UsageError(f"a block of {block_bytes} bytes has nothing to encode; give at least 1")
     wide = data_chunks * ALIGNMENT_BYTES

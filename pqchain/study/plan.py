@@ -185,6 +185,9 @@ def load(source: str | Path) -> Plan:
 
     Raises UsageError that lists every problem with its line and what to do, and UnknownName if
     there is neither a ready study nor a file of that name.
+
+    >>> load("bitcoin").block_seconds
+    600.0
     """
     path = Path(source)
     if str(source) in READY:

@@ -1,0 +1,26 @@
+"""The examples in docstrings say what the code does."""
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+import pqchain
+
+ROOT = Path(pqchain.__file__).parent
+WITH_EXAMPLES = sorted(
+    path for path in ROOT.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+def test_there_are_examples():
+    assert len(WITH_EXAMPLES) >= 8
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
+def test_examples_give_what_they_say(path):
+    name = ".".join(("pqchain", *path.relative_to(ROOT).with_suffix("").parts))
+    done = doctest.testmod(importlib.import_module(name), raise_on_error=False)
+    assert done.attempted
+    assert done.failed == 0
