@@ -14,19 +14,13 @@ from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.errors import PqchainError
+from pqchain.intervals import half_width
 
 COLUMNS = tuple(results.CONTRACTS["consensus"])
 """Columns of a frame of runs."""
 
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
 """What runs that differ in their seed only have in common."""
-
-STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t for 95 % two-sided and 1 to 30 degrees of freedom; above, the normal 1.960."""
 
 
 def record(done: Run) -> dict[str, Any]:
@@ -99,7 +93,7 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
         for name in ("latency_seconds", "throughput_per_second"):
             values = live[name]
             row[name] = float(values.mean()) if len(values) else float("nan")
-            row[f"{name}_half_width"] = _half_width(values)
+            row[f"{name}_half_width"] = half_width(values)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -138,12 +132,3 @@ def _why(done: Run) -> str:
         f"{0 if last is None else len(last.outcomes)} views {lacking} of "
         f"{done.scenario.delegate_count} delegates, faulty ones included, lack the last one"
     )
-
-
-def _half_width(values: pd.Series[float]) -> float:
-    """Return half of the 95 % confidence interval of the mean."""
-    freedom = len(values) - 1
-    if freedom < 1:
-        return float("nan")
-    factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
-    return float(factor * values.std() / math.sqrt(len(values)))

@@ -14,23 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pqchain import machine, results
 from pqchain.errors import DataError, UsageError
+from pqchain.intervals import half_width
 from pqchain.reencode import processes
 from pqchain.reencode.node import PHASES
 from pqchain.reencode.outcome import Outcome
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
 from pqchain.reencode.virtual import Progress, World, prepare
-
-_QUANTILES = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t at 97.5 % for 1 to 30 degrees of freedom."""
 
 _VIRTUAL_SECONDS = 360e-6
 """Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
@@ -233,7 +226,7 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float = 3.7) -> pd.DataFra
             continue
         paired = table.dropna()
         saving = 100 * (1 - (paired["multiplexed"] / paired["single"]).to_numpy(float))
-        mean, margin = float(saving.mean()), _margin(saving)
+        mean, margin = float(saving.mean()), half_width(saving)
         low, high = mean - margin, mean + margin
         rows.append(
             {
@@ -251,13 +244,6 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float = 3.7) -> pd.DataFra
             "--streams single,multiplexed --repeats 10"
         )
     return results.check(pd.DataFrame(rows), "reencode_contrast")
-
-
-def _margin(samples: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Return half the 95 % interval of the mean."""
-    freedom = len(samples) - 1
-    quantile = _QUANTILES[freedom - 1] if freedom <= len(_QUANTILES) else 1.96
-    return quantile * float(samples.std(ddof=1)) / math.sqrt(len(samples))
 
 
 def _resolved(low: float, high: float, claimed: float) -> str:
