@@ -57,7 +57,10 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--experiment", choices=("reencode", "exchange"),
         help="a failure and its repair (default), or everyone asks everyone for chunks",
     )  # fmt: skip
-    replaying.add_argument("--transport", choices=("aioquic", "tcp-tls", "grpc"))
+    replaying.add_argument(
+        "--transport", choices=("aioquic", "qh3", "tcp-tls", "grpc"),
+        help="default: aioquic; qh3 (QUIC too, in Rust) and grpc need the extras of their names",
+    )  # fmt: skip
     replaying.add_argument(
         "--streams", action="append", metavar="KIND",
         help="single, multiplexed, or both, separated by commas, to compare them",

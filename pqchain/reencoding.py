@@ -111,7 +111,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
                 "--seed", str(first), "--repeats", str(min(3, repeats - first)),
             ]  # fmt: skip
             virtual.append(("series", options, first))
-    count = len(virtual) + 1 + plan.live_pairs + plan.transport_repeats * 3
+    count = len(virtual) + 1 + plan.live_pairs + plan.transport_repeats * len(scenario.TRANSPORTS)
     with _bar(count, progress) as step:
         found = _apart(virtual, step)
         live = _attempt(

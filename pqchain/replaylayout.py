@@ -165,7 +165,7 @@ def _left_out(frames: Mapping[str, pd.DataFrame]) -> str:
     if set(frames["contrast"]["mode"]) == {"virtual"}:
         missing.append("single against multiplexed on real sockets")
     if not len(frames["transports"]):
-        missing.append("the comparison of aioquic, TCP with TLS and gRPC at equal links")
+        missing.append("the comparison of aioquic, qh3, TCP with TLS and gRPC at equal links")
     largest = frames["table1"].query("kind == 'modelled'")["payload_bytes"].max()
     if largest < 64_000_000:
         missing.append(

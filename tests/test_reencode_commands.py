@@ -42,6 +42,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--datagram-seconds", "-1"], "datagram_seconds is -1.0 s"),
         (["--mode", "loopback", "--loss", "0.1"], "loopback models and shapes nothing"),
         (["--mode", "loopback", "--resume", "kept"], "--resume works with virtual only"),
+        (["--transport", "qh3", "--qlog", "logs"], "--qlog works with aioquic only"),
         (["--transport", "grpc", "--qlog", "logs"], "--qlog works with aioquic only"),
         (["--mode", "virtual", "--transport", "grpc"], "grpc needs sockets"),
         (["--output", "runs.txt"], "--output runs.txt should end in .csv"),

@@ -19,7 +19,7 @@ _PHASES = {
 
 _STREAMS = {"single": ("#0072B2", "o", "-"), "multiplexed": ("#D55E00", "s", "--")}
 
-_TRANSPORTS = {"aioquic": "#0072B2", "tcp-tls": "#E69F00", "grpc": "#009E73"}
+_TRANSPORTS = {"aioquic": "#0072B2", "qh3": "#56B4E9", "tcp-tls": "#E69F00", "grpc": "#009E73"}
 
 _LABELLED_PERCENT = 6.0
 """Narrower shares carry no number of their own: it would not fit."""

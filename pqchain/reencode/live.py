@@ -147,7 +147,7 @@ def open_transport(
     *,
     log: bool = False,
 ) -> tuple[LiveTransport, QuicEndpoint | None]:
-    """Return the scenario's transport, and its endpoint if that is QUIC.
+    """Return the scenario's transport, and its endpoint if that can write a log.
 
     Raises Unsupported if the library of the transport is not installed.
     """
@@ -157,6 +157,19 @@ def open_transport(
             congestion=scenario.congestion, log=log,
         )  # fmt: skip
         return UdpQuic(endpoint), endpoint
+    if scenario.transport == "qh3":
+        try:
+            from pqchain.reencode import qh3
+        except ImportError as error:
+            raise Unsupported(
+                f"the transport qh3 needs qh3, which cannot be imported ({error}): "
+                "pip install 'pqchain[qh3]'"
+            ) from error
+        return UdpQuic(
+            qh3.open_endpoint(
+                identity, directory, addresses, datagram_bytes=scenario.datagram_bytes
+            )
+        ), None
     if scenario.transport == "tcp-tls":
         from pqchain.reencode.tcp import TcpTls
 

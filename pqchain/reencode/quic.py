@@ -1,6 +1,7 @@
 """QUIC sessions without sockets: one endpoint of aioquic connections, told the time by the caller.
 
-The only importer of aioquic. The same endpoint runs on the virtual clock and behind a UDP socket.
+The only importer of aioquic. The same endpoint runs on the virtual clock and behind a UDP socket,
+and takes the classes of a fork of aioquic as well: `Library` says what it needs.
 
 Who is who: a server shows a pinned certificate. A client, of which aioquic cannot ask one, answers
 a challenge that comes with the server's first flight, with its post-quantum signature over the
@@ -17,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import aioquic
@@ -27,7 +29,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import StreamDataReceived as QuicData
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-from aioquic.quic.packet import QuicPacketType, QuicProtocolVersion, pull_quic_header
+from aioquic.quic.packet import QuicHeader, QuicPacketType, QuicProtocolVersion, pull_quic_header
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
@@ -58,6 +60,67 @@ _LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1
 
 _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
+
+
+def _header(datagram: bytes) -> QuicHeader:
+    """Return the header of a long packet. Raises ValueError if it is none."""
+    return pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
+
+
+def _buffered(quic: QuicConnection, channel: int) -> int:
+    """Return what a stream holds unacknowledged. aioquic has no public word for it."""
+    stream = quic._streams.get(channel)
+    return len(stream.sender._buffer) if stream is not None else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """What an endpoint takes from aioquic, or from a fork of it whose classes look the same."""
+
+    name: str
+    version: str
+    longest_bytes: int
+    """The longest datagram that it sends."""
+    configuration: type[QuicConfiguration]
+    connection: type[QuicConnection]
+    events: ModuleType
+    certificate: Callable[[bytes], Any]
+    """Loads a certificate in PEM."""
+    key: Callable[[bytes], Any]
+    """Loads a private key in PEM."""
+    header: Callable[[bytes], QuicHeader]
+    """Parses the header of a long packet, or raises ValueError."""
+    initial: object
+    """What that calls a client's first packets."""
+    buffered: Callable[[QuicConnection, int], int]
+    """Says how many bytes of a stream it holds."""
+    resumes: bool
+    """Whether session tickets are given and taken."""
+    settings: Callable[[str], dict[str, Any]]
+    """Says, for a congestion control, what only its configuration knows."""
+    refusals: tuple[type[Exception], ...]
+    """What it raises if a stream has ended by itself."""
+    over: tuple[type[Exception], ...]
+    """What it raises on a connection that the other side has closed, or that it broke itself."""
+
+
+AIOQUIC = Library(
+    name="aioquic",
+    version=aioquic.__version__,
+    longest_bytes=_LONGEST_BYTES,
+    configuration=QuicConfiguration,
+    connection=QuicConnection,
+    events=events,
+    certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
+    key=tls.load_pem_private_key,
+    header=_header,
+    initial=QuicPacketType.INITIAL,
+    buffered=_buffered,
+    resumes=True,
+    settings=lambda congestion: {"congestion_control_algorithm": congestion},
+    refusals=(AssertionError, ValueError, RuntimeError),
+    over=(),
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -121,13 +184,15 @@ class QuicEndpoint:
         datagram_bytes: int = 1452,
         congestion: str = "reno",
         log: bool = False,
+        library: Library = AIOQUIC,
     ) -> None:
         """Take our identity, everyone's public one and where everyone listens."""
-        if datagram_bytes > _LONGEST_BYTES:
+        if datagram_bytes > library.longest_bytes:
             raise Unsupported(
-                f"datagrams of {datagram_bytes} bytes: aioquic {aioquic.__version__} sends at most "
-                f"{_LONGEST_BYTES}; take shorter ones, or aioquic 1.7 on Python 3.11"
+                f"datagrams of {datagram_bytes} bytes: {library.name} {library.version} sends at "
+                f"most {library.longest_bytes}; take shorter ones, or aioquic 1.7 on Python 3.11"
             )
+        self._library = library
         self._identity = identity
         self._directory = {public.index: public for public in directory}
         self._addresses = addresses
@@ -135,19 +200,19 @@ class QuicEndpoint:
         self.log: QuicLogger | None = _Log(lambda: self._now) if log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
-            "congestion_control_algorithm": congestion,
             "idle_timeout": _IDLE_SECONDS,
             "max_data": 4 * WINDOW_BYTES,
             "max_stream_data": 4 * WINDOW_BYTES,
             "max_datagram_size": datagram_bytes,
             "supported_versions": [QuicProtocolVersion.VERSION_1],
             "quic_logger": self.log,
+            **library.settings(congestion),
         }
         pem = identity.public.certificate_pem
-        self._server = QuicConfiguration(
+        self._server = library.configuration(
             is_client=False,
-            certificate=tls.load_pem_x509_certificates(pem)[0],
-            private_key=tls.load_pem_private_key(identity.certificate_key_pem),
+            certificate=library.certificate(pem),
+            private_key=library.key(identity.certificate_key_pem),
             **self._common,
         )
         self._sessions: dict[int, _Connection] = {}
@@ -169,8 +234,8 @@ class QuicEndpoint:
         public = self._directory[peer]
         tickets = self._kept.get(peer, [])
         ticket = tickets.pop() if early and tickets else None
-        quic = QuicConnection(
-            configuration=QuicConfiguration(
+        quic = self._library.connection(
+            configuration=self._library.configuration(
                 is_client=True,
                 server_name=certificates.server_name(peer),
                 cadata=public.certificate_pem,
@@ -193,7 +258,7 @@ class QuicEndpoint:
         connection = self._sessions[session]
         channel = connection.quic.get_next_available_stream_id()
         # The number is taken when something is sent on it.
-        connection.quic.send_stream_data(channel, b"")
+        self._write(connection, channel, b"")
         connection.outgoing[channel] = deque()
         return channel
 
@@ -213,7 +278,7 @@ class QuicEndpoint:
             return
         try:
             connection.quic.stop_stream(channel, _CANCELLED)
-        except (AssertionError, ValueError, RuntimeError):  # it has ended by itself
+        except self._library.refusals:  # it has ended by itself
             return
         self._dirty[session] = connection
 
@@ -245,11 +310,11 @@ class QuicEndpoint:
             return
         if datagram[0] & 0x80:
             try:
-                header = pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
+                header = self._library.header(datagram)
             except ValueError:
                 return
             connection = self._by_name.get(header.destination_cid)
-            initial = header.packet_type == QuicPacketType.INITIAL
+            initial = header.packet_type == self._library.initial
             if connection is None:
                 if not initial or len(datagram) < _LEAST_INITIAL_BYTES:
                     return
@@ -260,8 +325,12 @@ class QuicEndpoint:
             connection = self._by_name.get(datagram[1:9])
             if connection is None:
                 return
-        connection.quic.receive_datagram(datagram, address, now)
         self._dirty[connection.session] = connection
+        try:
+            connection.quic.receive_datagram(datagram, address, now)
+        except self._library.over as error:
+            self._terminated(connection, str(error))
+            return
         self._collect(connection, now)
 
     def timer(self) -> float | None:
@@ -274,8 +343,12 @@ class QuicEndpoint:
         self._now = now
         for connection in list(self._all.values()):
             if connection.timer is not None and connection.timer <= now:
-                connection.quic.handle_timer(now)
                 self._dirty[connection.session] = connection
+                try:
+                    connection.quic.handle_timer(now)
+                except self._library.over as error:
+                    self._terminated(connection, str(error))
+                    continue
                 self._collect(connection, now)
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
@@ -285,7 +358,11 @@ class QuicEndpoint:
         dirty, self._dirty = self._dirty, {}
         for connection in dirty.values():
             self._feed(connection)
-            sent += connection.quic.datagrams_to_send(now)
+            try:
+                sent += connection.quic.datagrams_to_send(now)
+            except self._library.over as error:
+                self._terminated(connection, str(error))
+                continue
             self._collect(connection, now)
             connection.timer = connection.quic.get_timer()
         return sent
@@ -321,11 +398,11 @@ class QuicEndpoint:
         def give(ticket: tls.SessionTicket) -> None:
             self._given[ticket.ticket] = (ticket, holder[0])
 
-        quic = QuicConnection(
+        quic = self._library.connection(
             configuration=self._server,
             original_destination_connection_id=original,
-            session_ticket_fetcher=fetch,
-            session_ticket_handler=give,
+            session_ticket_fetcher=fetch if self._library.resumes else None,
+            session_ticket_handler=give if self._library.resumes else None,
         )
         connection = self._added(quic, dialled=False, now=now)
         holder.append(connection)
@@ -339,9 +416,10 @@ class QuicEndpoint:
 
     def _collect(self, connection: _Connection, now: float) -> None:
         """Turn the connection's events into ours."""
-        quic = connection.quic
+        quic, events = connection.quic, self._library.events
+        event: Any
         while (event := quic.next_event()) is not None:
-            if isinstance(event, QuicData):
+            if isinstance(event, events.StreamDataReceived):
                 self._stream_data(connection, event)
             elif isinstance(event, events.ConnectionIdIssued):
                 self._name(connection, event.connection_id)
@@ -369,7 +447,7 @@ class QuicEndpoint:
             return
         connection.challenge = os.urandom(_CHALLENGE_BYTES)
         stream = connection.quic.get_next_available_stream_id(is_unidirectional=True)
-        connection.quic.send_stream_data(stream, connection.challenge, end_stream=True)
+        self._write(connection, stream, connection.challenge, end=True)
 
     def _stream_data(self, connection: _Connection, event: QuicData) -> None:
         """Sort proof from data, and hold data back until there is proof."""
@@ -402,7 +480,7 @@ class QuicEndpoint:
             proof = own.sign(answer, self._directory[connection.peer])
             stream = connection.quic.get_next_available_stream_id(is_unidirectional=True)
             text = own.index.to_bytes(4, "big") + proof
-            connection.quic.send_stream_data(stream, text, end_stream=True)
+            self._write(connection, stream, text, end=True)
             self._proven(connection)
             return
         client = self._directory.get(int.from_bytes(answer[:4], "big"))
@@ -459,23 +537,26 @@ class QuicEndpoint:
         room = max(WINDOW_BYTES // len(waiting), SLICE_BYTES)
         for channel in waiting:
             queue = connection.outgoing[channel]
-            buffered = self._buffered(connection.quic, channel)
+            buffered = self._library.buffered(connection.quic, channel)
             while queue and buffered < room:
                 view, end = queue.popleft()
                 part, rest = view[:SLICE_BYTES], view[SLICE_BYTES:]
                 if len(rest):
                     queue.appendleft((rest, end))
-                # aioquic appends to a bytearray, which takes any buffer.
-                connection.quic.send_stream_data(channel, cast(bytes, part), end and not len(rest))
+                self._write(connection, channel, part, end=end and not len(rest))
                 buffered += len(part)
             if not queue:
                 del connection.outgoing[channel]
 
-    @staticmethod
-    def _buffered(quic: QuicConnection, channel: int) -> int:
-        """Return what a stream holds unacknowledged. aioquic has no public word for it."""
-        stream = quic._streams.get(channel)
-        return len(stream.sender._buffer) if stream is not None else 0
+    def _write(
+        self, connection: _Connection, channel: int, data: Buffer, *, end: bool = False
+    ) -> None:
+        """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""
+        # aioquic appends to a bytearray, which takes any buffer.
+        try:
+            connection.quic.send_stream_data(channel, cast(bytes, data), end)
+        except self._library.over:
+            return
 
 
 def write_qlog(endpoint: QuicEndpoint, path: Path) -> None:

@@ -28,7 +28,7 @@ from pqchain.reencode.virtual import Progress, World, prepare
 _VIRTUAL_SECONDS = 360e-6
 """Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
 
-_LIVE_SECONDS = {"aioquic": 250e-6, "tcp-tls": 5e-9, "grpc": 4e-9}
+_LIVE_SECONDS = {"aioquic": 250e-6, "qh3": 80e-6, "tcp-tls": 5e-9, "grpc": 4e-9}
 """Processor seconds per datagram, or per byte where there are none, on a processor of 2021."""
 
 
@@ -39,7 +39,7 @@ def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
         return 2.0 * math.ceil(scenario.blocks / scenario.blocks_at_once) + (
             datagrams * _VIRTUAL_SECONDS
         )
-    count = datagrams if scenario.transport == "aioquic" else scenario.transfer_bytes
+    count = datagrams if scenario.transport in ("aioquic", "qh3") else scenario.transfer_bytes
     return 8.0 + count * _LIVE_SECONDS[scenario.transport] / processors
 
 
@@ -276,8 +276,13 @@ def check_possible(scenario: Scenario) -> str:
     """Return "" if the scenario can run here, else why not."""
     from pqchain.reencode import namespaces
 
-    if scenario.mode == "netns":
-        return namespaces.reason()
+    if scenario.mode == "netns" and (reason := namespaces.reason()):
+        return reason
+    if scenario.transport == "qh3":
+        try:
+            import pqchain.reencode.qh3
+        except ImportError as error:
+            return f"the transport qh3 needs qh3 ({error}): pip install 'pqchain[qh3]'"
     if scenario.transport == "grpc":
         try:
             import pqchain.reencode.rpc  # noqa: F401

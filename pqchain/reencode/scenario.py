@@ -18,13 +18,16 @@ from pqchain.reencode import erasure
 SCHEMA_VERSION = 1
 """Version of what a scenario means; part of its id."""
 
-TRANSPORTS = ("aioquic", "tcp-tls", "grpc")
+TRANSPORTS = ("aioquic", "qh3", "tcp-tls", "grpc")
 MODES = ("virtual", "loopback", "netns")
 STREAMS = ("single", "multiplexed")
 SOURCES = ("nearest", "least-loaded", "all")
 SESSIONS = ("kept", "full", "0-rtt")
 EXPERIMENTS = ("reencode", "exchange")
 FAULTS = ("die", "restart", "corrupt", "stall")
+
+_QH3_BLOCKS = 90
+"""Each block may have a stream of its own; some are left for heartbeats and confirmations."""
 
 SAFE_DATAGRAM_BYTES = (1200, 16_000)
 """QUIC's least, and the longest that aioquic 1.7.2 sends without breaking the connection."""
@@ -224,6 +227,16 @@ class Scenario:
             )
         if self.sessions != "kept" and self.transport != "aioquic":
             raise UsageError(f"fresh sessions are offered with aioquic, not {self.transport}")
+        if self.transport == "qh3" and self.congestion != "reno":
+            raise UsageError(
+                f"qh3 does not let its congestion control be chosen, so not {self.congestion}; "
+                "take aioquic"
+            )
+        if self.transport == "qh3" and self.blocks_at_once > _QH3_BLOCKS:
+            raise UsageError(
+                f"{self.blocks_at_once} blocks at once: a connection of qh3 has 100 streams at a "
+                f"time; give at most {_QH3_BLOCKS}, or take aioquic"
+            )
 
     @property
     def id(self) -> str:

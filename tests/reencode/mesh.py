@@ -7,7 +7,7 @@ from pathlib import Path
 from pqchain.crypto import certificates
 from pqchain.reencode import quic, virtual
 from pqchain.reencode.outcome import Outcome
-from pqchain.reencode.quic import QuicEndpoint
+from pqchain.reencode.quic import Library, QuicEndpoint
 from pqchain.reencode.scenario import Link, Scenario
 from pqchain.reencode.store import ChunkStore
 
@@ -21,10 +21,13 @@ SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)
 class Pair:
     """Two or more endpoints and a wire of constant delay between them."""
 
-    def __init__(self, count: int = 2, delay_seconds: float = 0.01) -> None:
-        self.identities = certificates.generate(count, algorithm="Ed25519")
+    def __init__(
+        self, count: int = 2, delay_seconds: float = 0.01, library: Library = quic.AIOQUIC
+    ) -> None:
+        self.library = library
+        self.identities = self.strangers(count)
         self.directory = [identity.public for identity in self.identities]
-        self.addresses = {index: ("n", index) for index in range(100)}
+        self.addresses = {index: ("127.0.0.1", index) for index in range(100)}
         self.delay_seconds = delay_seconds
         self.now = 0.0
         self.endpoints = {index: self.endpoint(self.identities[index]) for index in range(count)}
@@ -32,7 +35,14 @@ class Pair:
         """Every datagram: time, sender, receiver, content."""
 
     def endpoint(self, identity, directory=None):
-        return QuicEndpoint(identity, directory or self.directory, self.addresses)
+        return QuicEndpoint(
+            identity, directory or self.directory, self.addresses, library=self.library
+        )
+
+    def strangers(self, count: int):
+        """Return identities that are in nobody's directory, with certificates for the library."""
+        key = "ed25519" if self.library is quic.AIOQUIC else "p256"
+        return certificates.generate(count, algorithm="Ed25519", certificate_key=key)
 
     def run(self, quiet_seconds: float = 0.5) -> None:
         """Go on until nothing happens for a while."""
@@ -47,7 +57,7 @@ class Pair:
                 self.now += self.delay_seconds
                 for by, data, to in sent:
                     if to in self.endpoints:
-                        self.endpoints[to].receive(data, ("n", by), self.now)
+                        self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
                 continue
             timers = [timer for each in self.endpoints.values() if (timer := each.timer())]
             if not timers or min(timers) > self.now + quiet_seconds:

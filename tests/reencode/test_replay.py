@@ -1,6 +1,7 @@
 """Replays as frames: columns, resuming, and what an interval allows to say."""
 
 import json
+import sys
 
 import pandas as pd
 import pytest
@@ -130,3 +131,13 @@ def test_estimates_grow_with_the_work():
     assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(paper)
     live = preset("paper", mode="loopback")
     assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)
+
+
+@pytest.mark.parametrize("mode", ["loopback", "netns"])
+def test_a_missing_library_is_named(mode, monkeypatch):
+    monkeypatch.setattr("pqchain.reencode.namespaces.reason", lambda: "")
+    monkeypatch.delitem(sys.modules, "pqchain.reencode.qh3", raising=False)
+    monkeypatch.setitem(sys.modules, "qh3", None)
+    reason = replay.check_possible(small(mode=mode, transport="qh3"))
+    assert reason.startswith("the transport qh3 needs qh3 (")
+    assert reason.endswith("pip install 'pqchain[qh3]'")
