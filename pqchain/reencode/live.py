@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,10 +18,8 @@ from pqchain.reencode.node import Node, Task
 from pqchain.reencode.outcome import NodeOutcome
 from pqchain.reencode.quic import Address, QuicEndpoint, write_qlog
 from pqchain.reencode.scenario import Scenario
-from pqchain.reencode.session import Event, Transport
+from pqchain.reencode.session import Deliver, Event, Transport
 from pqchain.reencode.store import ChunkStore
-
-Deliver = Callable[[Event], None]
 
 _SOCKET_BYTES = 4 << 20
 """Receive buffer that we ask the system for; it may give less."""

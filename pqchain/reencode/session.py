@@ -7,6 +7,7 @@ streams of bytes, in order and complete.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,6 +50,9 @@ class Closed:
 
 
 Event = Opened | Received | Closed
+
+Deliver = Callable[[Event], None]
+"""Takes what has happened, at once."""
 
 
 class Transport(Protocol):

@@ -18,9 +18,8 @@ from typing import Any, cast
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
-from pqchain.reencode.live import Deliver
 from pqchain.reencode.quic import Address
-from pqchain.reencode.session import Buffer, Closed, Opened, Received
+from pqchain.reencode.session import Buffer, Closed, Deliver, Opened, Received
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
