@@ -1,6 +1,7 @@
 """The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
 
 import asyncio
+import dataclasses
 import math
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from pqchain import compare, papers, reencoding, replaylayout, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import processes, replay
+from pqchain.reencode import processes, quic, replay
 from pqchain.reencode.scenario import Scenario
 from tests import frames
 
@@ -229,3 +230,16 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
     monkeypatch.setattr(replay, "replay", refuse)
     row = reencoding._attempt(Scenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
+
+
+def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
+    assert reencoding._live_datagram_bytes() <= 8952
+    older = dataclasses.replace(quic.AIOQUIC, longest_bytes=1500)
+    monkeypatch.setattr(quic, "AIOQUIC", older)
+    asked = []
+    monkeypatch.setattr(
+        reencoding, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame()
+    )
+    for _ in reencoding._live_pairs(1, lambda: None):
+        pass
+    assert [one.datagram_bytes for one in asked] == [1500]
