@@ -213,6 +213,8 @@ class LiveNode:
         self._workers = ThreadPoolExecutor(1)
         self._timer: asyncio.TimerHandle | None = None
         self._started = False
+        self._early: list[Event] = []
+        """What happened before the start: who starts sooner dials those who have not yet."""
         self._processor = [float("nan")] * 2
         self.changed = asyncio.Event()
         """Set whenever something has happened."""
@@ -231,6 +233,9 @@ class LiveNode:
         """Dial everyone in `addresses`."""
         self._started = True
         self.node.start(self._loop.time())
+        early, self._early = self._early, []
+        for event in early:
+            self.node.handle(event, self._loop.time())
         self._next()
 
     def begin_exchange(self) -> None:
@@ -269,9 +274,11 @@ class LiveNode:
 
     def _deliver(self, event: Event) -> None:
         """Hand an event to the node."""
-        if self._started:
-            self.node.handle(event, self._loop.time())
-            self._next()
+        if not self._started:
+            self._early.append(event)
+            return
+        self.node.handle(event, self._loop.time())
+        self._next()
 
     def _next(self) -> None:
         """Run the next task, set the timer, note when work begins and ends."""

@@ -1,5 +1,6 @@
 """The same node on sockets, a process each: it completes, and what is stored is what should be."""
 
+import asyncio
 import socket
 import subprocess
 import sys
@@ -7,8 +8,10 @@ import sys
 import pytest
 
 from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.reencode import live as live_module
 from pqchain.reencode import namespaces, processes, virtual
 from pqchain.reencode.scenario import Fault
+from pqchain.reencode.session import Opened
 from tests.reencode.mesh import LARGE, small, stored
 
 
@@ -147,3 +150,31 @@ def test_namespaces_come_and_go(tmp_path):
     assert survived(one, tmp_path, {2})
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
     assert f"pq{processes.os.getpid()}-" not in left.stdout
+
+
+class Silent:
+    """A transport that does nothing."""
+
+    async def listen(self, host, port, deliver):
+        return host, port
+
+    async def shut(self):
+        pass
+
+    def __getattr__(self, name):
+        return lambda *_, **__: 0
+
+
+def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_module, "open_transport", lambda *_, **__: (Silent(), None))
+
+    async def main():
+        node = live_module.LiveNode(0, three(), tmp_path, None, [])
+        await node.listen("127.0.0.1")
+        node._deliver(Opened(7, 1, False))
+        assert node.node._peers.of(7) is None
+        node.start()
+        assert node.node._peers.of(7).index == 1
+        await node.shut()
+
+    asyncio.run(main())
