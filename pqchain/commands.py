@@ -235,8 +235,7 @@ def run_bench(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if arguments.samples and output is None:
         raise UsageError("--samples needs --output FILE.csv; the samples go to FILE-samples.csv")
-    if output is not None and output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    _check_output(output)
     names = _split(arguments.algorithm)
     if output is not None:
         # Better now than after minutes of measuring.
@@ -289,8 +288,7 @@ def run_chain(arguments: argparse.Namespace) -> int:
     names = _split(arguments.algorithm)
     if arguments.all and names is not None:
         raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
-    if output is not None and output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    _check_output(output)
     measured = blockbench.measure_blocks(
         None if arguments.all else names or ["Falcon-512"],
         transactions=arguments.transactions,
@@ -319,6 +317,12 @@ def _block_table(measured: pd.DataFrame) -> str:
     """Lay out the blocks of several schemes for a terminal."""
     header, rows, right = blocktext.table(measured)
     return display.text_table(header, rows, right=right, width=_terminal_width())
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse a name that no table can have, before anything is measured."""
+    if output is not None and output.suffix != ".csv":
+        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
 
 
 def _numbers(values: list[str], option: str) -> list[int]:

@@ -140,8 +140,7 @@ def run_consensus(arguments: argparse.Namespace) -> int:
     from pqchain.consensus import over_seeds, sweep
 
     output: Path | None = arguments.output
-    if output is not None and output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    commands._check_output(output)
     asked = _scenarios(arguments)
     runs = sweep(
         asked,

@@ -104,8 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.reencode import replay
 
     output: Path | None = arguments.output
-    if output is not None and output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    commands._check_output(output)
     if arguments.repeats < 1:
         raise UsageError(f"--repeats {arguments.repeats}: give at least 1")
     streams = list(dict.fromkeys(commands._split(arguments.streams) or []))

@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show:
         commands._write(studies.ready(arguments.study))
         return FINE
+    commands._check_output(arguments.output)
     plan = _changed(studies.load(arguments.study), arguments.set)
     known = None if arguments.measurements is None else results.load(arguments.measurements)
     found = studies.run(

@@ -58,9 +58,10 @@ class Verifier:
         With `stop_at_first` only the lowest is returned, sooner.
         """
         kinds = dict.fromkeys((check.algorithm, check.public_key is None) for check in checks)
-        groups = {kind: list(checks) for kind in kinds}  # most often there is one kind
-        if len(kinds) > 1:
-            groups = {kind: [] for kind in kinds}
+        groups: dict[tuple[str, bool], list[Check]] = {kind: [] for kind in kinds}
+        if len(kinds) == 1:  # as most often; taking them one by one would be slower
+            groups = {kind: list(checks) for kind in kinds}
+        else:
             for check in checks:
                 groups[check.algorithm, check.public_key is None].append(check)
         found: set[int] = set()

@@ -31,7 +31,7 @@ class NodeOutcome:
     """"done", "failed" or "dead"."""
     error: str
     noticed_seconds: float
-    """From the failure until this node took the other for dead."""
+    """From the failure until this node took the other for dead; NaN if a plan told it sooner."""
     begun_seconds: float
     seconds: dict[str, float]
     """Of each phase; they add up to `wall_seconds`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import pandas as pd
@@ -269,11 +269,15 @@ def _sign_seconds(plan: Plan, row: Costs) -> float:
     wanted = _SIGNER_ROWS.get(plan.signer)
     if wanted is None or not row.algorithm.startswith("Falcon-"):
         return row.sign_seconds / plan.signing_factor
+    return _rebuilt_seconds().get((wanted, row.algorithm), row.sign_seconds)
+
+
+@cache
+def _rebuilt_seconds() -> dict[tuple[str, str], float]:
+    """Return the times of the rebuilt Table 3 by row and algorithm; a sensitivity asks often."""
     rebuilt = accelerator.rebuild_table3()
-    found = rebuilt[(rebuilt["row"] == wanted) & (rebuilt["algorithm"] == row.algorithm)]
-    if found.empty:
-        return row.sign_seconds
-    return float(found["seconds"].iloc[0])
+    columns = (rebuilt[name].tolist() for name in ("row", "algorithm", "seconds"))
+    return {(row, algorithm): seconds for row, algorithm, seconds in zip(*columns, strict=True)}
 
 
 def _scenario(plan: Plan, row: Costs) -> Scenario:

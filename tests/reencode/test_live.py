@@ -58,7 +58,10 @@ def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
         assert node.verified_blocks == 1
         assert node.cpu_seconds > 0
         assert sum(node.seconds.values()) == pytest.approx(node.wall_seconds)
-        assert node.noticed_seconds > 1
+    # The leader plans because it has noticed; the other may be done by its plan before it notices.
+    leader, follower = outcome.working
+    assert leader.noticed_seconds > 1
+    assert not follower.noticed_seconds <= 1
     assert outcome.verdict.startswith("bound by")
 
 
