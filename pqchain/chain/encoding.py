@@ -33,11 +33,12 @@ All but the last line is the body, and the body is what is signed. A block, vers
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
+from struct import Struct
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
@@ -119,6 +120,7 @@ def _by_identifier() -> Mapping[int, Algorithm]:
     return {algorithm_identifier(name): algorithms.get(name) for name in names}
 
 
+@cache
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
     return _by_identifier().get(identifier)
@@ -206,6 +208,9 @@ def _nominal(row: Algorithm, public_key: KeyMode) -> int:
     return RECOVERABLE[row.name]
 
 
+_LENGTH = Struct(">I")
+
+
 class Reader:
     """Reads fields from bytes, and never past their end."""
 
@@ -234,13 +239,26 @@ class Reader:
         self.at = end
         return self._data[start:end]
 
+    def unpack(self, layout: Struct, what: str) -> tuple[Any, ...]:
+        """Return the next fields of fixed widths; raises Malformed if there are fewer bytes."""
+        start = self.at
+        if start + layout.size > self._end:
+            self.take(layout.size, what)
+        self.at = start + layout.size
+        return layout.unpack_from(self._data, start)
+
+    def since(self, start: int) -> bytes:
+        """Return what has been read since the reader stood at `start`."""
+        return self._data[start : self.at]
+
     def number(self, width: int, what: str) -> int:
         """Return the next `width` bytes as a number."""
         return int.from_bytes(self.take(width, what), "big")
 
     def counted(self, what: str) -> bytes:
         """Return the bytes behind a length of four bytes."""
-        return self.take(int.from_bytes(self.take(4, what), "big"), what)
+        (length,) = self.unpack(_LENGTH, what)
+        return self.take(length, what)
 
     def end(self, what: str) -> None:
         """Raise Malformed if anything is left."""
@@ -248,9 +266,8 @@ class Reader:
             raise Malformed(f"{self.left} bytes follow after the {what}; expected none")
 
 
-def expect(value: int, allowed: Iterable[int], what: str) -> int:
+def expect(value: int, allowed: Collection[int], what: str) -> int:
     """Return the value if it is allowed; raises Malformed otherwise."""
-    options = list(allowed)
-    if value not in options:
-        raise Malformed(f"{what} is {value}; expected {' or '.join(map(str, options))}")
+    if value not in allowed:
+        raise Malformed(f"{what} is {value}; expected {' or '.join(map(str, allowed))}")
     return value

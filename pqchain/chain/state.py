@@ -238,7 +238,6 @@ class State:
         """
         accounts = dict(self.accounts)
         checks: list[tuple[bool, Check]] = []
-        seen: set[bytes] = set()
         addresses: dict[tuple[tuple[int, bytes | None], ...], bytes] = {}
         for index, transaction in enumerate(block.transactions):
             payment = transaction.payment
@@ -248,14 +247,13 @@ class State:
                     f"transaction {index} is for chain {payment.chain}",
                     (index,),
                 )
-            if transaction.encoded in seen:
-                raise BlockRejected(
-                    Reason.DUPLICATE, f"transaction {index} stands there twice", (index,)
-                )
-            seen.add(transaction.encoded)
             sender = accounts.get(payment.sender, _NOBODY)
             keys, registered = _resolve(transaction, sender, index)
             if payment.nonce != sender.nonce:
+                if any(transaction == earlier for earlier in block.transactions[:index]):
+                    raise BlockRejected(
+                        Reason.DUPLICATE, f"transaction {index} stands there twice", (index,)
+                    )
                 raise BlockRejected(
                     Reason.BAD_NONCE,
                     f"transaction {index} has nonce {payment.nonce}; the next is {sender.nonce}",

@@ -59,14 +59,15 @@ class Credential:
         """Refuse lengths that the algorithm cannot have; raises Malformed."""
         if not 0 < self.identifier <= 0xFFFF:
             raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
-        if not self.form.carries_key and self.public_key:
+        carries_key = self.form.carries_key
+        if self.public_key and not carries_key:
             raise Malformed(f"a public key stands where the form {self.form.name} has none")
-        algorithm = self.algorithm
+        algorithm = algorithm_of(self.identifier)
         if algorithm is None:
             return
         if self.form is KeyForm.RECOVERED and algorithm.name not in RECOVERABLE:
             raise Malformed(f"{algorithm.name} has no key recovery; the key must be given")
-        if self.form.carries_key and len(self.public_key) != algorithm.public_key_bytes:
+        if carries_key and len(self.public_key) != algorithm.public_key_bytes:
             raise Malformed(
                 f"a public key of {len(self.public_key)} bytes; {algorithm.name} has "
                 f"{algorithm.public_key_bytes}"
@@ -123,12 +124,7 @@ class Payment:
 
     def message(self, kinds: Sequence[tuple[int, KeyForm]]) -> bytes:
         """Return what is signed, given the algorithms and forms of all who sign."""
-        identifiers = {identifier for identifier, _ in kinds}
-        if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
-            raise Malformed(
-                f"{len(kinds)} credentials with {len(identifiers)} algorithms; expected 1 to "
-                f"{MAX_CREDENTIALS}, each of an algorithm of its own"
-            )
+        _check_kinds(kinds)
         fixed = _FIXED.pack(
             VERSION,
             self.chain,
@@ -168,9 +164,13 @@ class Transaction:
 
     @classmethod
     def read(cls, reader: Reader) -> Transaction:
-        """Read one transaction; raises Malformed."""
-        version, chain, sender, recipient, amount, nonce, data_bytes = _FIXED.unpack(
-            reader.take(_FIXED.size, "a transaction")
+        """Read one transaction; raises Malformed.
+
+        There is one encoding of every value, so its bytes are those that were read.
+        """
+        start = reader.at
+        version, chain, sender, recipient, amount, nonce, data_bytes = reader.unpack(
+            _FIXED, "a transaction"
         )
         expect(version, (VERSION,), "the version of a transaction")
         data = reader.take(data_bytes, "the data of a transaction")
@@ -179,8 +179,14 @@ class Transaction:
             raise Malformed(f"{count} credentials; expected 1 to {MAX_CREDENTIALS}")
         named = reader.take(CREDENTIAL_BYTES * count, "the kinds of credentials")
         kinds = [(identifier, _form(form)) for identifier, form in _KIND.iter_unpack(named)]
-        credentials = tuple(Credential.read(reader, *kind) for kind in kinds)
-        return cls(Payment(sender, recipient, amount, nonce, data, chain), credentials)
+        _check_kinds(kinds)
+        transaction = object.__new__(cls)
+        keep = object.__setattr__
+        keep(transaction, "payment", Payment(sender, recipient, amount, nonce, data, chain))
+        keep(transaction, "message", SIGNED + reader.since(start))
+        keep(transaction, "credentials", tuple([Credential.read(reader, *kind) for kind in kinds]))
+        keep(transaction, "encoded", reader.since(start))
+        return transaction
 
     @classmethod
     def decode(cls, data: bytes) -> Transaction:
@@ -189,6 +195,16 @@ class Transaction:
         transaction = cls.read(reader)
         reader.end("transaction")
         return transaction
+
+
+def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
+    """Raise Malformed unless there are some credentials, each of an algorithm of its own."""
+    identifiers = {identifier for identifier, _ in kinds}
+    if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
+        raise Malformed(
+            f"{len(kinds)} credentials with {len(identifiers)} algorithms; expected 1 to "
+            f"{MAX_CREDENTIALS}, each of an algorithm of its own"
+        )
 
 
 def _form(number: int) -> KeyForm:
