@@ -242,14 +242,6 @@ PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
     return scheme->kem != NULL ? perform(&c, decapsulate) : PQ_NO_SUCH_OPERATION;
 }
 
-PQ_API void pq_random(pq_random_fn source) {
-    if (source != NULL) {
-        OQS_randombytes_custom_algorithm(source);
-    } else {
-        OQS_randombytes_switch_algorithm(OQS_RAND_alg_system);
-    }
-}
-
 #if HAS_CONTEXT
 /* liboqs-python 0.16 asks for this function at import; liboqs has it from 0.14 on. */
 PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {

@@ -1,9 +1,11 @@
 /* One C interface for every native library of pqchain.
  *
- * Each library (liboqs with AVX2, liboqs portable, later liboqs 0.7.1, Hawk, Rainbow, Falcon) is a
- * shared object of its own that exports exactly these functions. Two files implement them:
+ * Each library (two releases of liboqs with AVX2 and portable, Hawk, Rainbow, Falcon) is a
+ * shared object of its own that exports exactly these functions. These files implement them:
  *   common.c         the timed loop and the batch verifier, the same in every library;
- *   <source>_glue.c  the rest, on top of the code that the library carries.
+ *   <source>_glue.c  the rest, on top of the code that the library carries;
+ *   no_kem.c         the refusals of a library of signatures alone;
+ *   oqs_random.c     pq_random() where liboqs is inside.
  *
  * Buffers belong to the caller and have at least the sizes that pq_sizes() gives; lengths are
  * checked by the caller (crypto/interface.py), not here. A pq_scheme is immutable after pq_open()

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pqchain.crypto.certificates import Identity, PublicIdentity
-from pqchain.errors import PqchainError, Unsupported, UsageError
-from pqchain.reencode.node import Node, Task
+from pqchain.errors import Unsupported, UsageError
+from pqchain.reencode.node import Node
 from pqchain.reencode.outcome import NodeOutcome
 from pqchain.reencode.quic import Address, QuicEndpoint, write_qlog
 from pqchain.reencode.scenario import Scenario
@@ -285,7 +285,7 @@ class LiveNode:
         task = self.node.poll()
         if task is not None:
             self.node.started(self._loop.time())
-            future = self._loop.run_in_executor(self._workers, _run, task)
+            future = self._loop.run_in_executor(self._workers, task.outcome)
             future.add_done_callback(self._finished)
         record = self.node.record
         if record.begun is not None and self._processor[0] != self._processor[0]:
@@ -308,13 +308,3 @@ class LiveNode:
         self._timer = None
         self.node.handle_timer(self._loop.time())
         self._next()
-
-
-def _run(task: Task) -> object:
-    """Return what a task gives, or the PqchainError that it raised."""
-    try:
-        return task.run()
-    except PqchainError as error:
-        return error
-    except OSError as error:
-        return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")

@@ -7,6 +7,7 @@ the other end; what the bytes mean is the node's.
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -87,7 +88,7 @@ class Grpc:
         self._deliver: Deliver = lambda event: None
         self._server: grpc.aio.Server | None = None
         self._loop = asyncio.get_running_loop()
-        self._count = 0
+        self._numbers = itertools.count(1)
         self._dialling: dict[int, asyncio.Task[None]] = {}
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
@@ -133,7 +134,7 @@ class Grpc:
         place = context.peer()
         session = self._by_place.get(place)
         if session is None:
-            session = self._by_place[place] = _Session(self._number(), peer, None)
+            session = self._by_place[place] = _Session(next(self._numbers), peer, None)
             self._sessions[session.number] = session
             self._deliver(Opened(session.number, peer, False))
         session.count += 1
@@ -157,13 +158,9 @@ class Grpc:
                 if self._sessions.pop(session.number, None) is not None:
                     self._deliver(Closed(session.number, peer, "the other side has ended it"))
 
-    def _number(self) -> int:
-        self._count += 1
-        return self._count
-
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Connect in the background."""
-        session = self._number()
+        session = next(self._numbers)
         self._dialling[session] = self._loop.create_task(self._connect(session, peer))
         return session
 

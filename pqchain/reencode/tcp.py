@@ -8,6 +8,7 @@ the other end; what the bytes mean is the node's.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import ssl
 import struct
@@ -153,7 +154,7 @@ class TcpTls:
         self.deliver: Deliver = lambda event: None
         self._loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
-        self._count = 0
+        self._numbers = itertools.count(1)
         self._dialling: dict[int, asyncio.Task[None]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f".key-{identity.index}.pem"
@@ -184,7 +185,7 @@ class TcpTls:
         """Begin to listen."""
         self.deliver = deliver
         self._server = await self._loop.create_server(
-            lambda: _Line(self, self._number(), None), host, port, ssl=self._accepting
+            lambda: _Line(self, next(self._numbers), None), host, port, ssl=self._accepting
         )
         name = self._server.sockets[0].getsockname()
         return str(name[0]), int(name[1])
@@ -200,13 +201,9 @@ class TcpTls:
             self._server.close()
         await asyncio.sleep(0)
 
-    def _number(self) -> int:
-        self._count += 1
-        return self._count
-
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Connect in the background; TLS here has no 0-RTT."""
-        session = self._number()
+        session = next(self._numbers)
         self._dialling[session] = self._loop.create_task(self._connect(session, peer))
         return session
 

@@ -17,7 +17,7 @@ from pqchain.crypto import certificates
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.reencode import erasure, store
 from pqchain.reencode.link import Clock, Network
-from pqchain.reencode.node import Node, Record, Task
+from pqchain.reencode.node import Node, Record
 from pqchain.reencode.outcome import NodeOutcome, Outcome
 from pqchain.reencode.quic import Address, QuicEndpoint, write_qlog
 from pqchain.reencode.scenario import Fault, Scenario
@@ -136,7 +136,7 @@ class _Host:
         now = self.world.clock.now
         self.node.started(now)
         generation = self.generation
-        outcome = run(task)
+        outcome = task.outcome()
 
         def end() -> None:
             if self.alive and self.generation == generation:
@@ -144,16 +144,6 @@ class _Host:
                 self.flush()
 
         self.world.clock.at(now + self.world.scenario.compute.seconds(task.kind, task.size), end)
-
-
-def run(task: Task) -> object:
-    """Return what a task gives, or the PqchainError that it raised."""
-    try:
-        return task.run()
-    except PqchainError as error:
-        return error
-    except OSError as error:
-        return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
 
 
 class World:

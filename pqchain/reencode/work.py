@@ -28,6 +28,15 @@ class Task:
     then: Callable[[Any, float], None]
     otherwise: Callable[[PqchainError, float], None] | None = None
 
+    def outcome(self) -> Any:
+        """Run it; return what it gives, or the PqchainError that it raised."""
+        try:
+            return self.run()
+        except PqchainError as error:
+            return error
+        except OSError as error:
+            return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
+
 
 @dataclass(slots=True)
 class Record:

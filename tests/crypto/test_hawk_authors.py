@@ -89,14 +89,10 @@ def configure(folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
     listing.parent.mkdir(exist_ok=True)
     listing.write_text(
         "cmake_minimum_required(VERSION 3.21)\nproject(hawk_alone LANGUAGES C)\n"
-        f'set(CMAKE_CURRENT_SOURCE_DIR "{NATIVE}")\nset(variants avx2 ref)\n'
-        f'include("{NATIVE}/hawk/hawk.cmake")\n',
+        f'set(PQCHAIN_NATIVE_DIR "{NATIVE}")\nset(variants avx2 ref)\n'
+        f'include("{NATIVE}/cmake/library.cmake")\ninclude("{NATIVE}/hawk/hawk.cmake")\n',
         encoding="utf-8",
     )
-    for name in ("common.c", "hawk"):
-        link = listing.parent / name
-        if not link.exists():
-            link.symlink_to(NATIVE / name)
     return subprocess.run(
         ["cmake", "-S", str(listing.parent), "-B", str(build)],
         env={**os.environ, "PQCHAIN_HAWK_SOURCE": str(folder)},

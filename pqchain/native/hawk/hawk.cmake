@@ -1,37 +1,12 @@
 # Hawk of our own, the same C twice: with portable kernels and with AVX2 ones. Beside it, where
 # PQCHAIN_HAWK_SOURCE names their folder, the code of Hawk's authors.
-function(pqchain_hawk name variant source version origin)
-  set(flags -O3 -Wall -Wextra)
+function(pqchain_hawk name variant)
+  set(flags "")
   if(variant STREQUAL "avx2")
-    list(APPEND flags -mavx2 -mbmi2 -mpclmul)
+    set(flags -mavx2 -mbmi2 -mpclmul)
   endif()
-  add_library(${name} SHARED common.c hawk/hawk_glue.c hawk/sets.c ${ARGN})
-  target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_compile_options(${name} PRIVATE ${flags})
-  set_target_properties(${name} PROPERTIES
-    C_STANDARD 99 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
-    PREFIX "" OUTPUT_NAME liboqs SUFFIX .so NO_SONAME ON
-    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${name}/lib")
-  target_link_options(${name} PRIVATE
-    LINKER:-soname,pqchain-${name}.so LINKER:-Bsymbolic LINKER:--no-undefined LINKER:-z,noexecstack)
-  list(JOIN flags " " written)
-  file(WRITE "${CMAKE_BINARY_DIR}/${name}/build.json"
-"{
-  \"source\": \"${source}\",
-  \"source_version\": \"${version}\",
-  \"source_origin\": \"${origin}\",
-  \"source_digest\": \"\",
-  \"variant\": \"${variant}\",
-  \"corrections\": [],
-  \"algorithms\": \"default\",
-  \"compiler\": \"${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\",
-  \"flags\": \"${written}\",
-  \"processor\": \"${CMAKE_SYSTEM_PROCESSOR}\"
-}
-")
-  install(TARGETS ${name} LIBRARY DESTINATION "_native/${name}/lib" COMPONENT pqchain)
-  install(FILES "${CMAKE_BINARY_DIR}/${name}/build.json"
-    DESTINATION "_native/${name}" COMPONENT pqchain)
+  pqchain_library(${name} STANDARD 99 FLAGS ${flags} VARIANT ${variant}
+    FILES no_kem.c hawk/hawk_glue.c hawk/sets.c ${ARGN})
 endfunction()
 
 set(hawk_common codec.c keygen.c modular.c ntru.c params.c points.c shake.c sign.c tables.c verify.c
@@ -40,8 +15,8 @@ set(hawk_kernels binary.c norm.c product.c rebuild.c sampler.c shake_x4.c)
 list(TRANSFORM hawk_common PREPEND hawk/)
 foreach(variant IN LISTS variants)
   list(TRANSFORM hawk_kernels PREPEND "hawk/${variant}/" OUTPUT_VARIABLE kernels)
-  pqchain_hawk(hawk-${variant} ${variant} "pqchain" "Hawk specification 1.0" "pqchain/native/hawk"
-    ${hawk_common} ${kernels})
+  pqchain_hawk(hawk-${variant} ${variant} ${hawk_common} ${kernels}
+    SOURCE pqchain VERSION "Hawk specification 1.0" ORIGIN pqchain/native/hawk)
 endforeach()
 
 set(folder "$ENV{PQCHAIN_HAWK_SOURCE}")
@@ -65,7 +40,7 @@ if(NOT folder STREQUAL "")
       "Leave the variable unset to do without; our own Hawk does not need it.")
   endif()
   file(GLOB found CONFIGURE_DEPENDS "${folder}/*.c")
-  pqchain_hawk(hawk-authors-avx2 avx2 "the authors of Hawk" "as found" "PQCHAIN_HAWK_SOURCE"
-    hawk/authors.c ${found})
+  pqchain_hawk(hawk-authors-avx2 avx2 hawk/authors.c ${found}
+    SOURCE "the authors of Hawk" VERSION "as found" ORIGIN PQCHAIN_HAWK_SOURCE)
   target_include_directories(hawk-authors-avx2 BEFORE PRIVATE "${folder}")
 endif()

@@ -95,23 +95,3 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
                ? PQ_OK
                : PQ_REJECTED;
 }
-
-PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,
-                          const uint8_t *public_key) {
-    (void)scheme, (void)ciphertext, (void)shared_secret, (void)public_key;
-    return PQ_NO_SUCH_OPERATION;
-}
-
-PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
-                          const uint8_t *ciphertext, const uint8_t *secret_key) {
-    (void)scheme, (void)shared_secret, (void)ciphertext, (void)secret_key;
-    return PQ_NO_SUCH_OPERATION;
-}
-
-PQ_API void pq_random(pq_random_fn source) {
-    if (source != NULL) {
-        OQS_randombytes_custom_algorithm(source);
-    } else {
-        OQS_randombytes_switch_algorithm(OQS_RAND_alg_system);
-    }
-}

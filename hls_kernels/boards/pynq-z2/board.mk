@@ -1,2 +1,0 @@
-PART   := xc7z020clg400-1
-PERIOD := 10

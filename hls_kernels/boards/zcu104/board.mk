@@ -1,2 +1,0 @@
-PART   := xczu7ev-ffvc1156-2-e
-PERIOD := 5
