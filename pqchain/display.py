@@ -21,6 +21,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 """Before a factor."""
 
 _PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_LONG_UNITS = ((365.25 * 86_400, "years"), (86_400, "d"), (3600, "h"), (60, "min"))
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -51,14 +52,12 @@ def seconds(value: float, digits: int = 3) -> str:
     return f"{significant(rounded / scale, digits)}{NARROW_SPACE}{prefix}s"
 
 
-def duration(value: float) -> str:
-    """Show how long something will take, for planning: 40 s, 3 min, 2.5 h."""
-    if not math.isfinite(value):
-        return MISSING
-    for scale, unit in ((3600, "h"), (60, "min")):
-        if value >= 2 * scale:
-            return f"{significant(value / scale, 2)}{NARROW_SPACE}{unit}"
-    return f"{significant(value, 2)}{NARROW_SPACE}s"
+def duration(value: float, digits: int = 2) -> str:
+    """Show how long something takes, in the units that people plan with: 40 s, 3 min, 210 d."""
+    for scale, unit in _LONG_UNITS:
+        if 2 * scale <= value < math.inf:
+            return f"{significant(value / scale, digits)}{NARROW_SPACE}{unit}"
+    return seconds(value, digits)
 
 
 def exact(value: float) -> str:

@@ -67,6 +67,23 @@ def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
     return reached
 
 
+@compiled(inline="always")
+def _queue(
+    node: int, place: int, heads: Array, what: Array, link: Array, unused: int, used: int
+) -> tuple[Array, Array, int, int]:
+    """Put a node into a bucket, in a free entry of the lists or a new one."""
+    if unused >= 0:
+        entry, unused = unused, link[unused]
+    else:
+        if used == len(what):
+            what = np.concatenate((what, what))
+            link = np.concatenate((link, link))
+        entry, used = used, used + 1
+    what[entry], link[entry] = node, heads[place]
+    heads[place] = entry
+    return what, link, unused, used
+
+
 @compiled()
 def _shortest(
     nodes: int, peers: int, source: int, leaves: int, relay_ns: int, regions: Array, slot: Array,
@@ -116,15 +133,7 @@ def _shortest(
                     far[kept] = node
                     kept += 1
                     continue
-                if unused >= 0:
-                    entry, unused = unused, link[unused]
-                else:
-                    if used == len(what):
-                        what = np.concatenate((what, what))
-                        link = np.concatenate((link, link))
-                    entry, used = used, used + 1
-                what[entry], link[entry] = node, heads[place % ring]
-                heads[place % ring] = entry
+                what, link, unused, used = _queue(node, place % ring, heads, what, link, unused, used)
                 waiting += 1
             distant = kept
         entry = heads[bucket % ring]
@@ -170,14 +179,6 @@ def _shortest(
                 far[distant] = peer
                 distant += 1
                 continue
-            if unused >= 0:
-                entry, unused = unused, link[unused]
-            else:
-                if used == len(what):
-                    what = np.concatenate((what, what))
-                    link = np.concatenate((link, link))
-                entry, used = used, used + 1
-            what[entry], link[entry] = peer, heads[place % ring]
-            heads[place % ring] = entry
+            what, link, unused, used = _queue(peer, place % ring, heads, what, link, unused, used)
             waiting += 1
     return reached

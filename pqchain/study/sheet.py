@@ -25,13 +25,7 @@ def shown(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return display.MISSING
     if unit == "s":
-        days = value / 86_400
-        if days >= 730:
-            return f"{display.significant(days / 365.25)}{display.NARROW_SPACE}years"
-        for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-            if value >= 2 * size:
-                return f"{display.significant(value / size)}{display.NARROW_SPACE}{name}"
-        return display.seconds(value)
+        return display.duration(value, 3)
     if unit == "×":
         return display.ratio(value)
     if unit in ("B", "bit/s"):

@@ -7,8 +7,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from tests.consensus.scenarios import scenario
 
 MODULE = sys.modules["pqchain.consensus.sweep"]
+Killing = Callable[[Callable[[], int]], list[int]]
 COSTS = papers.costs("pqdpol")
 
 
@@ -48,11 +47,20 @@ def expected(cases: list[Scenario]) -> bytes:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A Dask cluster of two processes on this machine."""
+    import dask
     from dask.distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as made:
+    patience = {f"distributed.comm.timeouts.{what}": "180s" for what in ("connect", "tcp")}
+    with (
+        dask.config.set(patience),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as made,
+    ):
         yield made
 
 
@@ -60,23 +68,27 @@ def _bytes(frame: Any) -> bytes:
     return bytes(frame.to_csv(index=False), "utf-8")
 
 
-def _kill_in_the_middle(
-    store: Path, victim: Callable[[], int]
-) -> tuple[threading.Thread, list[int]]:
-    """Kill a process as soon as the first results are stored; note how many there were."""
-    seen: list[int] = []
+@pytest.fixture
+def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
+    """Return what makes a sweep kill a process when it has stored its first results.
 
-    def watch() -> None:
-        for _ in range(6000):
-            if store.exists() and store.stat().st_size:
+    The list that it gives then holds how many results those were.
+    """
+    keep = MODULE._keep
+
+    def arm(victim: Callable[[], int]) -> list[int]:
+        stored: list[int] = []
+
+        def kept(store: Path, rows: list[Any]) -> None:
+            keep(store, rows)
+            if not stored:
                 os.kill(victim(), signal.SIGKILL)
-                seen.append(store.read_bytes().count(b"\n"))
-                return
-            time.sleep(0.005)
+                stored.append(store.read_bytes().count(b"\n"))
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread, seen
+        monkeypatch.setattr(MODULE, "_keep", kept)
+        return stored
+
+    return arm
 
 
 def test_processes_and_dask_give_the_same_bytes(
@@ -90,30 +102,28 @@ def test_processes_and_dask_give_the_same_bytes(
 
 
 def test_a_killed_process_loses_nothing(
-    cases: list[Scenario], expected: bytes, tmp_path: Path
+    cases: list[Scenario], expected: bytes, tmp_path: Path, killing: Killing
 ) -> None:
-    store = tmp_path / "store.jsonl"
-
     def victim() -> int:
         child = multiprocessing.active_children()[0].pid
         assert child is not None
         return child
 
-    thread, seen = _kill_in_the_middle(store, victim)
-    frame = sweep(cases, workers=2, batch=3, engine="simpy", store=store)
-    thread.join()
-    assert seen and seen[0] < len(cases)
+    stored = killing(victim)
+    frame = sweep(cases, workers=2, batch=3, engine="simpy", store=tmp_path / "store.jsonl")
+    assert stored == [3]
     assert _bytes(frame) == expected
 
 
 def test_a_killed_dask_worker_loses_nothing(
-    cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path
+    cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path, killing: Killing
 ) -> None:
-    store = tmp_path / "store.jsonl"
-    thread, seen = _kill_in_the_middle(store, lambda: int(cluster.workers[0].pid))
-    frame = sweep(cases, scheduler=cluster.scheduler_address, batch=3, engine="simpy", store=store)
-    thread.join()
-    assert seen and seen[0] < len(cases)
+    stored = killing(lambda: int(cluster.workers[0].pid))
+    frame = sweep(
+        cases, scheduler=cluster.scheduler_address, batch=3, engine="simpy",
+        store=tmp_path / "store.jsonl",
+    )  # fmt: skip
+    assert stored == [3]
     assert _bytes(frame) == expected
 
 
