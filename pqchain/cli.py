@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pqchain",
         description="Post-quantum cryptography in blockchains: measure it, and set the numbers\n"
-        "of five published works beside those of this machine.",
+        "of published works beside those of this machine.",
         epilog="""examples:
   pqchain doctor                        what works here, and how to mend what does not
   pqchain bench --algorithm Falcon-512  time one scheme

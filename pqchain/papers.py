@@ -1,4 +1,4 @@
-"""The five source papers as data: every published table as printed, with source and errata.
+"""The source papers as data: every published table as printed, with source and errata.
 
 Each paper is a folder `data/papers/<key>` with `paper.toml` (what it is, its machine, its tables,
 its errata) and one CSV file per table. The CSV files hold the print, digit for digit; this module
