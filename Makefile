@@ -165,7 +165,8 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 findings: install ## write docs/papers: what of each work holds, without measuring
 	mkdir -p docs/papers
 	for key in $(notdir $(wildcard data/papers/*)); do \
-		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.md || exit 1; done
+		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
+		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py

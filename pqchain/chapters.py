@@ -11,42 +11,6 @@ import pandas as pd
 from pqchain import algorithms, blocktext, display, page, papers
 from pqchain.page import Column, Markup
 
-SCOPE = {
-    "pqdpol": (
-        "Tables 1 to 4 are reproduced: the sizes exactly, the speeds on this machine. Tables 5 "
-        "and 6 (throughput and latency) come from a model of the consensus whose four prices are "
-        "fitted to Table 6, because the paper states neither its network nor its delegates; the "
-        "same model then runs with costs measured here, and on networks that the paper did not "
-        "try. No number of the consensus is measured on a network."
-    ),
-    "mini-blockchain": (
-        "Both benchmarks are reproduced for the parameter sets that run here: the bare "
-        "cryptography, and the block of 1000 signed transactions with its validation and a "
-        "tamper test. Transactions here name both parties by addresses of 32 bytes, so a block "
-        "is smaller than the printed one, which holds both public keys."
-    ),
-    "round3": (
-        "Table 1 is reproduced whole, all fourteen implementations: Kyber, Classic McEliece, "
-        "Dilithium and Falcon with liboqs 0.13, and NTRU, Saber and Rainbow, which later versions "
-        "dropped, with liboqs 0.7.1, which also checks the other four. Rainbow has no AVX2 code "
-        "in liboqs, so its AVX2 column is code of ours, but for key generation."
-    ),
-    "falcon-hls": (
-        "The signer is rebuilt in parts, bit for bit that of liboqs, with its kernels in C++ for "
-        "Vitis HLS; none has been synthesised here. Table 3 is rebuilt from instructions counted "
-        "on an emulated Cortex-M4 and a model of an engine, so its rows are estimated or modelled "
-        "and never measured on hardware."
-    ),
-    "quic-reencoding": (
-        "Table 1 and the comparison behind Figure 1 are replayed: ten nodes, one fails, nine "
-        "gather chunks over QUIC, decode, check and encode anew, with every protocol byte and the "
-        "codec run. On the virtual clock the time of link, codec, hashes and files is modelled; "
-        "on loopback everything is measured. The 3.7 % are tested by pairs of runs, with an "
-        "interval."
-    ),
-}
-"""What is reproduced of each work, and what is only shown."""
-
 _QUANTITIES = {
     "public_key_bytes": "public key",
     "secret_key_bytes": "secret key",
@@ -78,7 +42,7 @@ def work(
     if paper.title_korean:
         parts.append(page.element("p", paper.title_korean, class_="korean", lang="ko"))
     parts.append(page.element("p", *_byline(paper), class_="byline"))
-    parts.append(page.element("p", SCOPE.get(paper.key, "")))
+    parts.append(page.element("p", paper.scope))
     if paper.title_note:
         parts.append(page.element("p", paper.title_note, class_="byline"))
     if len(comparison):

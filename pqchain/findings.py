@@ -11,7 +11,6 @@ from collections.abc import Iterable
 import pandas as pd
 
 from pqchain import compare, landscape, papers, pqdpol
-from pqchain.chapters import SCOPE
 
 _HOW = {
     "published": "by the printed numbers",
@@ -30,7 +29,7 @@ def page(key: str) -> str:
     lines = [f"# {paper.title}", ""]
     lines += [paper.title_korean, ""] if paper.title_korean else []
     told = ", ".join(part for part in (*paper.authors, paper.venue, paper.year) if part)
-    lines += [f"{told}." if told else "", "", SCOPE[key], ""]
+    lines += [f"{told}." if told else "", "", paper.scope, ""]
     lines += [
         f"This page is made by `make findings` from the data in `data/papers/{key}` and times "
         f"nothing. `pqchain reproduce --only {key}` adds what this machine measures.",

@@ -100,6 +100,10 @@ class Paper:
     pages: str
     url: str
     doi: str
+    place: int
+    """Of its chapter in the report: what is reproduced most comes first."""
+    scope: str
+    """What is reproduced of it, and what is only shown."""
     machine: Mapping[str, str]
     """On what its numbers were made."""
     notes: tuple[str, ...]
@@ -262,13 +266,36 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
     >>> costs("pqdpol")["Falcon-512"].verify_seconds
     7.5e-05
     """
-    found = cells(key)
-    offered = {cell.implementation for cell in found}
+    offered = {cell.implementation for cell in cells(key)}
     if implementation is None:
         implementation = "avx2" if "avx2" in offered else ""
-    label = f"paper:{key} ({implementation})" if implementation else f"paper:{key}"
+    rows = _complete(key, implementation)
+    if not rows:
+        raise DataError(
+            f"paper {key!r} prints no public key with times of key generation, signing and "
+            f"verification together for implementation {implementation!r} (it has "
+            f"{sorted(offered)}); papers with costs: {', '.join(with_costs())}"
+        )
+    return CostTable(rows=tuple(rows), source=_label(key, implementation))
+
+
+def with_costs() -> tuple[str, ...]:
+    """Return the keys of the papers that print costs, by whatever implementation."""
+    return tuple(
+        key for key in keys()
+        if any(_complete(key, each) for each in {cell.implementation for cell in cells(key)})
+    )  # fmt: skip
+
+
+def _label(key: str, implementation: str) -> str:
+    """Return where costs come from, for provenance."""
+    return f"paper:{key} ({implementation})" if implementation else f"paper:{key}"
+
+
+def _complete(key: str, implementation: str) -> list[Costs]:
+    """Return the costs of each signature scheme that all of them are printed of."""
     printed: dict[str, dict[str, Decimal]] = {}
-    for cell in found:
+    for cell in cells(key):
         if cell.algorithm and cell.implementation in ("", implementation):
             printed.setdefault(cell.algorithm, {}).setdefault(cell.quantity, cell.value)
     rows = []
@@ -286,17 +313,11 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
                 generate_keypair_seconds=float(numbers["generate_keypair_seconds"]),
                 sign_seconds=float(numbers["sign_seconds"]),
                 verify_seconds=float(numbers["verify_seconds"]),
-                source=label
+                source=_label(key, implementation)
                 + ("" if has_signature else ", length of signatures from the registry"),
             )
         )
-    if not rows:
-        raise DataError(
-            f"paper {key!r} prints no public key with times of key generation, signing and "
-            f"verification together for implementation {implementation!r} (it has "
-            f"{sorted(offered)}); papers with costs: pqdpol, mini-blockchain, round3"
-        )
-    return CostTable(rows=tuple(rows), source=label)
+    return rows
 
 
 def _layout(source: Paper, name: str) -> Table:

@@ -244,5 +244,4 @@ def _transport_table(table: pd.DataFrame) -> Markup:
 
 def _chosen(figures: Mapping[str, Markup], name: str) -> Sequence[Markup]:
     """Return a figure if it was drawn."""
-    key = f"{reencoding.PAPER}-{name}"
-    return [figures[key]] if key in figures else []
+    return [figures[name]] if name in figures else []

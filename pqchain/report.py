@@ -18,7 +18,7 @@ from pqchain import (
     blockbench,
     chapters,
     compare,
-    landscape,
+    figures,
     layout,
     overview,
     page,
@@ -137,20 +137,21 @@ def write(done: Reproduction) -> Path:
     output = done.output
     building = output.parent / f".{output.name}.{uuid.uuid4().hex}.tmp"
     try:
-        drawn = _figures(done)
-        for name, (axes, _, _) in drawn.items():
+        drawn = figures.drawn(done)
+        shown: dict[tuple[str, str], Markup] = {}
+        for where, figure in drawn.items():
             (building / "figures").mkdir(parents=True, exist_ok=True)
-            (building / "figures" / f"{name}.png").write_bytes(plots.figure_bytes(axes, "png"))
-            (building / "figures" / f"{name}.svg").write_bytes(plots.figure_bytes(axes, "svg"))
+            stem = figures.stem(where)
+            for kind in ("png", "svg"):
+                image = plots.figure_bytes(figure.axes, kind)
+                (building / "figures" / f"{stem}.{kind}").write_bytes(image)
+            # The SVG is the last one.
+            shown[where] = page.figure(
+                image, identifier=f"figure-{stem}",
+                description=figure.description, caption=figure.caption,
+            )  # fmt: skip
         _save_tables(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        shown = {
-            name: page.figure(
-                (building / "figures" / f"{name}.svg").read_bytes(),
-                identifier=f"figure-{name}", description=description, caption=caption,
-            )
-            for name, (_, description, caption) in drawn.items()
-        }  # fmt: skip
         (building / "index.html").write_text(_page(done, shown, files), encoding="utf-8")
         # The page goes last, so that it never speaks of files that are not there yet.
         for file in [*files, Path("index.html")]:
@@ -163,7 +164,7 @@ def write(done: Reproduction) -> Path:
 
 def _keys(only: Iterable[str] | str | None) -> list[str]:
     """Return the works to reproduce, in the order of the report: most reproduced first."""
-    known = sorted(papers.keys(), key=lambda key: (*_rank(key), key))
+    known = sorted(papers.keys(), key=lambda key: (papers.paper(key).place, key))
     if only is None:
         return known
     chosen = [only] if isinstance(only, str) else list(only)
@@ -172,12 +173,6 @@ def _keys(only: Iterable[str] | str | None) -> list[str]:
     if not chosen:
         raise UsageError(f"no work chosen; expected some of {', '.join(known)}")
     return [key for key in known if key in chosen]
-
-
-def _rank(key: str) -> tuple[int]:
-    """Return the place of a work in the report."""
-    order = list(chapters.SCOPE)
-    return (order.index(key) if key in order else len(order),)
 
 
 def _joined(contract: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -224,200 +219,31 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
         results.save(frame, path, contract=reencoding.CONTRACTS[name])
 
 
-def _figures(done: Reproduction) -> dict[str, tuple[Any, str, str]]:
-    """Draw what there is to draw: name -> axes, description for those who cannot see, caption."""
-    drawn: dict[str, tuple[Any, str, str]] = {}
-    for key, rows in done.comparison.groupby("paper", sort=False):
-        fine = rows[rows["status"] == "ok"]
-        if len(fine) and fine["ratio"].notna().any():
-            low, high = fine["ratio"].min(), fine["ratio"].max()
-            drawn[f"{key}-ratio"] = (
-                plots.plot_ratio(rows),
-                f"Dots on a logarithmic axis around 1, from {low:.2g} to {high:.2g}: our time "
-                f"divided by that of {key}, for each algorithm and operation.",
-                f"Our times over those published in {key}. Left of the line, this machine is "
-                "faster. The pattern, not the distance from the line, is what two machines share.",
-            )
-    drawn |= _block_figures(done.blocks)
-    drawn |= _consensus_figures(done.study) if done.study else {}
-    if round3.KEY in done.keys:
-        drawn |= _round3_figures(done.measurements)
-    if done.replays:
-        drawn |= _replay_figures(done.replays)
-    measured = done.measurements
-    kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
-    done_here = measured["status"] == "ok"
-    if (done_here & (kinds == "signature")).any():
-        drawn["speed-signatures"] = (
-            plots.plot_speed(measured[kinds == "signature"]),
-            "Median times of key generation, signing and verification of each signature scheme, "
-            "on a logarithmic axis; the table below holds the values.",
-            "Signature schemes on this machine.",
-        )
-    if (done_here & (kinds == "kem")).any():
-        drawn["speed-kems"] = (
-            plots.plot_speed(measured[kinds == "kem"]),
-            "Median times of key generation, encapsulation and decapsulation of each KEM, on a "
-            "logarithmic axis; the table below holds the values.",
-            "Key encapsulation on this machine.",
-        )
-    if len(plots.speedups(measured)):
-        drawn["speedup"] = (
-            plots.plot_speedup(measured),
-            "How many times faster AVX2 is than portable C, for each algorithm and operation.",
-            "What AVX2 gains over portable C, in the same library and the same run.",
-        )
-    if (done_here & (measured["operation"] == "verify")).any():
-        drawn["tradeoff"] = (
-            plots.plot_tradeoff(measured),
-            "Scatter plot: bytes of public key and signature against the time of one "
-            "verification, both axes logarithmic.",
-            "What a transaction costs every node of a chain: bytes to store and time to verify. "
-            "Nearer the lower left corner is cheaper.",
-        )
-    signatures = list(dict.fromkeys(measured["algorithm"][kinds == "signature"]))
-    if signatures:
-        drawn["sizes"] = (
-            plots.plot_sizes(signatures),
-            "Sizes of public key and signature of each scheme on a logarithmic axis.",
-            "Bytes of public key and signature, from the registry.",
-        )
-    return drawn
-
-
-def _block_figures(blocks: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
-    """Draw what a block costs, if blocks were measured."""
-    if not (blocks["status"] == "ok").any():
-        return {}
-    return {
-        "block-bytes": (
-            plots.plot_blocks(blocks, "bytes"),
-            "Bytes of block per transaction for each signature scheme, on a logarithmic axis.",
-            "What a transaction adds to a block, with its public key, signature and addresses.",
-        ),
-        "block-verify": (
-            plots.plot_blocks(blocks, "verify"),
-            "Time to check one signature of a block, for each scheme and number of threads.",
-            "Checking the signatures of a block, per transaction, by number of threads.",
-        ),
-        "block-rate": (
-            plots.plot_blocks(blocks, "rate"),
-            "Bytes of block validated in a second, for each scheme and number of threads.",
-            "Bytes of block validated in a second: decoding, hashes, balances and signatures.",
-        ),
-    }
-
-
-def _consensus_figures(study: pqdpol.Study) -> dict[str, tuple[Any, str, str]]:
-    """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
-    cells = study.printed_costs
-    drawn: dict[str, tuple[Any, str, str]] = {
-        "consensus-throughput": (
-            plots.plot_cells(cells, "throughput"),
-            "Lines and hollow markers on logarithmic axes: transactions per second of six schemes "
-            "over 2 to 32 nodes, modelled and printed. The table above holds the values.",
-            "Table 5: transactions per second as printed (markers) and modelled with the paper's "
-            "costs (lines).",
-        ),
-        "consensus-latency": (
-            plots.plot_cells(cells, "latency", per_pair=True),
-            "Lines and hollow markers on logarithmic axes: latency over the square of the number "
-            "of nodes, for six schemes; the lines are nearly level. The table above holds the "
-            "latencies.",
-            "Table 6: latency over N squared as printed (markers) and modelled with the paper's "
-            "costs (lines). Level lines are the law; the scatter of the markers is the print's.",
-        ),
-    }
-    drawn["consensus-networks"] = (
-        plots.plot_networks(study.laws),
-        "Lines on two logarithmic axes: latency over the number of nodes up to 2 to the power of "
-        "20, for each kind of network.",
-        "Modelled: latency of a block of Falcon-512 on each kind of network. Solid: every node "
-        "votes. Dashed: 128 delegates vote and the block travels by gossip. Bands: three draws of "
-        "who lives in which region. Each kind has rates of its own, so compare how lines grow, "
-        "not how high they lie.",
-    )
-    drawn["consensus-winners"] = (
-        plots.plot_winners(landscape.winners(study.contest)),
-        "Four maps of squares over bandwidth and number of nodes; each square names the scheme "
-        "that wins there and by what factor.",
-        "Modelled: who wins where, by gossip with 128 delegates, with the paper's costs. Above: "
-        "throughput of full blocks; below: latency of blocks that hold equally many transactions, "
-        "because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In a square: how many "
-        "times better than the runner-up, or the runner-up where both are as good.",
-    )
-    return drawn
-
-
-def _round3_figures(measured: pd.DataFrame) -> dict[str, tuple[Any, str, str]]:
-    """Draw Table 1 of the round-3 comparison, one figure for each operation, and its sizes."""
-    table = round3.table1(measured)
-    drawn: dict[str, tuple[Any, str, str]] = {}
-    for operation in algorithms.OPERATIONS:
-        if not table.loc[table["quantity"] == f"{operation}_seconds", "here"].notna().any():
-            continue
-        spoken = page.spoken(operation)
-        drawn[f"{round3.KEY}-{operation.partition('_')[0]}"] = (
-            plots.plot_operation(table, operation),
-            f"Bars on a logarithmic axis: {spoken} of every algorithm that has it, reference and "
-            "AVX2, as printed and here. The table above holds the values.",
-            f"Table 1: {spoken}. Hatched: as printed, on another processor.",
-        )
-    drawn[f"{round3.KEY}-sizes"] = (
-        plots.plot_sizes(dict.fromkeys(table["algorithm"]), secret_keys=True),
-        "Sizes of public key, secret key, and ciphertext or signature of the seven finalists on a "
-        "logarithmic axis.",
-        "Table 1: sizes, from the registry.",
-    )
-    return drawn
-
-
-def _replay_figures(replays: Mapping[str, pd.DataFrame]) -> dict[str, tuple[Any, str, str]]:
-    """Draw where the time of a re-encoding goes, and what streams and transports change."""
-    key = reencoding.PAPER
-    drawn: dict[str, tuple[Any, str, str]] = {
-        f"{key}-phases": (
-            plots.plot_phases(replays["table1"]),
-            "Stacked bars of shares in percent: transfer, decoding, encoding, files and the rest, "
-            "as printed and in each replay. The table above holds the values.",
-            "Table 1 as shares of the time of a node. Each bar says whether it is published, "
-            "modelled or measured.",
-        ),
-    }
-    if len(replays["figure1"]):
-        drawn[f"{key}-streams"] = (
-            plots.plot_streams(replays["figure1"]),
-            "Time of transfer against the number of blocks, single and multiplexed, with whiskers "
-            "from the shortest to the longest run. The table above holds the values.",
-            "Figure 1 replayed. Whiskers: shortest and longest run.",
-        )
-    if (replays["transports"]["status"] == "ok").any():
-        drawn[f"{key}-transports"] = (
-            plots.plot_transports(replays["transports"]),
-            "Bars: time of transfer of each transport over links of equal rate, with whiskers from "
-            "the shortest to the longest run, and a line where the link alone would be.",
-            "Transports at equal links, measured between network namespaces.",
-        )
-    return drawn
-
-
-def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Path]) -> str:
+def _page(
+    done: Reproduction, shown: Mapping[tuple[str, str], Markup], files: Iterable[Path]
+) -> str:
     """Compose the page."""
+
+    def of(chapter: str) -> dict[str, Markup]:
+        return {name: markup for (where, name), markup in shown.items() if where == chapter}
+
     facts: dict[str, Any] = done.measurements.attrs.get("provenance", {})
     works = []
     contents = [("summary", "Summary"), ("reading", "How to read this page")]
     for key in done.keys:
         paper = papers.paper(key)
         beside = done.block_comparison[done.block_comparison["paper"] == key]
-        drawn = [figures[name] for name in figures if name.startswith("block-")]
-        chain = chapters.block_part(paper, beside, done.blocks, drawn) if len(beside) else None
-        own = [markup for name, markup in figures.items() if name.startswith(f"{key}-")]
+        chain = None
+        if len(beside):
+            drawn = list(of(figures.BLOCKS).values())
+            chain = chapters.block_part(paper, beside, done.blocks, drawn)
+        own = list(of(key).values())
         if key == round3.KEY:
             checks = round3.cross_check(done.measurements)
             own = [*layout.markup(round3.table1(done.measurements), checks), *own]
         replayed: tuple[list[Markup], list[Markup]] = ([], [])
         if key == reencoding.PAPER and done.replays:
-            replayed, own = replaylayout.markup(done.replays, figures), []
+            replayed, own = replaylayout.markup(done.replays, of(key)), []
         comparison, sizes, claims = (
             frame[frame["paper"] == key] for frame in (done.comparison, done.sizes, done.claims)
         )
@@ -430,8 +256,7 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
         if key == accelerator.PAPER:
             modelled = [chapters.accelerator_table(accelerator.table3())]
         if key == pqdpol.KEY and done.study:
-            drawn = [figures[name] for name in figures if name.startswith("consensus-")]
-            modelled = pqdpol_layout.markup(done.study, drawn)
+            modelled = pqdpol_layout.markup(done.study, list(of(figures.CONSENSUS).values()))
         works.append(
             chapters.work(
                 paper,
@@ -446,10 +271,8 @@ def _page(done: Reproduction, figures: Mapping[str, Markup], files: Iterable[Pat
             )
         )
         contents.append((key, key))
-    prefixes = tuple(f"{key}-" for key in (*done.keys, "block", "consensus"))
-    general = [markup for name, markup in figures.items() if not name.startswith(prefixes)]
     here = page.section(
-        "measured", "What this machine measured", *general,
+        "measured", "What this machine measured", *of("").values(),
         *overview.measurement_tables(done.measurements),
     )  # fmt: skip
     contents += [

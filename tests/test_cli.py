@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pqchain import bench, blockbench, cli, doctor, reencoding, report, results
+from pqchain import bench, blockbench, cli, doctor, figures, reencoding, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames, studies
@@ -293,7 +293,7 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
 
 def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(report, "_figures", lambda done: {})
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
     studies.small(monkeypatch)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
@@ -309,7 +309,7 @@ def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys
 
 def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(report, "_figures", lambda done: {})
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
     studies.small(monkeypatch)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0

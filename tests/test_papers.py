@@ -24,6 +24,9 @@ KEYS = list(TABLES)
 EVERY_TABLE = [(key, name) for key, names in TABLES.items() for name in names]
 
 
+ROOT = Path(__file__).resolve().parent.parent
+
+
 def printed(key: str, name: str) -> list[list[str]]:
     """Return the cells of a CSV file, headings first."""
     path = papers.data_folder() / key / papers.paper(key).tables[name].file
@@ -532,7 +535,7 @@ def replace(path: Path, old: str, new: str) -> None:
         ("table4.csv", "verify_seconds", "sign_seconds", "needs distinct headings"),
         ("table4.csv", "name,", "scheme,", "needs distinct headings with a 'name'"),
         ("paper.toml", "title = ", "title ", "cannot read .*paper.toml"),
-        ("paper.toml", "venue", "place", "lacks a field or has an unknown one"),
+        ("paper.toml", "venue", "where", "lacks a field or has an unknown one"),
         ("paper.toml", "authors = []", "", "lacks a field or has an unknown one"),
         ("paper.toml", "layout = ", "shape = ", "lacks a field or has an unknown one"),
         ("paper.toml", '"table4.csv"', '"table9.csv"', r"cannot read .*table9\.csv"),
@@ -569,3 +572,18 @@ def test_missing_data_says_where_it_was_sought(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "__file__", str(tmp_path / "pqchain" / "papers.py"))
     with pytest.raises(DataError, match=r"neither .* nor .* is a folder; install pqchain again"):
         papers.keys()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_work_is_in_the_readme_and_can_be_cited(key):
+    assert f"| `{key}` |" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f'notes: "Key {key}.' in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_works_with_costs_are_those_whose_costs_can_be_asked_for():
+    for key in KEYS:
+        if key in papers.with_costs():
+            assert papers.costs(key).source.startswith(f"paper:{key}")
+        else:
+            with pytest.raises(DataError, match="papers with costs: mini-blockchain, pqdpol"):
+                papers.costs(key)

@@ -133,7 +133,9 @@ def _shortest(
                     far[kept] = node
                     kept += 1
                     continue
-                what, link, unused, used = _queue(node, place % ring, heads, what, link, unused, used)
+                what, link, unused, used = _queue(
+                    node, place % ring, heads, what, link, unused, used
+                )
                 waiting += 1
             distant = kept
         entry = heads[bucket % ring]

@@ -10,12 +10,13 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, papers
 from pqchain.consensus import Network, named
 from pqchain.errors import PqchainError, UnknownName, UsageError
 
@@ -27,14 +28,17 @@ else:
 READY = ("pqdpol", "ethereum", "bitcoin")
 """Studies that come with the package."""
 
-COSTS = ("measured", "paper:pqdpol", "paper:mini-blockchain", "paper:round3")
-"""Where times of schemes may come from; a frame of measurements can be given instead."""
-
 SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
 accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
 
 PUBLIC_KEYS = ("inline", "registered")
+
+
+@cache
+def cost_sources() -> tuple[str, ...]:
+    """Return where times of schemes may come from; a frame of measurements can be given instead."""
+    return ("measured", *(f"paper:{key}" for key in papers.with_costs()))
 
 
 def _input(
@@ -371,7 +375,7 @@ def _wrong_values(plan: Any) -> Iterable[str]:
                 f"({_asked(each)})"
             )
     for name, known in (
-        ("costs", COSTS), ("signer", SIGNERS), ("public_key", PUBLIC_KEYS),
+        ("costs", cost_sources()), ("signer", SIGNERS), ("public_key", PUBLIC_KEYS),
     ):  # fmt: skip
         value = getattr(plan, name)
         if isinstance(value, str) and value not in known:

@@ -63,7 +63,9 @@ def test_every_problem_is_told_with_its_line():
     assert "rate_bits_per_second (bit/s)" in told
     assert "block_seconds is '1.5 s'; expected a number" in told
     assert "nodes is 0; expected 1 to" in told
-    assert "costs is 'guessed'; expected one of measured, paper:pqdpol" in told
+    assert (
+        "costs is 'guessed'; expected one of measured, paper:mini-blockchain, paper:pqdpol" in told
+    )
 
 
 @pytest.mark.parametrize(
