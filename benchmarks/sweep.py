@@ -92,7 +92,7 @@ def main() -> int:
             seen,
         )
         with LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
             silence_logs=50,
         ) as cluster:  # fmt: skip
             address = cluster.scheduler_address

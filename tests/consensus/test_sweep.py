@@ -47,20 +47,13 @@ def expected(cases: list[Scenario]) -> bytes:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A Dask cluster of two processes on this machine."""
-    import dask
     from dask.distributed import LocalCluster
 
-    patience = {f"distributed.comm.timeouts.{what}": "180s" for what in ("connect", "tcp")}
-    with (
-        dask.config.set(patience),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as made,
-    ):
+    # Any port for its page: at the same time another process of the tests may have a cluster.
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True,
+        dashboard_address="127.0.0.1:0", silence_logs=50,
+    ) as made:  # fmt: skip
         yield made
 
 
