@@ -11,14 +11,14 @@ from tqdm import tqdm
 
 from pqchain import results
 from pqchain.consensus import Network, Scenario, named, run
-from pqchain.consensus.network import SECOND
+from pqchain.consensus.network import NAMES, SECOND
 from pqchain.costs import CostTable
 from pqchain.errors import PqchainError
 
 DELEGATES = 128
 """Who vote where blocks travel by gossip; a network of fewer nodes elects them all."""
 
-EVERYBODY = ("paper-serial", "csma", "star", "mesh", "regions")
+EVERYBODY: tuple[str, ...] = tuple(name for name in NAMES if name != "gossip")
 """Networks on which every node is a delegate."""
 
 GOSSIP = {"gossip": False, "gossip in regions": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,17 @@ def test_default_build_is_what_the_native_build_compiles(release, build, expecte
     # liboqs's build says saber_lightsaber for LightSaber-KEM.
     spelled = [letters(name).replace("lightsaberkem", "saberlightsaber") for name in ours]
     assert sorted(map(letters, built)) == sorted(spelled)
+
+
+@pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
+def test_the_licences_of_every_family_in_the_build_are_gathered(release) -> None:
+    recipe = (SOURCES / release / "release.cmake").read_text(encoding="utf-8")
+    families = re.search(r'set\(licences "(.+)"\)', recipe)
+    assert families is not None
+    for line in (SOURCES / release / "algorithms.txt").read_text(encoding="utf-8").splitlines():
+        kind, _, name = line.partition("_")
+        # A build name begins with its family, and that is the name of the folder.
+        assert line.startswith("#") or re.match(families[1], f"{kind.lower()}/{name}"), line
 
 
 def test_sizes_differ_where_a_library_has_another_version() -> None:

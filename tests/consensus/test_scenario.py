@@ -8,7 +8,7 @@ import pytest
 
 from pqchain import algorithms, papers
 from pqchain.consensus import election, lengths, model, preset
-from pqchain.consensus.network import named
+from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.errors import PqchainError, UsageError
 from tests.consensus.scenarios import scenario, table
@@ -179,7 +179,7 @@ def test_two_hash_seeds_give_the_same_bytes() -> None:
         "from pqchain import consensus as c, papers\n"
         "costs = papers.costs('pqdpol')\n"
         "grid = c.grid(costs, algorithms=['Falcon-512', 'Dilithium2'], exponents=[2, 3],\n"
-        "    networks=['paper-serial', 'csma', 'star', 'mesh', 'regions', 'gossip'],\n"
+        "    networks=c.network.NAMES,\n"
         "    seeds=[0, 1], view_timeout_seconds=100.0,\n"
         "    faults=c.Faults(crashed=(1,), loss_probability=0.05))\n"
         "print(c.sweep(grid, engine='numpy').to_csv(index=False))\n"
@@ -192,4 +192,4 @@ def test_two_hash_seeds_give_the_same_bytes() -> None:
         for hash_seed in ("1", "2")
     }  # fmt: skip
     assert len(texts) == 1
-    assert len(texts.pop().splitlines()) == 1 + 48 + 1
+    assert len(texts.pop().splitlines()) == 1 + 8 * len(NAMES) + 1

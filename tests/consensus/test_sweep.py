@@ -15,6 +15,7 @@ import pytest
 
 from pqchain import papers
 from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
+from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from tests.consensus.scenarios import scenario
 
@@ -30,7 +31,7 @@ def cases() -> list[Scenario]:
         COSTS,
         algorithms=["Falcon-512", "Dilithium2"],
         exponents=[1, 3, 5],
-        networks=["paper-serial", "csma", "star", "mesh", "regions", "gossip"],
+        networks=NAMES,
         seeds=[0, 1],
     )
     stuck = [scenario(network=named("mesh"), view_timeout_seconds=1.0, max_views=2,
