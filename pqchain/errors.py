@@ -15,18 +15,24 @@ class UsageError(PqchainError):
 
 
 class UnknownName(UsageError):
-    """A name that no table of ours holds; the message suggests the nearest."""
+    """A name that no table of ours holds; the message suggests the nearest, or names a few."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str], see: str) -> None:
-        """Build the message from the kind of thing, the name given and the names known."""
+    def __init__(self, what: str, name: object, known: Iterable[str], see: str = "") -> None:
+        """Build the message from the kind of thing, the name given and the names known.
+
+        Where there are too many names for a message, `see` says where they are listed.
+        """
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
         near = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else "."
+        hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else ""
+        listed = f"; expected one of {', '.join(known)}" if not near and not see else ""
         # All arguments go to the base class, so that process pools can pickle the error.
         super().__init__(what, name, known, see)
         self.name = name
-        self._message = f"unknown {what} {name!r}{hint} See {see}"
+        self._message = f"unknown {what} {name!r}{hint}{listed}"
+        if see:
+            self._message += f"{'' if near else '.'} See {see}"
 
     def __str__(self) -> str:
         return self._message

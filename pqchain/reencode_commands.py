@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     "mode", "experiment", "transport", "blocks", "block_bytes", "datagram_bytes", "seed",
-    "sources", "sessions", "overlap",
+    "sources", "sessions", "overlap", "limit_seconds",
 )  # fmt: skip
+_MOST_REPEATS = 10_000
 _LINK_FIELDS = ("bits_per_second", "delay_seconds", "loss")
 
 
@@ -59,7 +60,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     replaying.add_argument(
         "--transport", choices=("aioquic", "qh3", "tcp-tls", "grpc"),
-        help="default: aioquic; qh3 (QUIC too, in Rust) and grpc need the extras of their names",
+        help="default: aioquic; qh3 (QUIC too, in Rust) and grpc need qh3 and grpcio installed",
     )  # fmt: skip
     replaying.add_argument(
         "--streams", action="append", metavar="KIND",
@@ -74,6 +75,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
         ("--delay-seconds", float, "one-way delay of the virtual network, or of a namespace"),
         ("--loss", float, "probability that a datagram of such a network is lost"),
         ("--datagram-seconds", float, "virtual processor time of each datagram; default: 0"),
+        ("--limit-seconds", float, "when a run that does not end by itself is ended; default: 600"),
         ("--seed", int, "of blocks, losses and starting times; repeat r adds r"),
     ):
         replaying.add_argument(option, type=kind, metavar="N", help=what)
@@ -105,8 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     output: Path | None = arguments.output
     commands._check_output(output)
-    if arguments.repeats < 1:
-        raise UsageError(f"--repeats {arguments.repeats}: give at least 1")
+    if not 1 <= arguments.repeats <= _MOST_REPEATS:
+        raise UsageError(f"--repeats {arguments.repeats}: give 1 to {_MOST_REPEATS}")
     streams = list(dict.fromkeys(commands._split(arguments.streams) or []))
     one = _scenario(arguments, streams)
     for name, mode in (("resume", "virtual"), ("qlog", "aioquic")):
@@ -115,6 +117,13 @@ def run(arguments: argparse.Namespace) -> int:
                 f"--{name} works with {mode} only, this run is {one.mode} over {one.transport}; "
                 "leave it out"
             )
+        folder: Path | None = getattr(arguments, name)
+        if folder is not None:
+            # Better now than after minutes.
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"--{name} {folder} cannot be made: {error.strerror}") from error
     reason = replay.check_possible(one)
     if reason:
         frame = replay.unsupported(one, reason)

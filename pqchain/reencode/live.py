@@ -160,8 +160,7 @@ def open_transport(
             from pqchain.reencode import qh3
         except ImportError as error:
             raise Unsupported(
-                f"the transport qh3 needs qh3, which cannot be imported ({error}): "
-                "pip install 'pqchain[qh3]'"
+                f"the transport qh3 needs qh3, which cannot be imported ({error}): pip install qh3"
             ) from error
         return UdpQuic(
             qh3.open_endpoint(
@@ -177,7 +176,7 @@ def open_transport(
     except ImportError as error:
         raise Unsupported(
             f"the transport grpc needs grpcio, which cannot be imported ({error}): "
-            "pip install 'pqchain[grpc]'"
+            "pip install grpcio"
         ) from error
     return Grpc(identity, directory, addresses), None
 

@@ -282,10 +282,10 @@ def check_possible(scenario: Scenario) -> str:
         try:
             import pqchain.reencode.qh3
         except ImportError as error:
-            return f"the transport qh3 needs qh3 ({error}): pip install 'pqchain[qh3]'"
+            return f"the transport qh3 needs qh3 ({error}): pip install qh3"
     if scenario.transport == "grpc":
         try:
             import pqchain.reencode.rpc  # noqa: F401
         except ImportError as error:
-            return f"the transport grpc needs grpcio ({error}): pip install 'pqchain[grpc]'"
+            return f"the transport grpc needs grpcio ({error}): pip install grpcio"
     return ""

@@ -33,6 +33,10 @@ SAFE_DATAGRAM_BYTES = (1200, 16_000)
 """QUIC's least, and the longest that aioquic 1.7.2 sends without breaking the connection."""
 
 
+_MOST = {"block_bytes": 2**32, "blocks": 10_000, "blocks_at_once": 10_000, "seed": 2**63 - 1}
+"""Greatest values of numbers that could be anything."""
+
+
 def _positive(what: str, value: float, unit: str) -> None:
     """Raise UsageError unless the value is above 0."""
     if not (value > 0 and math.isfinite(value)):
@@ -121,7 +125,7 @@ class Fault:
     def __post_init__(self) -> None:
         """Refuse unknown kinds and negative times."""
         if self.kind not in FAULTS:
-            raise UnknownName("fault", self.kind, FAULTS, "pqchain.reencode.scenario.FAULTS")
+            raise UnknownName("fault", self.kind, FAULTS)
         _not_negative("time of a fault", self.after_seconds)
         _not_negative("time away", self.down_seconds)
 
@@ -182,7 +186,7 @@ class Scenario:
             ("congestion control", self.congestion, ("reno", "cubic")),
         ):  # fmt: skip
             if value not in known:
-                raise UnknownName(what, value, known, "pqchain.reencode.scenario")
+                raise UnknownName(what, value, known)
         for code in (self.before, self.after):
             if len(code) != 2:
                 raise UsageError(f"{code} is no code; give (data chunks, parity chunks)")
@@ -197,10 +201,11 @@ class Scenario:
                 f"a {self.after} code needs {sum(self.after)} nodes, {self.nodes - 1} are left "
                 "after the failure; give a smaller code"
             )
-        if self.block_bytes < 1:
-            raise UsageError(f"a block of {self.block_bytes} bytes is empty; give at least 1")
-        if self.blocks < 1 or self.blocks_at_once < 1:
-            raise UsageError(f"{self.blocks} blocks, {self.blocks_at_once} at once: at least 1")
+        for what, most in _MOST.items():
+            value = getattr(self, what)
+            least = 0 if what == "seed" else 1
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise UsageError(f"{what} is {value!r}; expected a whole number, {least} to {most}")
         low, high = SAFE_DATAGRAM_BYTES
         if not low <= self.datagram_bytes <= high:
             raise UsageError(
@@ -280,7 +285,7 @@ PRESETS: dict[str, Scenario] = {
 def preset(name: str, **changes: Any) -> Scenario:
     """Return a preset with some fields changed. Raises UnknownName and UsageError."""
     if name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS, "pqchain.reencode.scenario.PRESETS")
+        raise UnknownName("preset", name, PRESETS)
     known = {each.name for each in fields(Scenario)}
     for each in changes:
         if each not in known:

@@ -212,7 +212,7 @@ class World:
         if not self.clock.step() or self.clock.now > self.scenario.limit_seconds:
             raise PqchainError(
                 f"the replay did not end within {self.scenario.limit_seconds} s of its own clock; "
-                "raise limit_seconds, or use a faster link"
+                "raise limit_seconds (--limit-seconds), or use a faster link"
             )
         if not self._faults_set and self._gathering():
             self._faults_set = True
