@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +32,34 @@ PRESETS = ("quick", "paper")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a check failed, 2 wrong use."""
+    with _ending_tidily():
+        return _run(argv)
+
+
+@contextmanager
+def _ending_tidily() -> Iterator[None]:
+    """Let a SIGTERM unwind as Ctrl-C does, so that folders of a run are not left behind."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python hears signals in the main thread only
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    """Run one command; whatever goes wrong becomes a line and an exit code."""
     try:
         arguments = _parser().parse_args(argv)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except SystemExit as end:  # argparse has written its message or help
+    except SystemExit as end:  # argparse has written its message or help; or a SIGTERM came
         return end.code if isinstance(end.code, int) else WRONG_USE
     except UsageError as error:
         commands.talk(f"pqchain: {error}")
@@ -48,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         commands.talk(f"pqchain: cannot read or write{where}: {error.strerror or error}")
+        return commands.CHECK_FAILED
+    except MemoryError as error:
+        commands.talk(f"pqchain: out of memory ({error}); ask for less at a time")
         return commands.CHECK_FAILED
     except KeyboardInterrupt:
         commands.talk("pqchain: interrupted")

@@ -3,12 +3,14 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from pqchain import bench, blockbench, cli, doctor, figures, reencoding, results
+from pqchain import bench, blockbench, cli, commands, doctor, figures, reencoding, results
 from pqchain.cli import main
 from pqchain.errors import CryptoFailure
 from tests import frames, studies
@@ -415,3 +417,28 @@ def test_help_loads_nothing_heavy():
         [sys.executable, "-c", probe], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_terminated_replay_leaves_nothing_behind(tmp_path):
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pqchain", "reencode", "--block-bytes", "20000000"],
+        env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    for line in run.stderr:
+        if "idle machine" in line:
+            break
+    while not any(tmp_path.iterdir()) and run.poll() is None:
+        time.sleep(0.01)
+    run.terminate()
+    assert run.wait(60) == 128 + signal.SIGTERM
+    run.stderr.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_little_memory_is_said_in_a_line(monkeypatch, capsys):
+    def run(arguments):
+        raise MemoryError("Unable to allocate 9 TiB")
+
+    monkeypatch.setattr(commands, "list_algorithms", run)
+    assert main(["algorithms"]) == 1
+    assert "out of memory (Unable to allocate 9 TiB); ask for less" in capsys.readouterr().err
