@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +25,31 @@ from pqchain.errors import PqchainError, UsageError
 WRONG_USE = 2
 """Exit code beside those of `pqchain.commands`; Ctrl-C ends with 130, as in shells."""
 
+_INTERRUPTED = 128 + signal.SIGINT
+
 PRESETS = ("quick", "paper")
 """Those of `pqchain.bench`, repeated here because importing it would slow `--help` down."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a check failed, 2 wrong use."""
-    with _ending_tidily():
-        return _run(argv)
-
-
-@contextmanager
-def _ending_tidily() -> Iterator[None]:
-    """Let a SIGTERM unwind as Ctrl-C does, so that folders of a run are not left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        return _run(argv)  # Python hears signals in the main thread only
+    told: list[int] = []
 
     def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
+        told.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Python hears signals in the main thread only
-        return
+    # A SIGTERM ends a run as Ctrl-C does, so that its folders and processes are not left behind.
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        code = _run(argv)
     finally:
         signal.signal(signal.SIGTERM, before)
+    return 128 + told[0] if told and code == _INTERRUPTED else code
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -59,7 +58,7 @@ def _run(argv: Sequence[str] | None) -> int:
         arguments = _parser().parse_args(argv)
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except SystemExit as end:  # argparse has written its message or help; or a SIGTERM came
+    except SystemExit as end:  # argparse has written its message or help
         return end.code if isinstance(end.code, int) else WRONG_USE
     except UsageError as error:
         commands.talk(f"pqchain: {error}")
@@ -80,7 +79,7 @@ def _run(argv: Sequence[str] | None) -> int:
         return commands.CHECK_FAILED
     except KeyboardInterrupt:
         commands.talk("pqchain: interrupted")
-        return 130
+        return _INTERRUPTED
     return code
 
 
