@@ -182,9 +182,9 @@ def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
 
 def _live_datagram_bytes() -> int:
     """Return the size of datagrams on loopback."""
-    from pqchain.reencode import quic
+    from pqchain.reencode import aioquic
 
-    return min(_LIVE_DATAGRAM_BYTES, quic.AIOQUIC.longest_bytes)
+    return min(_LIVE_DATAGRAM_BYTES, aioquic.AIOQUIC.longest_bytes)
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:

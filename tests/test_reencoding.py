@@ -9,7 +9,7 @@ import pytest
 
 from pqchain import compare, papers, reencoding, replaylayout, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import processes, quic, replay
+from pqchain.reencode import aioquic, processes, replay
 from pqchain.reencode.scenario import Scenario
 from tests import frames
 
@@ -234,8 +234,8 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
 
 def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
     assert reencoding._live_datagram_bytes() <= 8952
-    older = dataclasses.replace(quic.AIOQUIC, longest_bytes=1500)
-    monkeypatch.setattr(quic, "AIOQUIC", older)
+    older = dataclasses.replace(aioquic.AIOQUIC, longest_bytes=1500)
+    monkeypatch.setattr(aioquic, "AIOQUIC", older)
     asked = []
     monkeypatch.setattr(
         reencoding, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame()

@@ -16,9 +16,9 @@ from pqchain.crypto.certificates import Identity, PublicIdentity
 from pqchain.errors import Unsupported, UsageError
 from pqchain.reencode.node import Node
 from pqchain.reencode.outcome import NodeOutcome
-from pqchain.reencode.quic import Address, QuicEndpoint, write_qlog
+from pqchain.reencode.quic import Library, QuicEndpoint, write_qlog
 from pqchain.reencode.scenario import Scenario
-from pqchain.reencode.session import Deliver, Event, Transport
+from pqchain.reencode.session import Address, Deliver, Event, Transport
 from pqchain.reencode.store import ChunkStore
 
 _SOCKET_BYTES = 4 << 20
@@ -149,24 +149,13 @@ def open_transport(
 
     Raises Unsupported if the library of the transport is not installed.
     """
-    if scenario.transport == "aioquic":
+    if scenario.transport in ("aioquic", "qh3"):
+        library = _quic(scenario.transport)
         endpoint = QuicEndpoint(
-            identity, directory, addresses, datagram_bytes=scenario.datagram_bytes,
+            identity, directory, addresses, library, datagram_bytes=scenario.datagram_bytes,
             congestion=scenario.congestion, log=log,
         )  # fmt: skip
-        return UdpQuic(endpoint), endpoint
-    if scenario.transport == "qh3":
-        try:
-            from pqchain.reencode import qh3
-        except ImportError as error:
-            raise Unsupported(
-                f"the transport qh3 needs qh3, which cannot be imported ({error}): pip install qh3"
-            ) from error
-        return UdpQuic(
-            qh3.open_endpoint(
-                identity, directory, addresses, datagram_bytes=scenario.datagram_bytes
-            )
-        ), None
+        return UdpQuic(endpoint), endpoint if library.logger else None
     if scenario.transport == "tcp-tls":
         from pqchain.reencode.tcp import TcpTls
 
@@ -179,6 +168,21 @@ def open_transport(
             "pip install grpcio"
         ) from error
     return Grpc(identity, directory, addresses), None
+
+
+def _quic(name: str) -> Library:
+    """Return a QUIC library. Raises Unsupported if it is not installed."""
+    if name == "aioquic":
+        from pqchain.reencode.aioquic import AIOQUIC
+
+        return AIOQUIC
+    try:
+        from pqchain.reencode.qh3 import QH3
+    except ImportError as error:
+        raise Unsupported(
+            f"the transport qh3 needs qh3, which cannot be imported ({error}): pip install qh3"
+        ) from error
+    return QH3
 
 
 class LiveNode:

@@ -6,8 +6,7 @@ on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import qh3
 from qh3 import tls
@@ -17,8 +16,7 @@ from qh3.quic.configuration import QuicConfiguration
 from qh3.quic.connection import QuicConnection, QuicConnectionError
 from qh3.quic.packet import QuicPacketType, pull_quic_header
 
-from pqchain.crypto.certificates import Identity, PublicIdentity
-from pqchain.reencode.quic import Address, Library, QuicEndpoint
+from pqchain.reencode.quic import Library
 
 _LONGEST_BYTES = 16_000
 """Tried up to here; packets come out 29 bytes shorter than asked for."""
@@ -38,8 +36,8 @@ QH3 = Library(
     name="qh3",
     version=qh3.__version__,
     longest_bytes=_LONGEST_BYTES,
-    configuration=cast(Any, QuicConfiguration),
-    connection=cast(Any, QuicConnection),
+    configuration=QuicConfiguration,
+    connection=QuicConnection,
     events=events,
     certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
     key=tls.load_pem_private_key,
@@ -48,17 +46,7 @@ QH3 = Library(
     buffered=_buffered,
     resumes=False,
     settings=lambda congestion: {"probe_datagram_size": False},
+    logger=None,
     refusals=(AssertionError, ValueError, RuntimeError, QuicConnectionError),
     over=(QuicConnectionError,),
 )
-
-
-def open_endpoint(
-    identity: Identity,
-    directory: Sequence[PublicIdentity],
-    addresses: Mapping[int, Address],
-    *,
-    datagram_bytes: int = 1452,
-) -> QuicEndpoint:
-    """Return an endpoint of qh3's connections."""
-    return QuicEndpoint(identity, directory, addresses, datagram_bytes=datagram_bytes, library=QH3)

@@ -1,7 +1,7 @@
-"""QUIC sessions without sockets: one endpoint of aioquic connections, told the time by the caller.
+"""QUIC sessions without sockets: one endpoint of connections, told the time by the caller.
 
-The only importer of aioquic. The same endpoint runs on the virtual clock and behind a UDP socket,
-and takes the classes of a fork of aioquic as well: `Library` says what it needs.
+Knows aioquic's way of speaking and imports neither it nor a fork: `Library` says what an endpoint
+takes, `aioquic` and `qh3` give it. The same endpoint runs on the virtual clock and behind a socket.
 
 Who is who: a server shows a pinned certificate. A client, of which aioquic cannot ask one, answers
 a challenge that comes with the server's first flight, with its post-quantum signature over the
@@ -19,24 +19,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
-
-import aioquic
-from aioquic import tls
-from aioquic._buffer import Buffer as QuicBuffer
-from aioquic.quic import events
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import StreamDataReceived as QuicData
-from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-from aioquic.quic.packet import QuicHeader, QuicPacketType, QuicProtocolVersion, pull_quic_header
+from typing import Any
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
 from pqchain.errors import Unsupported
-from pqchain.reencode.session import Buffer, Closed, Event, Opened, Received
-
-Address = tuple[str, int]
+from pqchain.reencode.session import Address, Buffer, Closed, Event, Opened, Received
 
 ALPN = "pqchain-reencode/1"
 WINDOW_BYTES = 4 << 20
@@ -55,22 +43,11 @@ _CHALLENGE_BYTES = 32
 _REFUSED = 0x101
 _CANCELLED = 0x102
 _LEAST_INITIAL_BYTES = 1200
-_LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
-"""Older versions encrypt in C with a buffer for one Ethernet frame."""
+_VERSION_1 = 1
+"""Of QUIC, RFC 9000."""
 
 _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
-
-
-def _header(datagram: bytes) -> QuicHeader:
-    """Return the header of a long packet. Raises ValueError if it is none."""
-    return pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
-
-
-def _buffered(quic: QuicConnection, channel: int) -> int:
-    """Return what a stream holds unacknowledged. aioquic has no public word for it."""
-    stream = quic._streams.get(channel)
-    return len(stream.sender._buffer) if stream is not None else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,53 +58,36 @@ class Library:
     version: str
     longest_bytes: int
     """The longest datagram that it sends."""
-    configuration: type[QuicConfiguration]
-    connection: type[QuicConnection]
+    configuration: Callable[..., Any]
+    connection: Callable[..., Any]
     events: ModuleType
     certificate: Callable[[bytes], Any]
     """Loads a certificate in PEM."""
     key: Callable[[bytes], Any]
     """Loads a private key in PEM."""
-    header: Callable[[bytes], QuicHeader]
+    header: Callable[[bytes], Any]
     """Parses the header of a long packet, or raises ValueError."""
     initial: object
     """What that calls a client's first packets."""
-    buffered: Callable[[QuicConnection, int], int]
+    buffered: Callable[[Any, int], int]
     """Says how many bytes of a stream it holds."""
     resumes: bool
     """Whether session tickets are given and taken."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
+    logger: Callable[[Callable[[], float]], Any] | None
+    """Makes a qlog on the caller's clock, where the library can write one."""
     refusals: tuple[type[Exception], ...]
     """What it raises if a stream has ended by itself."""
     over: tuple[type[Exception], ...]
     """What it raises on a connection that the other side has closed, or that it broke itself."""
 
 
-AIOQUIC = Library(
-    name="aioquic",
-    version=aioquic.__version__,
-    longest_bytes=_LONGEST_BYTES,
-    configuration=QuicConfiguration,
-    connection=QuicConnection,
-    events=events,
-    certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
-    key=tls.load_pem_private_key,
-    header=_header,
-    initial=QuicPacketType.INITIAL,
-    buffered=_buffered,
-    resumes=True,
-    settings=lambda congestion: {"congestion_control_algorithm": congestion},
-    refusals=(AssertionError, ValueError, RuntimeError),
-    over=(),
-)
-
-
 @dataclass(slots=True, eq=False)
 class _Connection:
     """One connection and what we know about it."""
 
-    quic: QuicConnection
+    quic: Any
     session: int
     dialled: bool
     created: float
@@ -147,31 +107,6 @@ class _Connection:
     over: bool = False
 
 
-class _Trace(QuicLoggerTrace):
-    """A qlog trace on the caller's clock."""
-
-    clock: Callable[[], float] = staticmethod(lambda: 0.0)
-
-    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-        self._events.append(
-            {"data": data, "name": f"{category}:{event}", "time": self.clock() * 1000}
-        )
-
-
-class _Log(QuicLogger):
-    """Traces that know the caller's clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-        trace = _Trace(is_client=is_client, odcid=odcid)
-        trace.clock = self._clock
-        self._traces.append(trace)
-        return trace
-
-
 class QuicEndpoint:
     """All QUIC connections of one node, as a `Transport` and as a state machine on datagrams."""
 
@@ -180,13 +115,13 @@ class QuicEndpoint:
         identity: Identity,
         directory: Sequence[PublicIdentity],
         addresses: Mapping[int, Address],
+        library: Library,
         *,
         datagram_bytes: int = 1452,
         congestion: str = "reno",
         log: bool = False,
-        library: Library = AIOQUIC,
     ) -> None:
-        """Take our identity, everyone's public one and where everyone listens."""
+        """Take our identity, everyone's public one, where everyone listens, and whose QUIC."""
         if datagram_bytes > library.longest_bytes:
             raise Unsupported(
                 f"datagrams of {datagram_bytes} bytes: {library.name} {library.version} sends at "
@@ -197,14 +132,14 @@ class QuicEndpoint:
         self._directory = {public.index: public for public in directory}
         self._addresses = addresses
         self._now = 0.0
-        self.log: QuicLogger | None = _Log(lambda: self._now) if log else None
+        self.log = library.logger(lambda: self._now) if log and library.logger else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
             "idle_timeout": _IDLE_SECONDS,
             "max_data": 4 * WINDOW_BYTES,
             "max_stream_data": 4 * WINDOW_BYTES,
             "max_datagram_size": datagram_bytes,
-            "supported_versions": [QuicProtocolVersion.VERSION_1],
+            "supported_versions": [_VERSION_1],
             "quic_logger": self.log,
             **library.settings(congestion),
         }
@@ -221,8 +156,8 @@ class QuicEndpoint:
         self._dirty: dict[int, _Connection] = {}
         self._events: list[Event] = []
         self._count = 0
-        self._given: dict[bytes, tuple[tls.SessionTicket, _Connection]] = {}
-        self._kept: dict[int, list[tls.SessionTicket]] = {}
+        self._given: dict[bytes, tuple[Any, _Connection]] = {}
+        self._kept: dict[int, list[Any]] = {}
         self.early_sessions = 0
         """Sessions of others that were resumed with a ticket of ours."""
 
@@ -256,7 +191,7 @@ class QuicEndpoint:
     def open(self, session: int) -> int:
         """Open a two-way stream."""
         connection = self._sessions[session]
-        channel = connection.quic.get_next_available_stream_id()
+        channel: int = connection.quic.get_next_available_stream_id()
         # The number is taken when something is sent on it.
         self._write(connection, channel, b"")
         connection.outgoing[channel] = deque()
@@ -318,7 +253,7 @@ class QuicEndpoint:
             if connection is None:
                 if not initial or len(datagram) < _LEAST_INITIAL_BYTES:
                     return
-                if header.version != QuicProtocolVersion.VERSION_1:
+                if header.version != _VERSION_1:
                     return
                 connection = self._accepted(header.destination_cid, now)
         else:
@@ -374,7 +309,7 @@ class QuicEndpoint:
 
     # What happens inside.
 
-    def _added(self, quic: QuicConnection, *, dialled: bool, now: float) -> _Connection:
+    def _added(self, quic: Any, *, dialled: bool, now: float) -> _Connection:
         """Give a connection a number and its first name."""
         self._count += 1
         connection = _Connection(quic, self._count, dialled, now)
@@ -387,7 +322,7 @@ class QuicEndpoint:
         """Answer a client that we do not know yet."""
         holder: list[_Connection] = []
 
-        def fetch(label: bytes) -> tls.SessionTicket | None:
+        def fetch(label: bytes) -> Any:
             # Gone after one use: a replay of the same first flight finds nothing.
             ticket, owner = self._given.pop(label, (None, None))
             if ticket is None or owner is None or owner.peer is None:
@@ -395,7 +330,7 @@ class QuicEndpoint:
             holder[0].peer = owner.peer
             return ticket
 
-        def give(ticket: tls.SessionTicket) -> None:
+        def give(ticket: Any) -> None:
             self._given[ticket.ticket] = (ticket, holder[0])
 
         quic = self._library.connection(
@@ -449,7 +384,7 @@ class QuicEndpoint:
         stream = connection.quic.get_next_available_stream_id(is_unidirectional=True)
         self._write(connection, stream, connection.challenge, end=True)
 
-    def _stream_data(self, connection: _Connection, event: QuicData) -> None:
+    def _stream_data(self, connection: _Connection, event: Any) -> None:
         """Sort proof from data, and hold data back until there is proof."""
         if connection.over:
             return
@@ -554,7 +489,7 @@ class QuicEndpoint:
         """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""
         # aioquic appends to a bytearray, which takes any buffer.
         try:
-            connection.quic.send_stream_data(channel, cast(bytes, data), end)
+            connection.quic.send_stream_data(channel, data, end)
         except self._library.over:
             return
 

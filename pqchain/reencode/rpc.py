@@ -16,8 +16,7 @@ import grpc.aio
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
-from pqchain.reencode.quic import Address
-from pqchain.reencode.session import Buffer, Closed, Deliver, Opened, Received
+from pqchain.reencode.session import Address, Buffer, Closed, Deliver, Opened, Received
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
 _MESSAGE_BYTES = 1 << 20

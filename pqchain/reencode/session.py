@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+Address = tuple[str, int]
+"""Host and port."""
+
 Buffer = bytes | bytearray | memoryview
 """What can be sent without copying it first."""
 

@@ -19,8 +19,7 @@ from typing import Any, cast
 
 from pqchain.crypto import certificates
 from pqchain.crypto.certificates import Identity, PublicIdentity
-from pqchain.reencode.quic import Address
-from pqchain.reencode.session import Buffer, Closed, Deliver, Opened, Received
+from pqchain.reencode.session import Address, Buffer, Closed, Deliver, Opened, Received
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10

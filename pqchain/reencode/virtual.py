@@ -16,11 +16,13 @@ import numpy as np
 from pqchain.crypto import certificates
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.reencode import erasure, store
+from pqchain.reencode.aioquic import AIOQUIC
 from pqchain.reencode.link import Clock, Network
 from pqchain.reencode.node import Node, Record
 from pqchain.reencode.outcome import NodeOutcome, Outcome
-from pqchain.reencode.quic import Address, QuicEndpoint, write_qlog
+from pqchain.reencode.quic import QuicEndpoint, write_qlog
 from pqchain.reencode.scenario import Fault, Scenario
+from pqchain.reencode.session import Address
 from pqchain.reencode.store import ChunkStore
 
 Progress = Callable[[int], None]
@@ -49,7 +51,7 @@ class _Host:
         self.inbox.clear()
         self.wake_at = float("inf")
         self.endpoint = QuicEndpoint(
-            world.identities[self.index], world.directory, world.addresses,
+            world.identities[self.index], world.directory, world.addresses, AIOQUIC,
             datagram_bytes=world.scenario.datagram_bytes, congestion=world.scenario.congestion,
             log=world.log,
         )  # fmt: skip

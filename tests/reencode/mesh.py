@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.crypto import certificates
-from pqchain.reencode import quic, virtual
+from pqchain.reencode import virtual
+from pqchain.reencode.aioquic import AIOQUIC
 from pqchain.reencode.outcome import Outcome
 from pqchain.reencode.quic import Library, QuicEndpoint
 from pqchain.reencode.scenario import Link, Scenario
 from pqchain.reencode.store import ChunkStore
 
-LARGE = min(8952, quic._LONGEST_BYTES)
+LARGE = min(8952, AIOQUIC.longest_bytes)
 """Datagrams that need fewer of them, if the version of aioquic can send such."""
 
 SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)
@@ -22,7 +23,7 @@ class Pair:
     """Two or more endpoints and a wire of constant delay between them."""
 
     def __init__(
-        self, count: int = 2, delay_seconds: float = 0.01, library: Library = quic.AIOQUIC
+        self, count: int = 2, delay_seconds: float = 0.01, library: Library = AIOQUIC
     ) -> None:
         self.library = library
         self.identities = self.strangers(count)
@@ -35,13 +36,11 @@ class Pair:
         """Every datagram: time, sender, receiver, content."""
 
     def endpoint(self, identity, directory=None):
-        return QuicEndpoint(
-            identity, directory or self.directory, self.addresses, library=self.library
-        )
+        return QuicEndpoint(identity, directory or self.directory, self.addresses, self.library)
 
     def strangers(self, count: int):
         """Return identities that are in nobody's directory, with certificates for the library."""
-        key = "ed25519" if self.library is quic.AIOQUIC else "p256"
+        key = "ed25519" if self.library is AIOQUIC else "p256"
         return certificates.generate(count, algorithm="Ed25519", certificate_key=key)
 
     def run(self, quiet_seconds: float = 0.5) -> None:

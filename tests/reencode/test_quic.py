@@ -8,6 +8,7 @@ import pytest
 from pqchain.crypto import certificates
 from pqchain.errors import Unsupported
 from pqchain.reencode import quic
+from pqchain.reencode.aioquic import AIOQUIC
 from pqchain.reencode.quic import QuicEndpoint
 from pqchain.reencode.session import Closed, Opened, Received
 from tests.reencode.mesh import Pair
@@ -258,7 +259,7 @@ def test_a_stopped_channel_takes_nothing_more(either):
 
 def test_the_log_is_on_our_clock(pair, tmp_path):
     endpoint = QuicEndpoint(
-        pair.identities[0], pair.directory, pair.addresses, log=True, datagram_bytes=1200
+        pair.identities[0], pair.directory, pair.addresses, AIOQUIC, log=True, datagram_bytes=1200
     )
     pair.endpoints[0] = endpoint
     pair.now = 1000.0
@@ -272,11 +273,9 @@ def test_the_log_is_on_our_clock(pair, tmp_path):
 
 
 def test_too_long_datagrams_for_an_old_library_are_refused(pair):
-    old = replace(quic.AIOQUIC, longest_bytes=1500)
+    old = replace(AIOQUIC, longest_bytes=1500)
     with pytest.raises(Unsupported, match="sends at most 1500"):
-        QuicEndpoint(
-            pair.identities[0], pair.directory, pair.addresses, datagram_bytes=8952, library=old
-        )
+        QuicEndpoint(pair.identities[0], pair.directory, pair.addresses, old, datagram_bytes=8952)
 
 
 def test_hundreds_of_channels_one_after_another(either):
