@@ -235,11 +235,8 @@ def run_bench(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if arguments.samples and output is None:
         raise UsageError("--samples needs --output FILE.csv; the samples go to FILE-samples.csv")
-    _check_output(output)
+    _check_output(output, samples=arguments.samples)
     names = _split(arguments.algorithm)
-    if output is not None:
-        # Better now than after minutes of measuring.
-        output.parent.mkdir(parents=True, exist_ok=True)
     measured = bench.measure(
         None if names is None else [algorithms.get(name).name for name in names],
         _split(arguments.operation),
@@ -253,7 +250,7 @@ def run_bench(arguments: argparse.Namespace) -> int:
     if output is not None:
         results.save(measured, output, contract="measurement")
         if samples is not None:
-            beside = output.with_name(f"{output.stem}-samples.csv")
+            beside = _samples_beside(output)
             results.save(samples, beside, contract="samples", provenance=provenance)
             talk(f"Samples: {beside}")
         talk(f"Saved: {output}")
@@ -319,10 +316,22 @@ def _block_table(measured: pd.DataFrame) -> str:
     return display.text_table(header, rows, right=right, width=_terminal_width())
 
 
-def _check_output(output: Path | None) -> None:
-    """Refuse a name that no table can have, before anything is measured."""
-    if output is not None and output.suffix != ".csv":
+def _check_output(output: Path | None, *, samples: bool = False) -> None:
+    """Refuse what cannot be written, before anything is measured."""
+    if output is None:
+        return
+    if output.suffix != ".csv":
         raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    from pqchain import results
+
+    for path in (output, _samples_beside(output)) if samples else (output,):
+        results.check_writable(path)
+        results.check_writable(path.with_suffix(".json"))
+
+
+def _samples_beside(output: Path) -> Path:
+    """Return the file for the samples of a table."""
+    return output.with_name(f"{output.stem}-samples.csv")
 
 
 def _numbers(values: list[str], option: str) -> list[int]:

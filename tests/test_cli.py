@@ -184,11 +184,11 @@ def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, caps
 
 
 def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):
-    output = tmp_path / "new" / "times.csv"
+    output = tmp_path / "times.csv"
     assert main(["bench", "--output", str(output), "--samples"]) == 0
     saved = results.load(output)
     assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
-    samples = results.load(tmp_path / "new" / "times-samples.csv")
+    samples = results.load(tmp_path / "times-samples.csv")
     assert len(samples) == len(saved)
     assert "times-samples.csv" in capsys.readouterr().err
 
@@ -216,6 +216,27 @@ def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     assert main(["reproduce", "--output", str(occupied / "below")]) == 1
     assert "cannot read or write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["bench", "chain", "reencode", "consensus"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    command, measured, blocks, tmp_path, capsys
+):
+    (tmp_path / "a.json").mkdir()
+    for name, said in (("none/a.csv", "there is no folder"), ("a.csv", "a.json is a folder")):
+        assert main([command, "--output", str(tmp_path / name)]) == 2
+        captured = capsys.readouterr()
+        assert said in captured.err
+        assert captured.out == ""
+    assert measured == blocks == []
+    assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
+    (tmp_path / "a-samples.csv").mkdir()
+    assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
+    assert "a-samples.csv is a folder" in capsys.readouterr().err
+    assert measured == []
 
 
 def test_interruption_is_130(monkeypatch, capsys):

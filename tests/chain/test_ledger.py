@@ -106,6 +106,12 @@ def test_an_existing_file_is_not_overwritten(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"there is no folder {tmp_path / 'none'} for chain.pqc"):
+        Ledger.create(tmp_path / "none" / "chain.pqc", {})
+    assert list(tmp_path.iterdir()) == []
+
+
 def damage(path: Path, statement: str, *values: object) -> None:
     connection = sqlite3.connect(path)
     with connection:
