@@ -29,6 +29,11 @@ PRESETS = ("quick", "paper")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a check failed, 2 wrong use."""
+    if sys.stderr is None:  # closed by the caller; nobody listens
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        commands.talk("pqchain: stdout is closed; leave it open, or send it to /dev/null")
+        return WRONG_USE
     try:
         arguments = _parser().parse_args(argv)
         code: int = arguments.run(arguments)

@@ -426,6 +426,20 @@ def test_a_reader_that_leaves_early_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [(">&-", 2, "stdout is closed"), ("2>&-", 0, "")]
+)
+def test_a_closed_stream_is_no_traceback(closed, code, said):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m pqchain algorithms --family Falcon {closed}', sys.executable],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert ("Falcon-512" in done.stdout) == (code == 0)
+
+
 def test_help_loads_nothing_heavy():
     probe = (
         "import sys; from pqchain.cli import main; code = main(['--help']); "
