@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pqchain import algorithms
 from pqchain.chain import Credential, Payment, Transaction, Wallet, encoded_size
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
+from pqchain.crypto import open_signer
 from pqchain.errors import Malformed, UnknownAlgorithm, UsageError
 from tests.chain.wallets import alice, bob, hybrid
 
@@ -169,6 +170,27 @@ def test_wallets_say_what_they_cannot_do() -> None:
         Wallet("Ed25518")
     with pytest.raises(UsageError, match="sealed with one"):
         hybrid().seal(b"")
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "said"),
+    [
+        ([], r"0 algorithms \(none\); a transaction has 1 to 4"),
+        (["Ed25519", "ed25519"], "2 algorithms .*each once"),
+        (["Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"], "5 algorithms"),
+        (None, "None names no algorithm"),
+        ([None], "unknown algorithm None"),
+        ("ML-KEM-512", "is a kem"),
+    ],
+)
+def test_a_wallet_that_could_never_pay_is_not_made(algorithms: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Wallet(algorithms)  # type: ignore[arg-type]
+
+
+def test_a_wallet_takes_only_signers_of_its_algorithms() -> None:
+    with pytest.raises(UsageError, match="expected those of"):
+        Wallet("Ed25519", signers=[open_signer("ECDSA-P256")])
 
 
 def test_a_wallet_shows_no_secret() -> None:
