@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules
-from pqchain.errors import DataError, UsageError
+from pqchain.errors import BadType, DataError, UsageError
 from tests.chain.wallets import alice, bob, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
@@ -77,6 +77,12 @@ def test_a_refused_block_leaves_no_trace(path: Path) -> None:
             assert caught.value.reason is reason
         assert ledger.state is state
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("block", [None, "block", 7])
+def test_what_is_no_block_is_not_appended(path: Path, block: object) -> None:
+    with Ledger.open(path) as ledger, pytest.raises(BadType, match="the block is of type"):
+        ledger.append(block)  # type: ignore[arg-type]
 
 
 def test_files_that_are_not_ours_are_refused_untouched(tmp_path: Path) -> None:
