@@ -84,6 +84,7 @@ def test_version(capsys):
         (["bench", "--algorithm", ","], "holds no name"),
         (["bench", "--preset", "slow"], "invalid choice"),
         (["bench", "--samples"], "needs --output"),
+        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "no encapsulate;"),
         (["bench", "--output", "times.txt"], "should end in .csv"),
         (["reproduce", "--only", "nobody"], "unknown paper 'nobody'"),
     ],
