@@ -68,14 +68,14 @@ def preset() -> str:
     Raises UsageError if the variable holds anything else.
     """
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
-    _preset(name)
+    _preset(name, f"{PRESET_VARIABLE}={name}: ")
     return name
 
 
-def _preset(name: str) -> Preset:
-    """Return a preset by name."""
+def _preset(name: str, source: str = "") -> Preset:
+    """Return a preset by name; `source` says in an error where the name stands."""
     if name not in PRESETS:
-        raise UsageError(f"unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
+        raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
