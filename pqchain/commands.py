@@ -259,7 +259,13 @@ def run_bench(arguments: argparse.Namespace) -> int:
     else:
         _write(_measurement_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
-    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+    return _code(measured)
+
+
+def _code(measured: pd.DataFrame) -> int:
+    """Return the exit code for a table: a failed row is a failure, and so is no row that ran."""
+    fine = (measured["status"] == "ok").any() and not (measured["status"] == "failed").any()
+    return FINE if fine else CHECK_FAILED
 
 
 def _measurement_table(measured: pd.DataFrame) -> str:
@@ -307,7 +313,7 @@ def run_chain(arguments: argparse.Namespace) -> int:
         alone = measured["algorithm"].nunique() == 1
         _write("\n".join(blocktext.lines(measured)) if alone else _block_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
-    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+    return _code(measured)
 
 
 def _block_table(measured: pd.DataFrame) -> str:

@@ -202,6 +202,19 @@ def test_a_failed_operation_is_1(monkeypatch, capsys):
     assert main(["bench"]) == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bench", "--algorithm", "Falcon-512", "--implementation", "hawk/avx2"],
+        ["chain", "--algorithm", "Hawk-512", "--implementation", "liboqs-0.13/avx2"],
+        ["chain", "--algorithm", "Falcon-512", "--public-key", "recovered"],
+    ],
+)
+def test_a_table_in_which_nothing_ran_is_1_and_says_why(arguments, capsys):
+    assert main(arguments) == 1
+    assert "unsupported" in capsys.readouterr().out
+
+
 def test_an_error_of_ours_is_1_and_one_line(monkeypatch, capsys):
     def fail(*given, **named):
         raise CryptoFailure("the key may be damaged")
@@ -279,7 +292,7 @@ def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
 
 def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
     output = tmp_path / "blocks.csv"
-    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 0
+    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["blocks"][0]["block_bytes"] is None
     assert found["blocks"][0]["status"] == "unsupported"
@@ -294,6 +307,9 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
         (["--transactions", "0"], "transactions=0"),
+        (["--data-bytes", "-1"], "data_bytes=-1; expected 0 to 65535"),
+        (["--data-bytes", "70000"], "data_bytes=70000"),
+        (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )
 def test_wrong_use_of_chain_is_2(arguments, said, capsys):
