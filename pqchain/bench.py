@@ -59,7 +59,7 @@ PRESETS: dict[str, Preset] = {
     "quick": Preset(rounds=3, samples=400, minimum=2, limit_seconds=0.05, warmup=1, pool=4),
     "paper": Preset(rounds=5, samples=2000, minimum=4, limit_seconds=0.4, warmup=3, pool=16),
 }
-"""`quick` for a look (a minute or two for everything), `paper` for numbers to quote."""
+"""`quick` for a look (2 to 3 minutes for everything), `paper` for numbers to quote."""
 
 
 def preset() -> str:

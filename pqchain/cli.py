@@ -146,7 +146,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         timing.add_argument(
             option, action="append", metavar="NAME", help=f"repeat or separate by commas: {what}"
         )
-    _add_preset(timing)
+    _add_preset(timing, "2 to 3 minutes for everything, seconds for one scheme")
     timing.add_argument(
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
@@ -186,7 +186,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     chaining.add_argument(
         "--implementation", metavar="NAME", help="default: the fastest that runs here"
     )
-    _add_preset(chaining)
+    _add_preset(chaining, "some seconds for one scheme, about 2 minutes for --all")
     chaining.add_argument(
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
@@ -199,7 +199,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "  pqchain reproduce\n  pqchain reproduce --preset paper --only pqdpol\n\n"
         "exits 1 only on a broken size or a failed computation, never on a timing",
     )  # fmt: skip
-    _add_preset(reproducing)
+    _add_preset(reproducing, "2 to 3 minutes for all works")
     reproducing.add_argument(
         "--only", action="append", metavar="KEY", help="only this work; may be repeated"
     )
@@ -212,10 +212,9 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     return parser
 
 
-def _add_preset(parser: argparse.ArgumentParser) -> None:
-    """Add --preset; without it the environment decides."""
+def _add_preset(parser: argparse.ArgumentParser, quick: str) -> None:
+    """Add --preset, with how long the quick one takes; without it the environment decides."""
     parser.add_argument(
         "--preset", choices=PRESETS,
-        help="quick: about a minute for everything; paper: numbers to quote "
-        "(default: $PQCHAIN_PRESET, else quick)",
+        help=f"quick: {quick}; paper: numbers to quote (default: $PQCHAIN_PRESET, else quick)",
     )  # fmt: skip

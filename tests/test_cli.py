@@ -67,6 +67,19 @@ def test_help_teaches_by_examples(arguments, capsys):
     assert "--json" in shown
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("bench", "2 to 3 minutes for everything"),
+        ("chain", "about 2 minutes for --all"),
+        ("reproduce", "2 to 3 minutes for all works"),
+    ],
+)
+def test_the_help_says_how_long_that_command_takes(command, said, capsys):
+    assert main([command, "--help"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("pqchain ")
