@@ -117,6 +117,9 @@ def _library_of(row: algorithms.Algorithm) -> str:
 
 def _implementations(arguments: argparse.Namespace) -> int:
     """List who computes, and whether it runs here."""
+    for option in ("kind", "family", "all"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
     from pqchain import crypto
 
     reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
@@ -140,6 +143,12 @@ def show_papers(arguments: argparse.Namespace) -> int:
     """Show the published works, one of them, or one of its tables."""
     from pqchain import papers
 
+    if arguments.findings and (arguments.key is None or arguments.table is not None):
+        given = "no work" if arguments.key is None else f"the table {arguments.table}"
+        raise UsageError(
+            f"--findings is about one whole work, but {given} was named; expected "
+            "`pqchain papers KEY --findings`"
+        )
     if arguments.key is None:
         return _paper_list(arguments)
     paper = papers.paper(arguments.key)
