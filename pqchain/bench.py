@@ -59,7 +59,7 @@ PRESETS: dict[str, Preset] = {
     "quick": Preset(rounds=3, samples=400, minimum=2, limit_seconds=0.05, warmup=1, pool=4),
     "paper": Preset(rounds=5, samples=2000, minimum=4, limit_seconds=0.4, warmup=3, pool=16),
 }
-"""`quick` for a look (a minute or two for everything), `paper` for numbers to quote."""
+"""`quick` for a look (2 to 3 minutes for everything), `paper` for numbers to quote."""
 
 
 def preset() -> str:
@@ -68,14 +68,14 @@ def preset() -> str:
     Raises UsageError if the variable holds anything else.
     """
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
-    _preset(name)
+    _preset(name, f"{PRESET_VARIABLE}={name}: ")
     return name
 
 
-def _preset(name: str) -> Preset:
-    """Return a preset by name."""
+def _preset(name: str, source: str = "") -> Preset:
+    """Return a preset by name; `source` says in an error where the name stands."""
     if name not in PRESETS:
-        raise UsageError(f"unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
+        raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]
 
 
@@ -114,7 +114,8 @@ def measure(
     reason (why not, or a note). `attrs["provenance"]` tells where it was made;
     `attrs["samples"]`, if asked for, is the frame of all samples, warm-ups labelled.
 
-    Raises UnknownAlgorithm, UnknownImplementation and UsageError; what cannot run here is a row.
+    Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
+    algorithm that has none of the operations; what cannot run here is a row.
     """
     chosen = _preset(preset)
     cells = _plan(algorithms, operations, implementations)
@@ -140,11 +141,14 @@ def measure(
     return frame
 
 
-def _as_list(value: Iterable[str] | str | None) -> list[str] | None:
-    """Return a list of names; one name may stand alone."""
+def _as_list(value: Iterable[str] | str | None, what: str) -> list[str] | None:
+    """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
     if value is None:
         return None
-    return [value] if isinstance(value, str) else list(value)
+    names = [value] if isinstance(value, str) else list(value)
+    if not names:
+        raise UsageError(f"no {what} was named; name at least one, or give None for all")
+    return names
 
 
 def _plan(
@@ -153,10 +157,10 @@ def _plan(
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
     """Return the cells to measure, with those marked that cannot run here."""
-    names = _as_list(algorithms)
-    wanted_operations = _as_list(operations)
-    wanted = _as_list(implementations)
-    for operation in wanted_operations or ():
+    names = _as_list(algorithms, "algorithm")
+    asked = _as_list(operations, "operation") or list(OPERATIONS)
+    wanted = _as_list(implementations, "implementation")
+    for operation in asked:
         if operation not in OPERATIONS:
             raise UsageError(
                 f"unknown operation {operation!r}; expected one of {', '.join(OPERATIONS)}"
@@ -164,6 +168,12 @@ def _plan(
     for implementation in wanted or ():
         registry.implementation(implementation)
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
+    for row in () if names is None else rows:
+        if not set(row.operations) & set(asked):
+            *first, last = row.operations
+            raise UsageError(
+                f"{row.name} has no {' or '.join(asked)}; expected {', '.join(first)} or {last}"
+            )
     cells: list[_Cell] = []
     for algorithm in dict.fromkeys(rows):
         offered = algorithm.implementations
@@ -177,7 +187,7 @@ def _plan(
                     "unsupported" if reason else "ok", reason or algorithm.note(implementation),
                 )
                 for operation in algorithm.operations
-                if wanted_operations is None or operation in wanted_operations
+                if operation in asked
             )  # fmt: skip
     return cells
 

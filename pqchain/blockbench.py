@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import Algorithm
 from pqchain.chain.block import Block, transactions_root
-from pqchain.chain.encoding import KeyMode
+from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, signature_schemes
 from pqchain.chain.rejection import BlockRejected, Reason
 from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
@@ -73,7 +73,7 @@ def measure_blocks(
     algorithms: Iterable[str] | str | None = None,
     *,
     transactions: int = 1000,
-    threads: Sequence[int] = (1, 2, 4),
+    threads: Sequence[int] | int = (1, 2, 4),
     public_key: KeyMode = "inline",
     implementation: str | None = None,
     data_bytes: int = 0,
@@ -84,7 +84,7 @@ def measure_blocks(
 
     A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. Where the key is to be
     recovered, schemes that cannot do it are unsupported. Without `implementation` the fastest
-    that runs here is used.
+    that runs here is used. Schemes and numbers of threads named twice are measured once.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
@@ -98,15 +98,17 @@ def measure_blocks(
     with one bit of the first signature flipped), previous_hash, block_hash, status, reason.
     `attrs["provenance"]` tells where it was made, `attrs["rounds"]` is a frame of all rounds.
 
-    Raises UnknownAlgorithm and UsageError; what cannot run here is a row.
+    Raises UnknownAlgorithm, UnknownImplementation and UsageError; what cannot run here is a row.
     """
-    _check(transactions, threads, preset)
-    names = registry.names("signature") if algorithms is None else algorithms
-    cases = [_case(name) for name in ([names] if isinstance(names, str) else names)]
+    _check(transactions, public_key, data_bytes, preset)
+    counts = _thread_counts(threads)
+    if implementation is not None:
+        registry.implementation(implementation)
+    cases = _cases(registry.names("signature") if algorithms is None else algorithms)
     for case in _progress(cases, progress):
         try:
             _open(case, implementation)
-            _measure(case, transactions, threads, public_key, data_bytes, PRESETS[preset])
+            _measure(case, transactions, counts, public_key, data_bytes, PRESETS[preset])
         except Unsupported as error:
             case.reason = str(error)
         except UsageError as error:
@@ -115,7 +117,7 @@ def measure_blocks(
             case.reason = str(error)
         except PqchainError as error:
             case.reason, case.failed = str(error), True
-    rows = [row for case in cases for row in _rows(case, threads, public_key)]
+    rows = [row for case in cases for row in _rows(case, counts, public_key)]
     frame = results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["block"])), "block")
     frame.attrs["provenance"] = {
         **machine.provenance(),
@@ -147,14 +149,49 @@ def _progress(cases: list[_Case], show: bool) -> Iterator[_Case]:
         yield case
 
 
-def _check(transactions: int, threads: Sequence[int], preset: str) -> None:
-    """Refuse numbers that cannot be."""
-    if not isinstance(transactions, int) or not 1 <= transactions <= 1_000_000:
-        raise UsageError(f"transactions={transactions!r}; expected 1 to 1000000")
-    if not threads or any(not isinstance(n, int) or not 1 <= n <= 1024 for n in threads):
-        raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
+def _check(transactions: int, public_key: str, data_bytes: int, preset: str) -> None:
+    """Refuse what cannot be."""
+    for what, value, least, most in (
+        ("transactions", transactions, 1, 1_000_000),
+        ("data_bytes", data_bytes, 0, MAX_DATA_BYTES),
+    ):
+        if not _is_number(value, least, most):
+            raise UsageError(f"{what}={value!r}; expected {least} to {most}")
+    if public_key not in get_args(KeyMode):
+        raise UsageError(
+            f"public_key={public_key!r}; expected one of {', '.join(get_args(KeyMode))}"
+        )
     if preset not in PRESETS:
         raise UsageError(f"unknown preset {preset!r}; expected one of {', '.join(PRESETS)}")
+
+
+def _is_number(value: object, least: int, most: int) -> bool:
+    """Return whether it is a whole number within these limits."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _thread_counts(threads: Sequence[int] | int) -> list[int]:
+    """Return the numbers of threads, each once; raises UsageError."""
+    counts = [threads] if isinstance(threads, int) else threads
+    if (
+        not isinstance(counts, Iterable)
+        or not (counts := list(counts))
+        or not all(_is_number(count, 1, 1024) for count in counts)
+    ):
+        raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
+    return list(dict.fromkeys(counts))
+
+
+def _cases(names: Iterable[str] | str) -> list[_Case]:
+    """Read names, each case once; raises UnknownAlgorithm and UsageError."""
+    cases = {}
+    for name in [names] if isinstance(names, str) else names:
+        case = _case(name)
+        signature_schemes(case.names)
+        cases[case.names] = case
+    if not cases:
+        raise UsageError("no algorithm was named; name at least one, or give None for all")
+    return list(cases.values())
 
 
 def _case(name: str) -> _Case:
@@ -162,7 +199,7 @@ def _case(name: str) -> _Case:
     try:
         return _Case((_signature(name).name,))
     except PqchainError:
-        for at, letter in enumerate(name):
+        for at, letter in enumerate(name if isinstance(name, str) else ""):
             if letter != "+":
                 continue
             try:
@@ -186,8 +223,6 @@ def _open(case: _Case, wanted: str | None) -> None:
     chosen = []
     for name in case.names:
         offered = registry.get(name).implementations
-        if wanted is not None:
-            registry.implementation(wanted)
         usable = [each for each in offered if not crypto.available(each)]
         best = wanted or next(iter(usable), None)
         # Says why, if there is none or it cannot run here.

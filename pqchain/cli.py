@@ -54,6 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     """Run one command; whatever goes wrong becomes a line and an exit code."""
+    if sys.stderr is None:  # closed by the caller; nobody listens
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        commands.talk("pqchain: stdout is closed; leave it open, or send it to /dev/null")
+        return WRONG_USE
     try:
         arguments = _parser().parse_args(argv)
         code: int = arguments.run(arguments)
@@ -169,7 +174,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         timing.add_argument(
             option, action="append", metavar="NAME", help=f"repeat or separate by commas: {what}"
         )
-    _add_preset(timing)
+    _add_preset(timing, "2 to 3 minutes for everything, seconds for one scheme")
     timing.add_argument(
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
@@ -209,7 +214,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     chaining.add_argument(
         "--implementation", metavar="NAME", help="default: the fastest that runs here"
     )
-    _add_preset(chaining)
+    _add_preset(chaining, "some seconds for one scheme, about 2 minutes for --all")
     chaining.add_argument(
         "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
     )
@@ -222,7 +227,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "  pqchain reproduce\n  pqchain reproduce --preset paper --only pqdpol\n\n"
         "exits 1 only on a broken size or a failed computation, never on a timing",
     )  # fmt: skip
-    _add_preset(reproducing)
+    _add_preset(reproducing, "2 to 3 minutes for all works")
     reproducing.add_argument(
         "--only", action="append", metavar="KEY", help="only this work; may be repeated"
     )
@@ -235,10 +240,9 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
     return parser
 
 
-def _add_preset(parser: argparse.ArgumentParser) -> None:
-    """Add --preset; without it the environment decides."""
+def _add_preset(parser: argparse.ArgumentParser, quick: str) -> None:
+    """Add --preset, with how long the quick one takes; without it the environment decides."""
     parser.add_argument(
         "--preset", choices=PRESETS,
-        help="quick: about a minute for everything; paper: numbers to quote "
-        "(default: $PQCHAIN_PRESET, else quick)",
+        help=f"quick: {quick}; paper: numbers to quote (default: $PQCHAIN_PRESET, else quick)",
     )  # fmt: skip

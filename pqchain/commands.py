@@ -55,7 +55,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             lines.append(f"      {'':<{width}}  to mend:  {finding.mend}")
     missing = sum(finding.state == "missing" for finding in findings)
     verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
-    _write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
+    parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
+    _write("\n".join([*lines[1:], "", f"{verdict}; {parts} missing."]))
     return FINE if healthy else CHECK_FAILED
 
 
@@ -117,6 +118,9 @@ def _library_of(row: algorithms.Algorithm) -> str:
 
 def _implementations(arguments: argparse.Namespace) -> int:
     """List who computes, and whether it runs here."""
+    for option in ("kind", "family", "all"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
     from pqchain import crypto
 
     reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
@@ -140,6 +144,12 @@ def show_papers(arguments: argparse.Namespace) -> int:
     """Show the published works, one of them, or one of its tables."""
     from pqchain import papers
 
+    if arguments.findings and (arguments.key is None or arguments.table is not None):
+        given = "no work" if arguments.key is None else f"the table {arguments.table}"
+        raise UsageError(
+            f"--findings is about one whole work, but {given} was named; expected "
+            "`pqchain papers KEY --findings`"
+        )
     if arguments.key is None:
         return _paper_list(arguments)
     paper = papers.paper(arguments.key)
@@ -235,11 +245,8 @@ def run_bench(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if arguments.samples and output is None:
         raise UsageError("--samples needs --output FILE.csv; the samples go to FILE-samples.csv")
-    _check_output(output)
+    _check_output(output, samples=arguments.samples)
     names = _split(arguments.algorithm)
-    if output is not None:
-        # Better now than after minutes of measuring.
-        output.parent.mkdir(parents=True, exist_ok=True)
     measured = bench.measure(
         None if names is None else [algorithms.get(name).name for name in names],
         _split(arguments.operation),
@@ -253,7 +260,7 @@ def run_bench(arguments: argparse.Namespace) -> int:
     if output is not None:
         results.save(measured, output, contract="measurement")
         if samples is not None:
-            beside = output.with_name(f"{output.stem}-samples.csv")
+            beside = _samples_beside(output)
             results.save(samples, beside, contract="samples", provenance=provenance)
             talk(f"Samples: {beside}")
         talk(f"Saved: {output}")
@@ -262,7 +269,13 @@ def run_bench(arguments: argparse.Namespace) -> int:
     else:
         _write(_measurement_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
-    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+    return _code(measured)
+
+
+def _code(measured: pd.DataFrame) -> int:
+    """Return the exit code for a table: a failed row is a failure, and so is no row that ran."""
+    fine = (measured["status"] == "ok").any() and not (measured["status"] == "failed").any()
+    return FINE if fine else CHECK_FAILED
 
 
 def _measurement_table(measured: pd.DataFrame) -> str:
@@ -310,7 +323,7 @@ def run_chain(arguments: argparse.Namespace) -> int:
         alone = measured["algorithm"].nunique() == 1
         _write("\n".join(blocktext.lines(measured)) if alone else _block_table(measured))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
-    return CHECK_FAILED if (measured["status"] == "failed").any() else FINE
+    return _code(measured)
 
 
 def _block_table(measured: pd.DataFrame) -> str:
@@ -319,10 +332,22 @@ def _block_table(measured: pd.DataFrame) -> str:
     return display.text_table(header, rows, right=right, width=_terminal_width())
 
 
-def _check_output(output: Path | None) -> None:
-    """Refuse a name that no table can have, before anything is measured."""
-    if output is not None and output.suffix != ".csv":
+def _check_output(output: Path | None, *, samples: bool = False) -> None:
+    """Refuse what cannot be written, before anything is measured."""
+    if output is None:
+        return
+    if output.suffix != ".csv":
         raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
+    from pqchain import results
+
+    for path in (output, _samples_beside(output)) if samples else (output,):
+        results.check_writable(path)
+        results.check_writable(path.with_suffix(".json"))
+
+
+def _samples_beside(output: Path) -> Path:
+    """Return the file for the samples of a table."""
+    return output.with_name(f"{output.stem}-samples.csv")
 
 
 def _numbers(values: list[str], option: str) -> list[int]:

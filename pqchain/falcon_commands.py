@@ -84,6 +84,21 @@ def _write_file(path: Path, data: bytes, *, secret: bool = False) -> None:
         part.unlink(missing_ok=True)
 
 
+def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> None:
+    """Refuse a file that cannot be written or that another argument names, however spelled.
+
+    Raises UsageError.
+    """
+    from pqchain.results import check_writable
+
+    for what, other in others.items():
+        if other is not None and other.resolve() == path.resolve():
+            raise UsageError(
+                f"{option} {path} is {what} {other} too, which would be lost; name another file"
+            )
+    check_writable(path)
+
+
 def make_keys(arguments: argparse.Namespace) -> int:
     """Write a key pair."""
     from pqchain.falcon import FalconSigner
@@ -91,6 +106,8 @@ def make_keys(arguments: argparse.Namespace) -> int:
     for path in (arguments.public_key, arguments.secret_key):
         if path.exists():
             raise UsageError(f"{path} exists already; keys are not overwritten: name another file")
+    _check_place("--public-key", arguments.public_key, {"--secret-key": arguments.secret_key})
+    _check_place("--secret-key", arguments.secret_key, {})
     signer = FalconSigner(arguments.degree)
     public_key, secret_key = signer.generate_keypair()
     _write_file(arguments.secret_key, secret_key, secret=True)
@@ -105,6 +122,12 @@ def sign_file(arguments: argparse.Namespace) -> int:
     """Sign a file."""
     from pqchain.falcon import FalconSigner
 
+    inputs = {
+        "MESSAGE": arguments.message,
+        "--secret-key": arguments.secret_key,
+        "--bitstream": arguments.bitstream,
+    }
+    _check_place("--output", arguments.output, inputs)
     secret_key = arguments.secret_key.read_bytes()
     degree = _degree_of_key(arguments.secret_key, secret_key, "secret_key_bytes")
     signer = FalconSigner(degree, arguments.backend, bitstream=arguments.bitstream)

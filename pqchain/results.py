@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain.errors import DataError, MachineMismatch, UnknownName
+from pqchain.errors import DataError, MachineMismatch, UnknownName, UsageError
 
 SCHEMA_VERSION = 1
 """Version of the file format. 1: the first one."""
@@ -498,15 +498,55 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: str = "measurement") -> p
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write the file under a temporary name in the same folder, then rename it over `path`."""
+    """Write the file under a temporary name in the same folder, then rename it over `path`.
+
+    Raises UsageError if no file can have that name.
+    """
     data = content.encode() if isinstance(content, str) else content
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    temporary = _temporary(path)
     try:
         temporary.write_bytes(data)
         os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse a file that `write_atomically` could not write, before the work for it is done.
+
+    Raises UsageError with the reason. Makes and deletes a temporary file; `path` stays as it is.
+    """
+    path = Path(path)
+    temporary = _temporary(path)
+    try:
+        temporary.touch(exist_ok=False)
+        temporary.unlink()
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+
+
+def _temporary(path: Path) -> Path:
+    """Return a new name beside `path`; raises UsageError if no file can be there."""
+    try:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder; expected the name of a file")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no ordinary file, and would be replaced; name another")
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"{path} cannot be written: there is no folder {path.parent}; make it, or name a "
+                "file in another one"
+            )
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _unwritable(path: Path, error: OSError | ValueError) -> UsageError:
+    """Say why a file cannot be written."""
+    reason = getattr(error, "strerror", None) or error
+    return UsageError(f"{path} cannot be written: {reason}; name another file")
 
 
 def _contract(name: str) -> dict[str, str]:

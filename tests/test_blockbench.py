@@ -71,6 +71,12 @@ def test_recovered_keys_make_smaller_blocks_and_are_unsupported_elsewhere():
     assert "key recovery" in frame.loc["Ed25519", "reason"]
 
 
+@pytest.mark.parametrize("threads", [2, (2, 2)])
+def test_what_is_named_twice_is_measured_once_and_a_number_may_stand_alone(threads):
+    frame = measure_blocks(["Ed25519", "ed25519"], transactions=1, threads=threads)
+    assert list(zip(frame["algorithm"], frame["threads"], strict=True)) == [("Ed25519", 2)]
+
+
 def test_a_registered_key_is_paid_once():
     row = measure_blocks(
         "Ed25519", transactions=4, threads=[1], public_key="registered"
@@ -108,14 +114,26 @@ def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
         {"preset": "slow"},
         {"algorithms": "ML-KEM-512"},
         {"public_key": "hidden"},
+        {"transactions": True},
+        {"threads": None},
+        {"threads": "1,2"},
+        {"threads": 0},
+        {"data_bytes": -1},
+        {"data_bytes": 70_000},
+        {"data_bytes": 1.5},
+        {"implementation": "nobody", "public_key": "recovered"},
+        {"algorithms": []},
+        {"algorithms": "Ed25519+Ed25519"},
+        {"algorithms": "Ed25519+ECDSA-P256+ECDSA-secp256k1+Falcon-512+ML-DSA-44"},
     ],
 )
-def test_impossible_measurements_are_refused(arguments):
+def test_impossible_measurements_are_refused_before_any_work(arguments, monkeypatch):
+    monkeypatch.setattr(blockbench, "_open", lambda case, wanted: pytest.fail("work was done"))
     with pytest.raises(UsageError):
         measure_blocks(**{"algorithms": "Ed25519", "transactions": 1, **arguments})
 
 
-@pytest.mark.parametrize("name", ["Falcon512", "Ed25519+Falcon512", "+", ""])
+@pytest.mark.parametrize("name", ["Falcon512", "Ed25519+Falcon512", "+", "", [None]])
 def test_an_unknown_name_is_refused(name):
     with pytest.raises(UnknownAlgorithm):
         measure_blocks(name, transactions=1)

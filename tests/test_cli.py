@@ -69,6 +69,19 @@ def test_help_teaches_by_examples(arguments, capsys):
     assert "--json" in shown
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("bench", "2 to 3 minutes for everything"),
+        ("chain", "about 2 minutes for --all"),
+        ("reproduce", "2 to 3 minutes for all works"),
+    ],
+)
+def test_the_help_says_how_long_that_command_takes(command, said, capsys):
+    assert main([command, "--help"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("pqchain ")
@@ -82,10 +95,16 @@ def test_version(capsys):
         (["algorithms", "--family", "Falcn"], "did you mean 'Falcon'?"),
         (["papers", "pqdpool"], "did you mean 'pqdpol'?"),
         (["papers", "pqdpol", "table9"], "table"),
+        (["papers", "--findings"], "no work was named"),
+        (["papers", "pqdpol", "table4", "--findings"], "the table table4 was named"),
+        (["algorithms", "--implementations", "--family", "Falcon"], "--family selects algorithms"),
+        (["algorithms", "--implementations", "--kind", "kem"], "--kind selects algorithms"),
+        (["algorithms", "--implementations", "--all"], "--all selects algorithms"),
         (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
         (["bench", "--algorithm", ","], "holds no name"),
         (["bench", "--preset", "slow"], "invalid choice"),
         (["bench", "--samples"], "needs --output"),
+        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "no encapsulate;"),
         (["bench", "--output", "times.txt"], "should end in .csv"),
         (["reproduce", "--only", "nobody"], "unknown paper 'nobody'"),
     ],
@@ -186,11 +205,11 @@ def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, caps
 
 
 def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):
-    output = tmp_path / "new" / "times.csv"
+    output = tmp_path / "times.csv"
     assert main(["bench", "--output", str(output), "--samples"]) == 0
     saved = results.load(output)
     assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
-    samples = results.load(tmp_path / "new" / "times-samples.csv")
+    samples = results.load(tmp_path / "times-samples.csv")
     assert len(samples) == len(saved)
     assert "times-samples.csv" in capsys.readouterr().err
 
@@ -201,6 +220,19 @@ def test_a_failed_operation_is_1(monkeypatch, capsys):
     frame.loc[0, "status"] = "failed"
     monkeypatch.setattr(bench, "measure", lambda *given, **named: frame)
     assert main(["bench"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bench", "--algorithm", "Falcon-512", "--implementation", "hawk/avx2"],
+        ["chain", "--algorithm", "Hawk-512", "--implementation", "liboqs-0.13/avx2"],
+        ["chain", "--algorithm", "Falcon-512", "--public-key", "recovered"],
+    ],
+)
+def test_a_table_in_which_nothing_ran_is_1_and_says_why(arguments, capsys):
+    assert main(arguments) == 1
+    assert "unsupported" in capsys.readouterr().out
 
 
 def test_an_error_of_ours_is_1_and_one_line(monkeypatch, capsys):
@@ -218,6 +250,27 @@ def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     assert main(["reproduce", "--output", str(occupied / "below")]) == 1
     assert "cannot read or write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["bench", "chain", "reencode", "consensus"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    command, measured, blocks, tmp_path, capsys
+):
+    (tmp_path / "a.json").mkdir()
+    for name, said in (("none/a.csv", "there is no folder"), ("a.csv", "a.json is a folder")):
+        assert main([command, "--output", str(tmp_path / name)]) == 2
+        captured = capsys.readouterr()
+        assert said in captured.err
+        assert captured.out == ""
+    assert measured == blocks == []
+    assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
+    (tmp_path / "a-samples.csv").mkdir()
+    assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
+    assert "a-samples.csv is a folder" in capsys.readouterr().err
+    assert measured == []
 
 
 def test_interruption_is_130(monkeypatch, capsys):
@@ -259,7 +312,7 @@ def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
 
 def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
     output = tmp_path / "blocks.csv"
-    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 0
+    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["blocks"][0]["block_bytes"] is None
     assert found["blocks"][0]["status"] == "unsupported"
@@ -274,6 +327,9 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
         (["--transactions", "0"], "transactions=0"),
+        (["--data-bytes", "-1"], "data_bytes=-1; expected 0 to 65535"),
+        (["--data-bytes", "70000"], "data_bytes=70000"),
+        (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )
 def test_wrong_use_of_chain_is_2(arguments, said, capsys):
@@ -366,7 +422,7 @@ def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
     broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", mend="make")
     monkeypatch.setattr(doctor, "examine", lambda: [optional])
     assert main(["doctor"]) == 0
-    assert "Nothing essential is broken" in capsys.readouterr().out
+    assert "Nothing essential is broken; 1 optional part is missing." in capsys.readouterr().out
     monkeypatch.setattr(doctor, "examine", lambda: [optional, broken])
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
@@ -405,6 +461,20 @@ def test_a_reader_that_leaves_early_is_no_error():
     )  # fmt: skip
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [(">&-", 2, "stdout is closed"), ("2>&-", 0, "")]
+)
+def test_a_closed_stream_is_no_traceback(closed, code, said):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m pqchain algorithms --family Falcon {closed}', sys.executable],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert ("Falcon-512" in done.stdout) == (code == 0)
 
 
 def test_help_loads_nothing_heavy():

@@ -46,6 +46,35 @@ def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys)
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
+def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: str, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert cli.main(["falcon", "keys", "--public-key", "same", "--secret-key", same]) == 2
+    assert "which would be lost" in capsys.readouterr().err
+    assert not (tmp_path / "same").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("note", "is MESSAGE"),
+        ("./sk", "is --secret-key"),
+        (".", "is a folder"),
+        ("none/sig", "there is no folder none"),
+    ],
+)
+def test_a_signature_goes_where_nothing_is_lost(
+    keys: Path, monkeypatch, output: str, said: str, capsys
+) -> None:
+    monkeypatch.chdir(keys)
+    before = {path.name: path.read_bytes() for path in keys.iterdir()}
+    assert cli.main(["falcon", "sign", "note", "--secret-key", "sk", "--output", output]) == 2
+    assert said in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in keys.iterdir()} == before
+
+
 def test_wrong_use_says_what_is_needed(keys: Path, capsys) -> None:
     sign = ["falcon", "sign", str(keys / "note"), "--output", str(keys / "sig")]
     assert cli.main([*sign, "--secret-key", str(keys / "pk")]) == 2

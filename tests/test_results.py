@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain import results
-from pqchain.errors import DataError, MachineMismatch, PqchainError, UnknownName
+from pqchain.errors import DataError, MachineMismatch, PqchainError, UnknownName, UsageError
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
 
@@ -211,6 +212,40 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [
         ("page.html", "old")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (".", "is a folder"),
+        ("none/a.csv", "there is no folder .*none; make it"),
+        ("file/a.csv", "there is no folder .*file; make it"),
+        ("/dev/null", "no ordinary file"),
+        ("a" * 300, "File name too long"),
+    ],
+)
+def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "file").touch()
+    for refused in (results.check_writable, lambda path: results.write_atomically(path, "new")):
+        with pytest.raises(UsageError, match=said):
+            refused(tmp_path / name)
+    assert [child.name for child in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_check_of_the_place_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "old.csv").write_text("old")
+    for name in ("old.csv", "new.csv"):
+        results.check_writable(tmp_path / name)
+
+    def refuse(path: Path, *given: object, **named: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(UsageError, match=r"new\.csv cannot be written: Permission denied"):
+        results.check_writable(tmp_path / "new.csv")
+    assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [("old.csv", "old")]
 
 
 def made_on(machine: str, **facts: object) -> pd.DataFrame:

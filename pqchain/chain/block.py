@@ -24,6 +24,7 @@ from pqchain.chain.encoding import (
 from pqchain.chain.transaction import Credential, Transaction
 from pqchain.chain.wallet import Wallet
 from pqchain.crypto.hashing import sha3_256
+from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
 SEALED = b"pqchain seal 1\0"
@@ -116,9 +117,10 @@ class Block:
     def decode(cls, data: bytes) -> Block:
         """Return the block that `encode` wrote.
 
-        Needs memory in proportion to the data, whatever the data claims. Raises Malformed.
+        Needs memory in proportion to the data, whatever the data claims. Raises Malformed, and
+        BadType for no bytes.
         """
-        reader = Reader(bytes(data))
+        reader = Reader(as_bytes("block", data))
         version, height, previous, root, timestamp, proposer = _FIXED.unpack(
             reader.take(HEADER_BYTES, "the header of a block")
         )
@@ -164,6 +166,8 @@ def pack(
     the algorithm of the proposer: room is kept for its longest signature. Reads one transaction
     more than it returns. Raises UsageError if not even an empty block fits.
     """
+    if not isinstance(limit_bytes, int) or isinstance(limit_bytes, bool):
+        raise UsageError(f"limit_bytes={limit_bytes!r}; expected a whole number")
     room = limit_bytes - header_bytes()
     if seal is not None:
         row = algorithms.get(seal) if isinstance(seal, str) else seal

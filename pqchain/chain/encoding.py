@@ -33,7 +33,7 @@ All but the last line is the body, and the body is what is signed. A block, vers
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from struct import Struct
@@ -154,7 +154,7 @@ def encoded_size(
     >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", public_key="registered")
     (1651, 754)
     """
-    rows = _rows(algorithm)
+    rows = signature_schemes(algorithm)
     modes = ("inline", "registered", "recovered")
     if kind not in ("transaction", "seal") or public_key not in modes:
         raise UsageError(
@@ -184,12 +184,21 @@ def header_bytes(*, seal: str | Algorithm | None = None) -> int:
     return HEADER_BYTES + 2 + 4 + (encoded_size(seal, kind="seal") if seal is not None else 0)
 
 
-def _rows(algorithm: str | Algorithm | Sequence[str | Algorithm]) -> list[Algorithm]:
-    """Return the signature schemes named."""
-    several = [algorithm] if isinstance(algorithm, str | Algorithm) else list(algorithm)
+def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) -> list[Algorithm]:
+    """Return the schemes that sign one transaction together.
+
+    Raises UnknownAlgorithm, and UsageError unless they are 1 to 4 signature schemes, each once.
+    """
+    several = [algorithm] if isinstance(algorithm, str | Algorithm) else algorithm
+    if not isinstance(several, Iterable):
+        raise UsageError(f"{algorithm!r} names no algorithm; expected a name or a list of names")
     rows = [row if isinstance(row, Algorithm) else algorithms.get(row) for row in several]
-    if not 1 <= len(rows) <= MAX_CREDENTIALS:
-        raise UsageError(f"{len(rows)} algorithms; a transaction has 1 to {MAX_CREDENTIALS}")
+    names = [row.name for row in rows]
+    if not 1 <= len(rows) <= MAX_CREDENTIALS or len(set(names)) < len(names):
+        raise UsageError(
+            f"{len(rows)} algorithms ({', '.join(names) or 'none'}); a transaction has 1 to "
+            f"{MAX_CREDENTIALS}, each once"
+        )
     for row in rows:
         if row.kind != "signature":
             raise UsageError(f"{row.name} is a {row.kind}; a transaction needs a signature scheme")

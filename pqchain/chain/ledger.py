@@ -54,11 +54,16 @@ class Ledger:
         *,
         verifier: Verifier | None = None,
     ) -> Ledger:
-        """Start a chain in a new file. Raises UsageError if the file is there already."""
+        """Start a chain in a new file.
+
+        Raises UsageError if the file is there already, or its folder is not.
+        """
         path = Path(path)
         state = State.genesis(balances, rules)
         if path.exists():
             raise UsageError(f"{path} is there already; open it, or choose another name")
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
         description = _describe(state)
         if len(description) > _GENESIS_BYTES:
             raise UsageError(f"{len(balances)} accounts at the start are too many for a file")

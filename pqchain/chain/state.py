@@ -19,6 +19,7 @@ from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.crypto.hashing import sha3_256
+from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
 _GENESIS = b"pqchain genesis 1\0"
@@ -41,10 +42,10 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Refuse rules that no block could meet."""
-        if not 0 <= self.chain < 2**32:
-            raise UsageError(f"chain={self.chain}; expected a number from 0 to 2^32 - 1")
-        if self.limit_bytes < 1:
-            raise UsageError(f"limit_bytes={self.limit_bytes}; expected at least 1")
+        if not isinstance(self.chain, int) or not 0 <= self.chain < 2**32:
+            raise UsageError(f"chain={self.chain!r}; expected a number from 0 to 2^32 - 1")
+        if not isinstance(self.limit_bytes, int) or self.limit_bytes < 1:
+            raise UsageError(f"limit_bytes={self.limit_bytes!r}; expected a number from 1")
         if self.algorithms is not None:
             named = frozenset(algorithms.get(name).name for name in self.algorithms)
             object.__setattr__(self, "algorithms", named)
@@ -164,7 +165,11 @@ class State:
         return [check for _, check in self._transfer(block)[1]]
 
     def _decoded(self, block: Block | bytes) -> Block:
-        """Return the block, after a look at its size; bytes too long are not even read."""
+        """Return the block, after a look at its size; bytes too long are not even read.
+
+        Raises BadType for what is neither.
+        """
+        block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
             raise BlockRejected(

@@ -21,6 +21,7 @@ from pqchain.chain.encoding import (
     signature_limit,
 )
 from pqchain.crypto.hashing import sha3_256
+from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed
 
 SIGNED = b"pqchain transaction 1\0"
@@ -112,13 +113,15 @@ class Payment:
     chain: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be encoded; raises Malformed."""
+        """Refuse what cannot be encoded; raises Malformed, BadType."""
         for what, address in (("sender", self.sender), ("recipient", self.recipient)):
             if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
                 raise Malformed(f"the {what} is {address!r}; expected an address of 32 bytes")
         _check_range("amount", self.amount, _MAX_U64)
         _check_range("nonce", self.nonce, _MAX_U64)
         _check_range("chain", self.chain, _MAX_U32)
+        if not isinstance(self.data, bytes):
+            object.__setattr__(self, "data", as_bytes("data of a payment", self.data))
         if len(self.data) > MAX_DATA_BYTES:
             raise Malformed(f"{len(self.data)} bytes of data; expected at most {MAX_DATA_BYTES}")
 
@@ -190,8 +193,8 @@ class Transaction:
 
     @classmethod
     def decode(cls, data: bytes) -> Transaction:
-        """Return the transaction that `encoded` holds; raises Malformed."""
-        reader = Reader(bytes(data))
+        """Return the transaction that `encoded` holds; raises Malformed, BadType."""
+        reader = Reader(as_bytes("transaction", data))
         transaction = cls.read(reader)
         reader.end("transaction")
         return transaction
@@ -216,5 +219,5 @@ def _form(number: int) -> KeyForm:
 
 def _check_range(what: str, value: int, largest: int) -> None:
     """Raise Malformed unless the value is a whole number from 0 to `largest`."""
-    if not isinstance(value, int) or not 0 <= value <= largest:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= largest:
         raise Malformed(f"the {what} is {value!r}; expected a whole number from 0 to {largest}")

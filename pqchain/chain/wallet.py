@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pqchain.chain.encoding import RECOVERABLE, KeyForm, KeyMode, algorithm_identifier
+from pqchain.chain.encoding import (
+    RECOVERABLE,
+    KeyForm,
+    KeyMode,
+    algorithm_identifier,
+    signature_schemes,
+)
 from pqchain.chain.transaction import Credential, Payment, Transaction, address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
 from pqchain.errors import UsageError
@@ -29,9 +35,10 @@ class Wallet:
         Several algorithms make a hybrid: all of them sign. `public_key` says how verifiers come to
         the keys: "inline" puts them into every transaction, "registered" into the first one only,
         "recovered" into none where the scheme allows that, and inline elsewhere. `signers` saves
-        opening the schemes again for many wallets. Raises what `open_signer` raises, UsageError.
+        opening the schemes again for many wallets. Raises what `open_signer` raises, and
+        UsageError unless there are 1 to 4 algorithms, each once.
         """
-        names = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+        names = [row.name for row in signature_schemes(algorithm)]
         if signers is None:
             signers = [open_signer(name, implementation) for name in names]
         self._signers = tuple(signers)
@@ -41,6 +48,8 @@ class Wallet:
                 f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
             )
         found = [signer.algorithm.name for signer in self._signers]
+        if found != names:
+            raise UsageError(f"signers of {found} were given; expected those of {names}, in order")
         if public_key == "recovered" and not set(found) & set(RECOVERABLE):
             raise UsageError(
                 f"none of {', '.join(found)} has key recovery; of our schemes "

@@ -188,6 +188,12 @@ def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None
         pack(everything, 110)
 
 
+@pytest.mark.parametrize("limit", [float("nan"), 50_000.0, True, None, "50000"])
+def test_a_limit_is_a_whole_number(limit: object) -> None:
+    with pytest.raises(UsageError, match=r"limit_bytes=.*; expected a"):
+        pack([alice().transfer(bytes(32), 1, nonce=0)], limit)  # type: ignore[arg-type]
+
+
 def test_decoding_gives_equal_objects_for_equal_bytes() -> None:
     block = golden_block()
     again = Block.decode(bytearray(block.encode()))

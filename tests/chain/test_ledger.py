@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules
-from pqchain.errors import DataError, UsageError
+from pqchain.errors import BadType, DataError, UsageError
 from tests.chain.wallets import alice, bob, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
@@ -79,6 +79,12 @@ def test_a_refused_block_leaves_no_trace(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("block", [None, "block", 7])
+def test_what_is_no_block_is_not_appended(path: Path, block: object) -> None:
+    with Ledger.open(path) as ledger, pytest.raises(BadType, match="the block is of type"):
+        ledger.append(block)  # type: ignore[arg-type]
+
+
 def test_files_that_are_not_ours_are_refused_untouched(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"is not there; start a chain with Ledger\.create"):
         Ledger.open(tmp_path / "missing")
@@ -104,6 +110,12 @@ def test_an_existing_file_is_not_overwritten(path: Path) -> None:
     with pytest.raises(UsageError, match="is there already"):
         Ledger.create(path, {})
     assert path.read_bytes() == before
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"there is no folder {tmp_path / 'none'} for chain.pqc"):
+        Ledger.create(tmp_path / "none" / "chain.pqc", {})
+    assert list(tmp_path.iterdir()) == []
 
 
 def damage(path: Path, statement: str, *values: object) -> None:

@@ -287,6 +287,8 @@ def test_impossible_rules_are_refused() -> None:
             Rules(**rules)
     with pytest.raises(UnknownAlgorithm):
         Rules(algorithms=frozenset({"RSA"}))
+    with pytest.raises(UsageError, match="limit_bytes=nan"):
+        Rules(limit_bytes=float("nan"))  # type: ignore[arg-type]
     assert Rules(algorithms=frozenset({"falcon 512"})).algorithms == {"Falcon-512"}
 
 

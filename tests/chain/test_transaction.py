@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain import algorithms
-from pqchain.chain import Credential, Payment, Transaction, Wallet, encoded_size
+from pqchain.chain import Block, Credential, Payment, Transaction, Wallet, encoded_size
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
-from pqchain.errors import Malformed, UnknownAlgorithm, UsageError
+from pqchain.crypto import open_signer
+from pqchain.errors import BadType, Malformed, UnknownAlgorithm, UsageError
 from tests.chain.wallets import alice, bob, hybrid
 
 BUILT = [name for name in algorithms.names("signature") if algorithms.get(name).implementations]
@@ -136,6 +137,7 @@ def test_a_credential_that_cannot_be_is_malformed() -> None:
         {"amount": -1},
         {"amount": 2**64},
         {"amount": 1.0},
+        {"amount": True},
         {"nonce": 2**64},
         {"chain": 2**32},
         {"data": bytes(65536)},
@@ -144,6 +146,20 @@ def test_a_credential_that_cannot_be_is_malformed() -> None:
 def test_a_payment_that_cannot_be_encoded_is_malformed(change: dict[str, object]) -> None:
     with pytest.raises(Malformed):
         dataclasses.replace(PAYMENT, **change)  # type: ignore[arg-type]
+
+
+def test_data_is_bytes_and_nothing_else() -> None:
+    assert dataclasses.replace(PAYMENT, data=bytearray(b"rent")).data == b"rent"
+    for data in ("rent", None, 5):
+        with pytest.raises(BadType, match="the data of a payment is of type"):
+            alice().transfer(bytes(32), 1, nonce=0, data=data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("data", ["x", None, 5, [1]])
+@pytest.mark.parametrize("kind", [Transaction, Block])
+def test_only_bytes_are_decoded(kind: type[Transaction] | type[Block], data: object) -> None:
+    with pytest.raises(BadType, match=f"is of type {type(data).__name__}"):
+        kind.decode(data)  # type: ignore[arg-type]
 
 
 def test_the_same_algorithm_twice_or_none_is_malformed() -> None:
@@ -169,6 +185,27 @@ def test_wallets_say_what_they_cannot_do() -> None:
         Wallet("Ed25518")
     with pytest.raises(UsageError, match="sealed with one"):
         hybrid().seal(b"")
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "said"),
+    [
+        ([], r"0 algorithms \(none\); a transaction has 1 to 4"),
+        (["Ed25519", "ed25519"], "2 algorithms .*each once"),
+        (["Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"], "5 algorithms"),
+        (None, "None names no algorithm"),
+        ([None], "unknown algorithm None"),
+        ("ML-KEM-512", "is a kem"),
+    ],
+)
+def test_a_wallet_that_could_never_pay_is_not_made(algorithms: object, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Wallet(algorithms)  # type: ignore[arg-type]
+
+
+def test_a_wallet_takes_only_signers_of_its_algorithms() -> None:
+    with pytest.raises(UsageError, match="expected those of"):
+        Wallet("Ed25519", signers=[open_signer("ECDSA-P256")])
 
 
 def test_a_wallet_shows_no_secret() -> None:
