@@ -55,7 +55,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             lines.append(f"      {'':<{width}}  to mend:  {finding.mend}")
     missing = sum(finding.state == "missing" for finding in findings)
     verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
-    _write("\n".join([*lines[1:], "", f"{verdict}; {missing} optional parts are missing."]))
+    parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
+    _write("\n".join([*lines[1:], "", f"{verdict}; {parts} missing."]))
     return FINE if healthy else CHECK_FAILED
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 from pqchain import algorithms, machine, papers
 from pqchain.crypto import available, native, open_signer
 from pqchain.errors import CryptoFailure, PqchainError, Unsupported
+from pqchain.reencode import erasure
 
 State = Literal["present", "missing", "broken"]
 
@@ -26,11 +27,24 @@ _USEFUL = (
     ("cryptography", "ECDSA on P-256 and Ed25519 through OpenSSL"),
     ("pycryptodome", "SHA3-256 and the slow ECDSA baseline"),
     ("tqdm", "progress bars"),
+    ("aioquic", "replays of a re-encoding over QUIC"),
+    ("simpy", "the reference engine of the consensus models; the fast one runs without"),
+    ("reedsolo", "the slow engine of the erasure code, by which the others are checked"),
 )
 """Packages that an install brings, and what is lost without each."""
 
 _OPTIONAL = (
-    ("jupyterlab", "opening the notebooks", "pip install 'pqchain[notebooks]'"),
+    ("jupyterlab", "opening the notebooks", "pip install jupyterlab ipykernel"),
+    (
+        "numba",
+        "the compiled kernels of the consensus models; numpy does it slower",
+        "pip install numba",
+    ),
+    ("dask", "sweeps on a Dask cluster; processes do it here", "pip install dask distributed"),
+    ("distributed", "sweeps on a Dask cluster; processes do it here", "pip install distributed"),
+    ("grpcio", "replays of a re-encoding over gRPC", "pip install grpcio"),
+    ("qh3", "replays of a re-encoding over QUIC with a core in Rust", "pip install qh3"),
+    ("uvloop", "quicker event loops of replays; asyncio's own do it slower", "pip install uvloop"),
     ("pynq", "signing on an FPGA board; normal on anything that is not a board", ""),
 )
 """Packages that only some people want, what is lost without them and how to get them."""
@@ -61,7 +75,9 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Look at the interpreter, the packages, the native libraries, the processor and the tools."""
-    return [*_interpreter(), *_packages(), *_processor(), *_libraries(), *_data(), *_tools()]
+    return [
+        *_interpreter(), *_packages(), *_processor(), *_libraries(), *_engine(), *_data(), *_tools()
+    ]  # fmt: skip
 
 
 def _interpreter() -> Iterator[Finding]:
@@ -129,6 +145,17 @@ def _libraries() -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _engine() -> Iterator[Finding]:
+    """Look for ISA-L, which is a library of the system or comes with a Python package."""
+    reason = erasure.available()["isal"]
+    yield Finding(
+        "Native libraries", "ISA-L", "missing" if reason else "present",
+        reason.partition(":")[0] or "the fast engine of the erasure code",
+        disables="the fast engine of the erasure code; numpy does it slower" if reason else "",
+        mend="pip install pyeclib    (or a package of the system: libisal2)" if reason else "",
+    )  # fmt: skip
+
+
 def _mend(reason: str) -> str:
     """Return the command for a reason of `pqchain.crypto.available`; no command adds CPU flags."""
     if "Python package" in reason:
@@ -150,8 +177,8 @@ def _library_detail(implementation: str) -> str:
     corrected = f", {corrections} corrected defect{'s'[: corrections != 1]}" if corrections else ""
     return (
         f"{facts.get('source', 'source unknown')} {facts.get('source_version', '')}{corrected}, "
-        f"{len(held)} algorithms, {facts.get('compiler', 'compiler unknown')}; "
-        f"{name} signs and verifies"
+        f"{len(held)} algorithm{'s'[: len(held) != 1]}, "
+        f"{facts.get('compiler', 'compiler unknown')}; {name} signs and verifies"
     )
 
 
@@ -164,8 +191,8 @@ def _data() -> Iterator[Finding]:
     except (PqchainError, OSError) as error:
         yield Finding(
             "Data", "published tables", "broken", str(error),
-            disables="papers, compare, reproduce", mend="pip install --force-reinstall pqchain",
-            essential=True,
+            disables="papers, compare, reproduce",
+            mend="pip install --force-reinstall .    (in the checkout)", essential=True,
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import pytest
 from pqchain import algorithms, doctor, machine, papers
 from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, DataError
+from pqchain.reencode import erasure
 
 
 def found(name):
@@ -39,6 +40,21 @@ def test_a_missing_board_is_no_illness(monkeypatch):
     assert found("coincurve").healthy
     assert found("coincurve").mend == "pip install coincurve"
     assert not found("numpy").healthy
+
+
+def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(erasure, "available", lambda: {"isal": "ISA-L is not installed: get it"})
+    findings = {finding.name: finding for finding in doctor.examine()}
+    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
+    for name in looked_for.split():
+        assert (findings[name].state, findings[name].healthy) == ("missing", True)
+        assert findings[name].disables
+        assert findings[name].mend.startswith("pip install ")
+    assert not any("pqchain" in finding.mend for finding in findings.values())
 
 
 def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
@@ -83,3 +99,4 @@ def test_every_library_signs_and_says_what_was_corrected():
     finding = found("liboqs-0.13/ref")
     assert finding.state == "present"
     assert "ML-DSA-44 signs and verifies" in finding.detail
+    assert "1 algorithm, " in found("rainbow/avx2").detail

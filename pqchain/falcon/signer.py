@@ -286,5 +286,5 @@ def _import_for_boards(name: str) -> Any:
     except ImportError as error:
         raise Unsupported(
             f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in an "
-            "environment of its own with Python 3.10 to 3.12, `pip install pqchain[board]`"
+            "environment of its own with Python 3.10 to 3.12, `pip install pynq 'setuptools<81'`"
         ) from error
