@@ -227,7 +227,7 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         "  pqchain reproduce\n  pqchain reproduce --preset paper --only pqdpol\n\n"
         "exits 1 only on a broken size or a failed computation, never on a timing",
     )  # fmt: skip
-    _add_preset(reproducing, "2 to 3 minutes for all works")
+    _add_preset(reproducing, "2 to 3 minutes for all works on 4 idle cores")
     reproducing.add_argument(
         "--only", action="append", metavar="KEY", help="only this work; may be repeated"
     )
