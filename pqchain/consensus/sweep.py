@@ -161,13 +161,20 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
 def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
     """Use the workers of a Dask scheduler, which gives a dead worker's batches to others."""
     try:
-        from dask.distributed import Client, as_completed
+        from dask.distributed import Client, Security, as_completed, comm
     except ImportError:
         raise Unsupported(
             f"--scheduler {scheduler} needs Dask, which is not installed; "
-            "pip install 'pqchain[cluster]', or leave the scheduler out to use processes"
+            "pip install dask distributed, or leave the scheduler out to use processes"
         ) from None
     try:
+        # A client that a wrong address stops halfway cannot be closed and holds the process back.
+        _, port = comm.get_address_host_port(scheduler)
+        if not 0 < port < 2**16:
+            raise ValueError(f"port {port} is not between 1 and 65535")
+        encrypted = Security().get_connection_args("client")["ssl_context"]
+        if scheduler.startswith("tls:") and encrypted is None:
+            raise ValueError("Dask's configuration has no certificates for TLS")
         client = Client(scheduler, timeout=20, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(

@@ -188,11 +188,22 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
         sweep([scenario()], **options)
 
 
-def test_a_scheduler_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'nonsense:/1'"):
-        sweep([scenario()], scheduler="nonsense:/1")
+@pytest.mark.parametrize(
+    "address", ["foo", "nonsense:/1", "bar://host:1", "tcp://host:99999", "tls://host:1"]
+)
+def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dask import distributed
+
+    monkeypatch.setattr(distributed, "Client", lambda *given, **named: pytest.fail("was made"))
+    with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
+        sweep([scenario()], scheduler=address)
+
+
+def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(Unsupported, match=r"pip install 'pqchain\[cluster\]'"):
+    with pytest.raises(Unsupported, match=r"pip install dask distributed, or"):
         sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
