@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pqchain import algorithms
 from pqchain.chain import encoding
 from pqchain.consensus import lengths
-from pqchain.consensus.checks import number, whole
+from pqchain.consensus.checks import number, together, whole
 from pqchain.consensus.election import Voting
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
@@ -29,6 +29,9 @@ MAX_MESSAGES = 2**30
 
 VOTE_BYTES = 48
 """A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
+
+_SLOW_FACTOR = 10
+"""How many times longer slow delegates compute if that is not said."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
@@ -86,7 +89,7 @@ class Faults:
 
     crashed: tuple[int, ...] = ()
     slow: tuple[int, ...] = ()
-    slow_factor: int = 10
+    slow_factor: int = _SLOW_FACTOR
     """How many times longer slow delegates compute."""
     loss_probability: float = 0.0
     """Of a message; a lost message is not sent again."""
@@ -117,6 +120,16 @@ class Faults:
             number(f"faults.{name}", getattr(self, name), most=1.0)
         for name in ("delay_seconds", "heal_seconds"):
             number(f"faults.{name}", getattr(self, name), most=1e6)
+        together("faults.delay_probability", self.delay_probability,
+                 "faults.delay_seconds", self.delay_seconds)  # fmt: skip
+        together("faults.partition_fraction", self.partition_fraction,
+                 "faults.heal_seconds", self.heal_seconds)  # fmt: skip
+        if self.slow and self.slow_factor == 1:
+            raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
+        if not self.slow and self.slow_factor != _SLOW_FACTOR:
+            raise UsageError(
+                f"faults.slow_factor={self.slow_factor} needs ranks in faults.slow, such as (0,)"
+            )
 
     @property
     def any(self) -> bool:

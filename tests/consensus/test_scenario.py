@@ -140,6 +140,12 @@ def test_impossible_scenarios_are_refused(changes: dict[str, Any], message: str)
         ({"slow_factor": 0}, r"slow_factor is 0"),
         ({"loss_probability": 1.5}, r"loss_probability is 1.5; expected a number from 0 to 1"),
         ({"delay_seconds": -1.0}, r"delay_seconds is -1.0"),
+        ({"delay_probability": 1.0}, r"delay_probability=1 needs faults.delay_seconds above 0"),
+        ({"delay_seconds": 3.0}, r"delay_seconds=3 needs faults.delay_probability above 0"),
+        ({"partition_fraction": 0.5}, r"partition_fraction=0.5 needs faults.heal_seconds above 0"),
+        ({"heal_seconds": 9.0}, r"heal_seconds=9 needs faults.partition_fraction above 0"),
+        ({"slow_factor": 50}, r"slow_factor=50 needs ranks in faults.slow, such as \(0,\)"),
+        ({"slow": (0,), "slow_factor": 1}, r"slow=\(0,\) needs faults.slow_factor above 1"),
     ],
 )
 def test_impossible_faults_are_refused(changes: dict[str, Any], message: str) -> None:
