@@ -359,7 +359,7 @@ class _Runner:
         silent[self.nodes[~self.alive]] = True
         return Overlay(
             nodes=scenario.nodes,
-            peers=scenario.network.peers,
+            peers=scenario.peers,
             key=draws.key(scenario.seed, "peer"),
             delegates=self.nodes,
             regions=self._regions(everyone),

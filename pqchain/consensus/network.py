@@ -5,7 +5,7 @@ csma          one shared channel, N * (N - 1) grants: latency ~ N^2, twice less 
 star          a hub; the sender's uplink and the receiver's downlink are the bottleneck: ~ N
 mesh          a link for every pair: constant
 regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
-gossip        every node passes the block on to k peers: ~ log N
+gossip        every node passes the block on to k peers, never to itself: ~ log N
 
 Times are whole nanoseconds. A message of b bytes is cut into packets; each has a header.
 """
@@ -107,7 +107,8 @@ class Network:
     contention_seconds: float = 0.0
     """What the last of many senders waits, backed off, while the channel is already free."""
     peers: int = 8
-    """gossip: to how many nodes one passes a block on."""
+    """gossip: to how many others a node passes a block on: its successor and, drawn each on its own
+    so that one may be drawn twice, more; or once to each other node if there are no more."""
     world: bool = False
     """gossip: whether nodes live in the regions of the world."""
     serial: SerialLaw = SerialLaw()

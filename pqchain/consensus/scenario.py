@@ -18,8 +18,11 @@ from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
 
-SCHEMA_VERSION = 1
-"""Version of what a scenario means; a change of the model's results changes it."""
+SCHEMA_VERSION = 2
+"""Version of what a scenario means; a change of the model's results changes it.
+
+2: by gossip no node sends to itself, and to every other node at most once where peers suffice.
+"""
 
 MAX_NODES = 2**22
 """The largest network that fits into memory with some comfort."""
@@ -277,6 +280,11 @@ class Scenario:
         return self.costs[self.algorithm]
 
     @property
+    def peers(self) -> int:
+        """Gossip: to how many nodes one passes a block on, at most to every other."""
+        return min(self.network.peers, self.nodes - 1)
+
+    @property
     def quorum(self) -> int:
         """Votes that make a block final: the smallest number above two thirds."""
         return 2 * self.delegate_count // 3 + 1
@@ -294,7 +302,7 @@ class Scenario:
         pairs = count * (count - 1)
         if self.exchange == "all-to-all":
             return pairs
-        spread = self.nodes * self.network.peers if self.network.law == "gossip" else count - 1
+        spread = self.nodes * self.peers if self.network.law == "gossip" else count - 1
         return spread + self.phases * pairs
 
     def signature_lengths(self) -> Mapping[int, int]:

@@ -55,10 +55,16 @@ class Disturbance:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Overlay:
-    """The graph of gossip: node i's peers are drawn, the first is its successor."""
+    """The graph of gossip: whom each node passes a block on to.
+
+    A node's first peer is its successor; the others are drawn among all nodes but itself, each on
+    its own, so that one may be drawn twice. Where there are as many peers as other nodes, each of
+    them is a peer once.
+    """
 
     nodes: int
     peers: int
+    """At most nodes - 1."""
     key: int
     delegates: Array
     """Node of every delegate."""
@@ -73,9 +79,10 @@ class Overlay:
 
     def peer(self, node: int, place: int) -> int:
         """Return the node to which a block is passed on as number `place`."""
-        if place == 0:
-            return (node + 1) % self.nodes
-        return draws.scaled(draws.draw(self.key, node, place), self.nodes)
+        others = self.nodes - 1
+        if place == 0 or self.peers == others:
+            return (node + 1 + place) % self.nodes
+        return (node + 1 + draws.scaled(draws.draw(self.key, node, place), others)) % self.nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
