@@ -250,13 +250,6 @@ def _networks(arguments: argparse.Namespace) -> list[Network]:
     }
     given = {name: value for name, value in changes.items() if value is not None}
     names = commands._split(arguments.network) or ["paper-serial"]
-    deaf = {"paper-serial": set(changes), "regions": set(changes) - {"peers", "world"}}
-    for law in names:
-        useless = sorted(set(given) & deaf.get(law, set()))
-        if law != "gossip":
-            useless += sorted(set(given) & {"peers", "world"} - set(useless))
-        if useless:
-            raise UsageError(f"{law} has no {' or '.join(useless)}; leave it out, or name others")
     return [named(law, **given) for law in names]
 
 

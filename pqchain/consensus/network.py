@@ -164,13 +164,19 @@ class Network:
 def named(law: str, **changes: object) -> Network:
     """Return the network of that name with the defaults of its kind and the changes given.
 
-    Raises UnknownName and UsageError.
+    Raises UnknownName, and UsageError for a parameter that networks of this kind do not have.
 
     >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
     5000000.0
     """
     if law not in NAMES:
         raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
+    deaf = sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law])
+    if deaf:
+        raise UsageError(
+            f"{law} has no {' or '.join(deaf)}; leave it out, or name others: it has "
+            f"{', '.join(sorted(_PARAMETERS[law]))}"
+        )
     settings: dict[str, object] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
     try:
         return Network(**settings)  # type: ignore[arg-type]
@@ -180,6 +186,21 @@ def named(law: str, **changes: object) -> Network:
             f"expected fields of pqchain.consensus.Network: {list(Network.__slots__)}"
         ) from error
 
+
+_LINK = frozenset(
+    ("rate_bits_per_second", "latency_seconds", "jitter_fraction", "transport", "packet_bytes",
+     "header_bytes")
+)  # fmt: skip
+
+_PARAMETERS: Mapping[str, frozenset[str]] = {
+    "paper-serial": frozenset({"serial"}),
+    "csma": _LINK | {"gap_seconds", "contention_seconds"},
+    "star": _LINK,
+    "mesh": _LINK,
+    "regions": _LINK - {"rate_bits_per_second", "latency_seconds"},
+    "gossip": _LINK | {"peers", "world"},
+}
+"""What can be set on each kind of network; on the others it would do nothing."""
 
 _DEFAULTS: Mapping[str, Mapping[str, object]] = {
     # gap_seconds: 4.509 ms of one transfer in ns-3 less the bits of 36 frames. Contention: half of

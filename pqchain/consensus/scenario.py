@@ -13,7 +13,7 @@ from pqchain import algorithms
 from pqchain.chain import encoding
 from pqchain.consensus import lengths
 from pqchain.consensus.checks import number, together, whole
-from pqchain.consensus.election import Voting
+from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
@@ -212,6 +212,8 @@ class Scenario:
             )
         if self.proposal not in ("votes", "luck", "dpos"):
             raise UsageError(f"proposal is {self.proposal!r}; expected 'votes', 'luck' or 'dpos'")
+        if self.voting not in VOTING:
+            raise UsageError(f"voting is {self.voting!r}; expected one of {', '.join(VOTING)}")
         for name in ("round_seconds", "attestation_seconds", "attestation_verify_seconds"):
             number(name, getattr(self, name), most=1e6)
         number("arrivals_per_second", self.arrivals_per_second, most=1e9)

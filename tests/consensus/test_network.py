@@ -220,6 +220,23 @@ def test_every_name_is_a_network_and_others_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("law", "changes", "message"),
+    [
+        ("mesh", {"peers": 2}, r"mesh has no peers; leave it out, .* it has header_bytes, jitter"),
+        ("paper-serial", {"latency_seconds": 1.0}, r"has no latency_seconds; .* it has serial$"),
+        ("regions", {"rate_bits_per_second": 1e6}, r"regions has no rate_bits_per_second"),
+        ("gossip", {"gap_seconds": 1e-3}, r"gossip has no gap_seconds"),
+        ("star", {"world": True, "peers": 2}, r"star has no peers or world"),
+    ],
+)
+def test_what_a_kind_of_network_does_not_have_is_refused(
+    law: str, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        named(law, **changes)
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"rate_bits_per_second": -5.0}, r"rate_bits_per_second is -5.0; expected a number from 1"),

@@ -161,6 +161,11 @@ def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
     assert "named('gossip'), delegates=1024" in text
 
 
+def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
+    with pytest.raises(UsageError, match=r"voting is 'zz'; expected one of plurality, approval, w"):
+        scenario(voting="zz")
+
+
 def test_presets_are_the_papers_and_a_small_one() -> None:
     assert (preset("paper", PAPER).nodes, preset("quick", PAPER).nodes) == (32, 8)
     assert preset("paper", PAPER).block_bytes == 50_000
