@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pqchain.consensus import draws, election, fast, lengths, luck
 from pqchain.consensus.network import REGION_SHARES, SECOND, Wires, nanoseconds, wires
 from pqchain.consensus.scenario import VOTE_BYTES, Scenario
-from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View
+from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View, alike
 from pqchain.errors import UnknownName
 
 Engine = Literal["fast", "numpy", "simpy"]
@@ -49,6 +49,10 @@ class Height:
     rivals: int
     """Proof of Luck: blocks released by others than the winner."""
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same became of both, to the nanosecond."""
+        return alike(self, other)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Run:
@@ -56,6 +60,10 @@ class Run:
 
     scenario: Scenario
     heights: tuple[Height, ...]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one scenario and agree in every nanosecond; so do all engines."""
+        return alike(self, other)
 
     @property
     def is_safe(self) -> bool:

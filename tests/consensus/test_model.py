@@ -25,6 +25,17 @@ def run(**changes: Any) -> Run:
     return model.run(scenario(**(settings_ | changes)))
 
 
+def test_runs_are_compared_by_what_happened() -> None:
+    done = run(blocks=2)
+    assert done == run(blocks=2)
+    assert done.heights[0] == run(blocks=2).heights[0] != done.heights[1]
+    assert done.heights[0].outcomes[0] == run().heights[0].outcomes[0]
+    for other in (run(blocks=2, seed=1), run(blocks=3), run(nodes=4, blocks=2), done.heights, None):
+        assert done != other
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(done)
+
+
 def test_without_faults_one_view_is_enough() -> None:
     done = run(blocks=3)
     assert (done.is_safe, done.is_live, done.views) == (True, True, 3)

@@ -146,7 +146,7 @@ def test_gossip_never_goes_to_oneself_and_to_everybody_once(nodes: int, peers: i
             assert len(drawn) == peers and drawn[0] == (node + 1) % nodes
     assert one.messages() == nodes * min(peers, nodes - 1)
     runs = [model.run(one, engine=engine).heights[0].outcomes[0] for engine in model.ENGINES]
-    assert runs[0].equals(runs[1]) and runs[0].equals(runs[2])
+    assert runs[0] == runs[1] == runs[2]
     assert runs[0].reached_ns.tolist().count(NEVER) == 0
 
 
