@@ -259,11 +259,17 @@ class Scenario:
         """Refuse what no machine would finish, with what to use instead."""
         messages = self.messages()
         if messages > MAX_MESSAGES:
+            remedy = "give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
+            if self.network.law != "gossip":
+                remedy += (
+                    ", and let gossip carry the block to the nodes: network=named('gossip') "
+                    "(--network gossip)"
+                )
+            elif self.nodes * self.peers > MAX_MESSAGES:
+                remedy = "give fewer peers: peers=8 (--peers 8)"
             raise UsageError(
                 f"{self.delegate_count} delegates on {self.network.law} exchange {messages} "
-                f"messages for one block; at most {MAX_MESSAGES} are simulated. Give fewer "
-                "delegates (21 to 16384) and let the gossip network carry the block to the nodes: "
-                "network=named('gossip'), delegates=1024"
+                f"messages for one block; at most {MAX_MESSAGES} are simulated: {remedy}"
             )
 
     @property

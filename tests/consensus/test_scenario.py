@@ -158,7 +158,22 @@ def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
         scenario(nodes=2**20, network=named("mesh"))
     text = str(caught.value)
     assert str(2**20 * (2**20 - 1) + 2**20 - 1) in text
-    assert "named('gossip'), delegates=1024" in text
+    assert "delegates=1024 (--delegates 1024), and let gossip" in text
+    assert "network=named('gossip') (--network gossip)" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"network": named("gossip")}, r"\): delegates=1024 \(--delegates 1024\)$"),
+        ({"network": named("gossip", peers=1024), "delegates": 8}, r"peers=8 \(--peers 8\)$"),
+    ],
+)
+def test_too_much_gossip_is_refused_without_naming_gossip(
+    changes: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(UsageError, match=remedy):
+        scenario(nodes=2**21, **changes)
 
 
 def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
