@@ -69,7 +69,8 @@ loss_probability=0.01
     )
     what.add_argument(
         "--delegates", metavar="LIST", default="all",
-        help="how many nodes verify and vote, at most all of them; default: all",
+        help="how many nodes verify and vote; default: all; with --exponents smaller networks take "
+        "all their nodes",
     )  # fmt: skip
     what.add_argument(
         "--costs", metavar="SOURCE", default="paper:pqdpol",
@@ -94,7 +95,7 @@ loss_probability=0.01
         ("--vote-phases", int, "N", "0, 1 or 2; default: what the network's law implies"),
         ("--block-bytes", int, "N", "default: 50000, as in the paper"),
         ("--blocks", int, "N", "heights, one after the other; default: 1"),
-        ("--arrivals", float, "RATE", "new transactions per second; default: always enough"),
+        ("--arrivals", float, "RATE", "new transactions per second; default: 0, always enough"),
         ("--threads", int, "N", "that verify a block; default: 1"),
         ("--timeout", float, "S", "then the next delegate proposes; faults need it"),
     )
@@ -173,6 +174,7 @@ def _scenarios(arguments: argparse.Namespace) -> list[Any]:
     nodes = _nodes(arguments)
     networks = _networks(arguments)
     counts = _delegates(arguments.delegates)
+    _check_delegates(arguments, nodes, counts)
     seeds = _whole(arguments.seeds, "--seeds")
     total = len(names) * len(nodes) * len(networks) * len(counts) * len(seeds)
     if total > MAX_RUNS:
@@ -236,6 +238,22 @@ def _delegates(text: str) -> list[int | None]:
         for part in parts
         for count in ([None] if part == "all" else _whole(part, "--delegates", least=1))
     ]
+
+
+def _check_delegates(
+    arguments: argparse.Namespace, nodes: list[int], counts: list[int | None]
+) -> None:
+    """Refuse more delegates than named nodes; say where a row of sizes has fewer."""
+    most = max(count or 0 for count in counts)
+    fewer = [count for count in nodes if count < most]
+    if fewer and arguments.nodes is not None:
+        raise UsageError(
+            f"--delegates {most} is more than the {fewer[0]} of --nodes; give at most {fewer[0]}, "
+            "or all"
+        )
+    if fewer:
+        shown = ", ".join(map(str, fewer))
+        talk(f"--delegates {most}: networks of {shown} nodes are too small and take all of theirs.")
 
 
 def _networks(arguments: argparse.Namespace) -> list[Network]:

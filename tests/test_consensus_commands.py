@@ -48,6 +48,19 @@ def test_lists_are_combined_and_json_is_all_there_is(capsys):
     assert "over_seeds" not in data
 
 
+def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
+    arguments = ["--network", "mesh", "--exponents", "1..4", "--delegates", "5", "--json"]
+    code, out, err = run(capsys, *arguments)
+    assert [row["delegates"] for row in json.loads(out)["runs"]] == [2, 4, 5, 5]
+    assert (code, err.count("\n")) == (0, 1)
+    assert "--delegates 5: networks of 2, 4 nodes are too small and take all of theirs." in err
+
+
+def test_help_says_what_no_arrivals_mean(capsys):
+    assert cli.main(["consensus", "--help"]) == 0
+    assert "default: 0, always enough" in " ".join(capsys.readouterr().out.split())
+
+
 def test_several_seeds_become_means_with_intervals(capsys):
     arguments = ["--network", "regions", "--nodes", "8", "--seeds", "0..3"]
     code, out, _ = run(capsys, *arguments)
@@ -159,6 +172,8 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         (["--costs", "paper:nobody"], "nobody"),
         (["--block-bytes", "100"], "block_bytes is 100"),
         (["--delegates", "0"], "--delegates has 0"),
+        (["--nodes", "3", "--delegates", "5"], "--delegates 5 is more than the 3 of --nodes"),
+        (["--nodes", "9,4,8", "--delegates", "all,6"], "give at most 4, or all"),
         (["--network", "star", "--rate", "-5"], "rate_bits_per_second is -5.0"),
         (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
         (["--rate", "1e6"], "paper-serial has no rate_bits_per_second"),
