@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, commands, display
 from pqchain.commands import CHECK_FAILED, FINE, talk
-from pqchain.errors import UsageError
+from pqchain.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,11 +138,14 @@ loss_probability=0.01
 def run_consensus(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
     from pqchain import machine, results
-    from pqchain.consensus import over_seeds, sweep
+    from pqchain.consensus import model, over_seeds, simulate, sweep
 
     output: Path | None = arguments.output
     commands._check_output(output)
     asked = _scenarios(arguments)
+    if len(asked) == 1 and arguments.engine == "simpy":
+        # In a table what an engine cannot run is a row; alone it is a wrong question.
+        simulate.check(model.single_view(asked[0]))
     runs = sweep(
         asked,
         engine=arguments.engine,
@@ -357,7 +360,15 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     if source == "measured":
         return _measured(arguments, names)
     if source.endswith(".csv"):
-        return costs.from_frame(results.load(Path(source)))
+        try:
+            frame = results.load(Path(source))
+            if "median_seconds" not in frame:
+                raise DataError("it holds no measurements")
+            return costs.from_frame(frame)
+        except DataError as error:
+            raise UsageError(
+                f"--costs {source}: {error}; give a file that `pqchain bench --output` wrote"
+            ) from error
     raise UsageError(
         f"--costs {source}: expected paper:<work>, measured, or a .csv of `pqchain bench --output`"
     )

@@ -194,6 +194,28 @@ def test_wrong_use_is_2_with_the_value_and_the_bound(capsys, monkeypatch, argume
     assert said in err
 
 
+def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
+    wrong = tmp_path / "runs.csv"
+    run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
+    for path, why in ((wrong, "it holds no measurements"), (tmp_path / "none.csv", "none.json")):
+        code, out, err = run(capsys, "--costs", str(path))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"--costs {path}: " in err
+        assert why in err
+        assert len(err) < 300 + 2 * len(str(path))
+
+
+def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
+    large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
+    code, out, err = run(capsys, *large, "4096")
+    assert (code, out) == (2, "")
+    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "--engine fast" in err
+    code, out, _ = run(capsys, *large, "4,4096")
+    assert code == 1
+    assert "unsupported" in out
+
+
 def test_help_names_every_network_and_examples_that_parse(capsys):
     assert cli.main(["consensus", "--help"]) == 0
     shown = capsys.readouterr().out

@@ -133,7 +133,7 @@ def test_mixing_is_splitmix64() -> None:
 
 def test_the_reference_refuses_what_would_take_it_minutes() -> None:
     large = scenario(nodes=2048, network=named("mesh"))
-    with pytest.raises(UsageError, match=r"4194304 messages .* engine='fast'"):
+    with pytest.raises(UsageError, match=r"4194304 messages .* engine='fast' \(--engine fast\)"):
         simulate.play(single_view(large))
 
 
