@@ -22,6 +22,9 @@ VOTING = ("plurality", "approval", "weighted")
 ENGINES = ("fast", "numpy", "simpy")
 """Those of `pqchain.consensus`, repeated here because importing it would slow `--help` down."""
 
+MANY_BLOCKS = 20_000
+"""So many take a few seconds at least, which is said where no bar is shown."""
+
 MAX_RUNS = 100_000
 """More scenarios than that are a slip of the keyboard rather than a question."""
 
@@ -146,6 +149,9 @@ def run_consensus(arguments: argparse.Namespace) -> int:
     if len(asked) == 1 and arguments.engine == "simpy":
         # In a table what an engine cannot run is a row; alone it is a wrong question.
         simulate.check(model.single_view(asked[0]))
+    blocks = sum(one.blocks for one in asked)
+    if blocks >= MANY_BLOCKS and not sys.stderr.isatty():
+        talk(f"Running {blocks} blocks, and showing nothing until the last ...")
     runs = sweep(
         asked,
         engine=arguments.engine,

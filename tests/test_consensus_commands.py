@@ -216,6 +216,13 @@ def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
     assert "unsupported" in out
 
 
+def test_a_long_run_says_so_where_no_bar_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(consensus_commands, "MANY_BLOCKS", 30)
+    arguments = ["--network", "mesh", "--nodes", "4", "--json", "--blocks"]
+    assert run(capsys, *arguments, "29")[2] == ""
+    assert run(capsys, *arguments, "30")[2].startswith("Running 30 blocks, ")
+
+
 def test_help_names_every_network_and_examples_that_parse(capsys):
     assert cli.main(["consensus", "--help"]) == 0
     shown = capsys.readouterr().out

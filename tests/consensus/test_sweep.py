@@ -131,15 +131,29 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     ran: list[str] = []
     plain = model.run
 
-    def run(one: Scenario, *, engine: str = "fast") -> model.Run:
+    def run(one: Scenario, **settings: Any) -> model.Run:
         ran.append(one.identifier)
-        return plain(one, engine=engine)
+        return plain(one, **settings)
 
     monkeypatch.setattr(model, "run", run)
     assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
     assert len(ran) == len(cases) - 10
     assert _bytes(sweep(cases, workers=1, store=store)) == expected
     assert len(ran) == len(cases) - 10
+
+
+def test_a_single_scenario_shows_its_blocks_and_several_themselves(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for scenarios, unit in (
+        ([scenario(blocks=3)], "3/3 "),
+        ([scenario(), scenario(seed=1)], "2/2"),
+    ):
+        sweep(scenarios, workers=1, progress=True)
+        bar = capsys.readouterr().err
+        assert unit in bar and ("block/s" in bar) == (len(scenarios) == 1)
+    sweep([scenario(blocks=3)])
+    assert capsys.readouterr().err == ""
 
 
 def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
