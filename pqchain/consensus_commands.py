@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, commands, display
 from pqchain.commands import CHECK_FAILED, FINE, talk
-from pqchain.errors import UsageError
+from pqchain.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,9 @@ RULES = ("votes", "luck", "dpos")
 VOTING = ("plurality", "approval", "weighted")
 ENGINES = ("fast", "numpy", "simpy")
 """Those of `pqchain.consensus`, repeated here because importing it would slow `--help` down."""
+
+MANY_BLOCKS = 20_000
+"""So many take a few seconds at least, which is said where no bar is shown."""
 
 MAX_RUNS = 100_000
 """More scenarios than that are a slip of the keyboard rather than a question."""
@@ -69,7 +72,8 @@ loss_probability=0.01
     )
     what.add_argument(
         "--delegates", metavar="LIST", default="all",
-        help="how many nodes verify and vote, at most all of them; default: all",
+        help="how many nodes verify and vote; default: all; with --exponents smaller networks take "
+        "all their nodes",
     )  # fmt: skip
     what.add_argument(
         "--costs", metavar="SOURCE", default="paper:pqdpol",
@@ -94,7 +98,7 @@ loss_probability=0.01
         ("--vote-phases", int, "N", "0, 1 or 2; default: what the network's law implies"),
         ("--block-bytes", int, "N", "default: 50000, as in the paper"),
         ("--blocks", int, "N", "heights, one after the other; default: 1"),
-        ("--arrivals", float, "RATE", "new transactions per second; default: always enough"),
+        ("--arrivals", float, "RATE", "new transactions per second; default: 0, always enough"),
         ("--threads", int, "N", "that verify a block; default: 1"),
         ("--timeout", float, "S", "then the next delegate proposes; faults need it"),
     )
@@ -137,11 +141,17 @@ loss_probability=0.01
 def run_consensus(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
     from pqchain import machine, results
-    from pqchain.consensus import over_seeds, sweep
+    from pqchain.consensus import model, over_seeds, simulate, sweep
 
     output: Path | None = arguments.output
     commands._check_output(output)
     asked = _scenarios(arguments)
+    if len(asked) == 1 and arguments.engine == "simpy":
+        # In a table what an engine cannot run is a row; alone it is a wrong question.
+        simulate.check(model.single_view(asked[0]))
+    blocks = sum(one.blocks for one in asked)
+    if blocks >= MANY_BLOCKS and not sys.stderr.isatty():
+        talk(f"Running {blocks} blocks, and showing nothing until the last ...")
     runs = sweep(
         asked,
         engine=arguments.engine,
@@ -173,6 +183,7 @@ def _scenarios(arguments: argparse.Namespace) -> list[Any]:
     nodes = _nodes(arguments)
     networks = _networks(arguments)
     counts = _delegates(arguments.delegates)
+    _check_delegates(arguments, nodes, counts)
     seeds = _whole(arguments.seeds, "--seeds")
     total = len(names) * len(nodes) * len(networks) * len(counts) * len(seeds)
     if total > MAX_RUNS:
@@ -238,6 +249,22 @@ def _delegates(text: str) -> list[int | None]:
     ]
 
 
+def _check_delegates(
+    arguments: argparse.Namespace, nodes: list[int], counts: list[int | None]
+) -> None:
+    """Refuse more delegates than named nodes; say where a row of sizes has fewer."""
+    most = max(count or 0 for count in counts)
+    fewer = [count for count in nodes if count < most]
+    if fewer and arguments.nodes is not None:
+        raise UsageError(
+            f"--delegates {most} is more than the {fewer[0]} of --nodes; give at most {fewer[0]}, "
+            "or all"
+        )
+    if fewer:
+        shown = ", ".join(map(str, fewer))
+        talk(f"--delegates {most}: networks of {shown} nodes are too small and take all of theirs.")
+
+
 def _networks(arguments: argparse.Namespace) -> list[Network]:
     """Return the networks with what was changed on all of them."""
     from pqchain.consensus import named
@@ -250,13 +277,6 @@ def _networks(arguments: argparse.Namespace) -> list[Network]:
     }
     given = {name: value for name, value in changes.items() if value is not None}
     names = commands._split(arguments.network) or ["paper-serial"]
-    deaf = {"paper-serial": set(changes), "regions": set(changes) - {"peers", "world"}}
-    for law in names:
-        useless = sorted(set(given) & deaf.get(law, set()))
-        if law != "gossip":
-            useless += sorted(set(given) & {"peers", "world"} - set(useless))
-        if useless:
-            raise UsageError(f"{law} has no {' or '.join(useless)}; leave it out, or name others")
     return [named(law, **given) for law in names]
 
 
@@ -346,7 +366,15 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     if source == "measured":
         return _measured(arguments, names)
     if source.endswith(".csv"):
-        return costs.from_frame(results.load(Path(source)))
+        try:
+            frame = results.load(Path(source))
+            if "median_seconds" not in frame:
+                raise DataError("it holds no measurements")
+            return costs.from_frame(frame)
+        except DataError as error:
+            raise UsageError(
+                f"--costs {source}: {error}; give a file that `pqchain bench --output` wrote"
+            ) from error
     raise UsageError(
         f"--costs {source}: expected paper:<work>, measured, or a .csv of `pqchain bench --output`"
     )

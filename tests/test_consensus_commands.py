@@ -48,6 +48,19 @@ def test_lists_are_combined_and_json_is_all_there_is(capsys):
     assert "over_seeds" not in data
 
 
+def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
+    arguments = ["--network", "mesh", "--exponents", "1..4", "--delegates", "5", "--json"]
+    code, out, err = run(capsys, *arguments)
+    assert [row["delegates"] for row in json.loads(out)["runs"]] == [2, 4, 5, 5]
+    assert (code, err.count("\n")) == (0, 1)
+    assert "--delegates 5: networks of 2, 4 nodes are too small and take all of theirs." in err
+
+
+def test_help_says_what_no_arrivals_mean(capsys):
+    assert cli.main(["consensus", "--help"]) == 0
+    assert "default: 0, always enough" in " ".join(capsys.readouterr().out.split())
+
+
 def test_several_seeds_become_means_with_intervals(capsys):
     arguments = ["--network", "regions", "--nodes", "8", "--seeds", "0..3"]
     code, out, _ = run(capsys, *arguments)
@@ -159,6 +172,8 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         (["--costs", "paper:nobody"], "nobody"),
         (["--block-bytes", "100"], "block_bytes is 100"),
         (["--delegates", "0"], "--delegates has 0"),
+        (["--nodes", "3", "--delegates", "5"], "--delegates 5 is more than the 3 of --nodes"),
+        (["--nodes", "9,4,8", "--delegates", "all,6"], "give at most 4, or all"),
         (["--network", "star", "--rate", "-5"], "rate_bits_per_second is -5.0"),
         (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
         (["--rate", "1e6"], "paper-serial has no rate_bits_per_second"),
@@ -177,6 +192,35 @@ def test_wrong_use_is_2_with_the_value_and_the_bound(capsys, monkeypatch, argume
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
+    wrong = tmp_path / "runs.csv"
+    run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
+    for path, why in ((wrong, "it holds no measurements"), (tmp_path / "none.csv", "none.json")):
+        code, out, err = run(capsys, "--costs", str(path))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"--costs {path}: " in err
+        assert why in err
+        assert len(err) < 300 + 2 * len(str(path))
+
+
+def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
+    large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
+    code, out, err = run(capsys, *large, "4096")
+    assert (code, out) == (2, "")
+    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "--engine fast" in err
+    code, out, _ = run(capsys, *large, "4,4096")
+    assert code == 1
+    assert "unsupported" in out
+
+
+def test_a_long_run_says_so_where_no_bar_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(consensus_commands, "MANY_BLOCKS", 30)
+    arguments = ["--network", "mesh", "--nodes", "4", "--json", "--blocks"]
+    assert run(capsys, *arguments, "29")[2] == ""
+    assert run(capsys, *arguments, "30")[2].startswith("Running 30 blocks, ")
 
 
 def test_help_names_every_network_and_examples_that_parse(capsys):

@@ -19,3 +19,11 @@ def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
         raise UsageError(f"{field} is {value!r}; expected a whole number from {least} to {most}")
+
+
+def together(field: str, value: float, partner: str, other: float) -> None:
+    """Refuse one of two numbers above 0 where only both of them do something."""
+    if value and not other:
+        raise UsageError(f"{field}={value:g} needs {partner} above 0")
+    if other and not value:
+        raise UsageError(f"{partner}={other:g} needs {field} above 0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,9 @@ from pqchain.consensus import draws
 from pqchain.errors import UsageError
 
 Voting = Literal["plurality", "approval", "weighted"]
+
+VOTING: tuple[Voting, ...] = get_args(Voting)
+"""Every way to vote."""
 
 APPROVALS = 30
 """Candidates that one voter may approve, as in EOSIO's delegated proof of stake."""

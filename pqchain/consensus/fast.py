@@ -32,7 +32,7 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
     """Play one view. `compiled` asks for numba or for numpy; without it what there is."""
     use = is_compiled() if compiled is None else compiled
     if use and not HAS_NUMBA:
-        raise PqchainError("numba is not installed; pip install 'pqchain[fast]', or compiled=False")
+        raise PqchainError("numba is not installed; pip install numba, or compiled=False")
     if view.serial_pair_ns:
         return _serial(view).before(view.deadline_ns)
     return _quorums(view, use).before(view.deadline_ns)

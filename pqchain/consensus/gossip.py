@@ -2,6 +2,7 @@
 
 What a message takes does not depend on other messages, so first arrivals are shortest paths from
 the proposer. Nodes are taken in buckets of time by compiled code, or relaxed all at once by numpy.
+Whom a node passes the block on to is said, and once more written to be read, in `view.Overlay`.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
         before = reached.copy()
         relay = np.where(changed == source, 0, overlay.relay_ns)
         for place in range(overlay.peers):
-            if place == 0:
-                peer = (changed + 1) % overlay.nodes
-            else:
+            ahead: Any = place
+            if place and overlay.peers < overlay.nodes - 1:
                 drawn = draws.draws(overlay.key, changed, place) >> np.uint64(32)
-                peer = ((drawn * np.uint64(overlay.nodes)) >> np.uint64(32)).astype(np.int64)
+                others = np.uint64(overlay.nodes - 1)
+                ahead = ((drawn * others) >> np.uint64(32)).astype(np.int64)
+            peer = (changed + 1 + ahead) % overlay.nodes
             one, two = own[changed], own[peer]
             at = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
             at = at + wires.tail[BLOCK, one, two]
@@ -113,7 +115,7 @@ def _shortest(
     used, unused, waiting, distant = 1, -1, 1, 0
     reached[source] = leaves
     what[0], link[0], heads[0] = source, -1, 0
-    bucket = 0
+    bucket, others = 0, nodes - 1
     while waiting or distant:
         if not waiting:
             soonest = NEVER
@@ -153,11 +155,12 @@ def _shortest(
         one = regions[node]
         start = now + (0 if node == source else relay_ns)
         for number in range(peers):
-            if number == 0:
-                peer = node + 1 if node + 1 < nodes else 0
-            else:
+            peer = node + 1 + number
+            if number and peers < others:
                 high = drawn(keys[0], node, number) >> np.uint64(32)
-                peer = np.int64((high * np.uint64(nodes)) >> np.uint64(32))
+                peer = node + 1 + np.int64((high * np.uint64(others)) >> np.uint64(32))
+            if peer >= nodes:
+                peer -= nodes
             two = regions[peer]
             time = start + (number + 1) * slot[one] + tail[one, two]
             if time >= reached[peer] or silent[peer]:

@@ -12,11 +12,12 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
 from pqchain.consensus import draws, election, fast, lengths, luck
 from pqchain.consensus.network import REGION_SHARES, SECOND, Wires, nanoseconds, wires
 from pqchain.consensus.scenario import VOTE_BYTES, Scenario
-from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View
+from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View, alike
 from pqchain.errors import UnknownName
 
 Engine = Literal["fast", "numpy", "simpy"]
@@ -49,6 +50,10 @@ class Height:
     rivals: int
     """Proof of Luck: blocks released by others than the winner."""
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same became of both, to the nanosecond."""
+        return alike(self, other)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Run:
@@ -56,6 +61,10 @@ class Run:
 
     scenario: Scenario
     heights: tuple[Height, ...]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one scenario and agree in every nanosecond; so do all engines."""
+        return alike(self, other)
 
     @property
     def is_safe(self) -> bool:
@@ -94,14 +103,15 @@ class Run:
         return self.transactions * SECOND / max(ended) if ended else 0.0
 
 
-def run(scenario: Scenario, *, engine: str = "fast") -> Run:
+def run(scenario: Scenario, *, engine: str = "fast", progress: bool = False) -> Run:
     """Run a scenario with an engine: "fast", "numpy" or "simpy"; all give the same.
 
-    Raises UnknownName, and UsageError if the reference engine would take too many messages.
+    `progress` shows a bar of blocks. Raises UnknownName, and UsageError if the reference engine
+    would take too many messages.
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES, "pqchain.consensus.run.")
-    return _Runner(scenario, engine).run()
+    return _Runner(scenario, engine).run(progress=progress)
 
 
 class _Runner:
@@ -127,13 +137,13 @@ class _Runner:
         self.sign_ns = nanoseconds(costs.sign_seconds)
         self.tables: dict[int, Wires] = {}
 
-    def run(self) -> Run:
+    def run(self, *, progress: bool = False) -> Run:
         """Run the heights one after the other; a height that fails ends the run."""
         scenario, now = self.scenario, 0
         arrivals = self._arrivals()
         heights: list[Height] = []
         taken = 0
-        for number in range(scenario.blocks):
+        for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
             if len(arrivals):
                 if taken >= len(arrivals):
                     break
@@ -359,7 +369,7 @@ class _Runner:
         silent[self.nodes[~self.alive]] = True
         return Overlay(
             nodes=scenario.nodes,
-            peers=scenario.network.peers,
+            peers=scenario.peers,
             key=draws.key(scenario.seed, "peer"),
             delegates=self.nodes,
             regions=self._regions(everyone),

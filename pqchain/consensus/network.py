@@ -5,7 +5,7 @@ csma          one shared channel, N * (N - 1) grants: latency ~ N^2, twice less 
 star          a hub; the sender's uplink and the receiver's downlink are the bottleneck: ~ N
 mesh          a link for every pair: constant
 regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
-gossip        every node passes the block on to k peers: ~ log N
+gossip        every node passes the block on to k peers, never to itself: ~ log N
 
 Times are whole nanoseconds. A message of b bytes is cut into packets; each has a header.
 """
@@ -107,7 +107,8 @@ class Network:
     contention_seconds: float = 0.0
     """What the last of many senders waits, backed off, while the channel is already free."""
     peers: int = 8
-    """gossip: to how many nodes one passes a block on."""
+    """gossip: to how many others a node passes a block on: its successor and, drawn each on its own
+    so that one may be drawn twice, more; or once to each other node if there are no more."""
     world: bool = False
     """gossip: whether nodes live in the regions of the world."""
     serial: SerialLaw = SerialLaw()
@@ -163,13 +164,19 @@ class Network:
 def named(law: str, **changes: object) -> Network:
     """Return the network of that name with the defaults of its kind and the changes given.
 
-    Raises UnknownName and UsageError.
+    Raises UnknownName, and UsageError for a parameter that networks of this kind do not have.
 
     >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
     5000000.0
     """
     if law not in NAMES:
         raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
+    deaf = sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law])
+    if deaf:
+        raise UsageError(
+            f"{law} has no {' or '.join(deaf)}; leave it out, or name others: it has "
+            f"{', '.join(sorted(_PARAMETERS[law]))}"
+        )
     settings: dict[str, object] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
     try:
         return Network(**settings)  # type: ignore[arg-type]
@@ -179,6 +186,21 @@ def named(law: str, **changes: object) -> Network:
             f"expected fields of pqchain.consensus.Network: {list(Network.__slots__)}"
         ) from error
 
+
+_LINK = frozenset(
+    ("rate_bits_per_second", "latency_seconds", "jitter_fraction", "transport", "packet_bytes",
+     "header_bytes")
+)  # fmt: skip
+
+_PARAMETERS: Mapping[str, frozenset[str]] = {
+    "paper-serial": frozenset({"serial"}),
+    "csma": _LINK | {"gap_seconds", "contention_seconds"},
+    "star": _LINK,
+    "mesh": _LINK,
+    "regions": _LINK - {"rate_bits_per_second", "latency_seconds"},
+    "gossip": _LINK | {"peers", "world"},
+}
+"""What can be set on each kind of network; on the others it would do nothing."""
 
 _DEFAULTS: Mapping[str, Mapping[str, object]] = {
     # gap_seconds: 4.509 ms of one transfer in ns-3 less the bits of 36 frames. Contention: half of

@@ -12,14 +12,17 @@ from typing import Any, Literal
 from pqchain import algorithms
 from pqchain.chain import encoding
 from pqchain.consensus import lengths
-from pqchain.consensus.checks import number, whole
-from pqchain.consensus.election import Voting
+from pqchain.consensus.checks import number, together, whole
+from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
 
-SCHEMA_VERSION = 1
-"""Version of what a scenario means; a change of the model's results changes it."""
+SCHEMA_VERSION = 2
+"""Version of what a scenario means; a change of the model's results changes it.
+
+2: by gossip no node sends to itself, and to every other node at most once where peers suffice.
+"""
 
 MAX_NODES = 2**22
 """The largest network that fits into memory with some comfort."""
@@ -29,6 +32,9 @@ MAX_MESSAGES = 2**30
 
 VOTE_BYTES = 48
 """A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
+
+_SLOW_FACTOR = 10
+"""How many times longer slow delegates compute if that is not said."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
@@ -86,7 +92,7 @@ class Faults:
 
     crashed: tuple[int, ...] = ()
     slow: tuple[int, ...] = ()
-    slow_factor: int = 10
+    slow_factor: int = _SLOW_FACTOR
     """How many times longer slow delegates compute."""
     loss_probability: float = 0.0
     """Of a message; a lost message is not sent again."""
@@ -117,6 +123,16 @@ class Faults:
             number(f"faults.{name}", getattr(self, name), most=1.0)
         for name in ("delay_seconds", "heal_seconds"):
             number(f"faults.{name}", getattr(self, name), most=1e6)
+        together("faults.delay_probability", self.delay_probability,
+                 "faults.delay_seconds", self.delay_seconds)  # fmt: skip
+        together("faults.partition_fraction", self.partition_fraction,
+                 "faults.heal_seconds", self.heal_seconds)  # fmt: skip
+        if self.slow and self.slow_factor == 1:
+            raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
+        if not self.slow and self.slow_factor != _SLOW_FACTOR:
+            raise UsageError(
+                f"faults.slow_factor={self.slow_factor} needs ranks in faults.slow, such as (0,)"
+            )
 
     @property
     def any(self) -> bool:
@@ -196,6 +212,8 @@ class Scenario:
             )
         if self.proposal not in ("votes", "luck", "dpos"):
             raise UsageError(f"proposal is {self.proposal!r}; expected 'votes', 'luck' or 'dpos'")
+        if self.voting not in VOTING:
+            raise UsageError(f"voting is {self.voting!r}; expected one of {', '.join(VOTING)}")
         for name in ("round_seconds", "attestation_seconds", "attestation_verify_seconds"):
             number(name, getattr(self, name), most=1e6)
         number("arrivals_per_second", self.arrivals_per_second, most=1e9)
@@ -241,11 +259,17 @@ class Scenario:
         """Refuse what no machine would finish, with what to use instead."""
         messages = self.messages()
         if messages > MAX_MESSAGES:
+            remedy = "give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
+            if self.network.law != "gossip":
+                remedy += (
+                    ", and let gossip carry the block to the nodes: network=named('gossip') "
+                    "(--network gossip)"
+                )
+            elif self.nodes * self.peers > MAX_MESSAGES:
+                remedy = "give fewer peers: peers=8 (--peers 8)"
             raise UsageError(
                 f"{self.delegate_count} delegates on {self.network.law} exchange {messages} "
-                f"messages for one block; at most {MAX_MESSAGES} are simulated. Give fewer "
-                "delegates (21 to 16384) and let the gossip network carry the block to the nodes: "
-                "network=named('gossip'), delegates=1024"
+                f"messages for one block; at most {MAX_MESSAGES} are simulated: {remedy}"
             )
 
     @property
@@ -262,6 +286,11 @@ class Scenario:
     def cost(self) -> Costs:
         """The costs of the scenario's algorithm."""
         return self.costs[self.algorithm]
+
+    @property
+    def peers(self) -> int:
+        """Gossip: to how many nodes one passes a block on, at most to every other."""
+        return min(self.network.peers, self.nodes - 1)
 
     @property
     def quorum(self) -> int:
@@ -281,7 +310,7 @@ class Scenario:
         pairs = count * (count - 1)
         if self.exchange == "all-to-all":
             return pairs
-        spread = self.nodes * self.network.peers if self.network.law == "gossip" else count - 1
+        spread = self.nodes * self.peers if self.network.law == "gossip" else count - 1
         return spread + self.phases * pairs
 
     def signature_lengths(self) -> Mapping[int, int]:

@@ -107,16 +107,21 @@ class _Server:
             self._wake(self.coming[0][0])
 
 
-def play(view: View) -> Outcome:
-    """Play one view. Raises UsageError if it takes too many messages for this engine."""
+def check(view: View) -> None:
+    """Raise UsageError if a view takes too many messages for this engine."""
     messages = view.count * view.count * max(1, view.phases)
     if view.overlay is not None:
         messages += view.overlay.nodes * view.overlay.peers
     if messages > MAX_MESSAGES:
         raise UsageError(
             f"{messages} messages are too many for the SimPy engine, which takes {MAX_MESSAGES}; "
-            "use engine='fast', which gives the same result"
+            "use engine='fast' (--engine fast), which gives the same result"
         )
+
+
+def play(view: View) -> Outcome:
+    """Play one view. Raises UsageError if it takes too many messages for this engine."""
+    check(view)
     if view.serial_pair_ns:
         return _play_serial(view).before(view.deadline_ns)
     return _Simulation(view).run().before(view.deadline_ns)

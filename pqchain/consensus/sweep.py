@@ -98,8 +98,10 @@ def sweep(
     tasks: list[_Task] = [
         (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
     ]
-    finished = _finished(tasks, workers, scheduler)
-    with tqdm(total=len(todo), disable=not progress, unit="scenario") as bar:
+    # A single scenario shows its blocks instead.
+    alone = len(todo) == 1 and scheduler is None
+    finished = _finished(tasks, workers, scheduler, progress=progress and alone)
+    with tqdm(total=len(todo), disable=alone or not progress, unit="scenario") as bar:
         for rows in finished:
             _keep(store, rows)
             known.update((row["scenario"], row) for row in rows)
@@ -107,12 +109,12 @@ def sweep(
     return metrics.frame(known[one.identifier] for one in asked)
 
 
-def run_batch(scenarios: Sequence[Scenario], engine: str) -> list[Row]:
+def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = False) -> list[Row]:
     """Run scenarios one after the other; what workers do."""
     rows = []
     for scenario in scenarios:
         try:
-            rows.append(metrics.record(model.run(scenario, engine=engine)))
+            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
         except PqchainError as error:
             rows.append(metrics.failed(scenario, error))
     return rows
@@ -122,13 +124,13 @@ _Task = tuple[list[Scenario], str]
 
 
 def _finished(
-    tasks: list[_Task], workers: int | None, scheduler: str | None
+    tasks: list[_Task], workers: int | None, scheduler: str | None, *, progress: bool
 ) -> Iterator[list[Row]]:
     """Yield results of batches as they come."""
     if scheduler is not None:
         yield from _with_dask(tasks, scheduler)
     elif len(tasks) < 2 or workers == 1:
-        yield from (run_batch(*task) for task in tasks)
+        yield from (run_batch(*task, progress=progress) for task in tasks)
     else:
         yield from _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
 
@@ -161,13 +163,20 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
 def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
     """Use the workers of a Dask scheduler, which gives a dead worker's batches to others."""
     try:
-        from dask.distributed import Client, as_completed
+        from dask.distributed import Client, Security, as_completed, comm
     except ImportError:
         raise Unsupported(
             f"--scheduler {scheduler} needs Dask, which is not installed; "
-            "pip install 'pqchain[cluster]', or leave the scheduler out to use processes"
+            "pip install dask distributed, or leave the scheduler out to use processes"
         ) from None
     try:
+        # A client that a wrong address stops halfway cannot be closed and holds the process back.
+        _, port = comm.get_address_host_port(scheduler)
+        if not 0 < port < 2**16:
+            raise ValueError(f"port {port} is not between 1 and 65535")
+        encrypted = Security().get_connection_args("client")["ssl_context"]
+        if scheduler.startswith("tls:") and encrypted is None:
+            raise ValueError("Dask's configuration has no certificates for TLS")
         client = Client(scheduler, timeout=20, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(

@@ -27,6 +27,17 @@ BLOCK, VOTE, COMMIT = 0, 1, 2
 """Kinds of message."""
 
 
+def alike(one: object, other: object) -> bool:
+    """Whether two values are of one class and agree in every field, arrays in every element."""
+    if type(one) is not type(other):
+        return False
+    pairs = ((getattr(one, name), getattr(other, name)) for name in type(one).__slots__)  # type: ignore[attr-defined]
+    return all(
+        bool(np.array_equal(mine, theirs)) if isinstance(mine, np.ndarray) else mine == theirs
+        for mine, theirs in pairs
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Disturbance:
     """What the network does to single messages, as whole numbers."""
@@ -55,10 +66,16 @@ class Disturbance:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Overlay:
-    """The graph of gossip: node i's peers are drawn, the first is its successor."""
+    """The graph of gossip: whom each node passes a block on to.
+
+    A node's first peer is its successor; the others are drawn among all nodes but itself, each on
+    its own, so that one may be drawn twice. Where there are as many peers as other nodes, each of
+    them is a peer once.
+    """
 
     nodes: int
     peers: int
+    """At most nodes - 1."""
     key: int
     delegates: Array
     """Node of every delegate."""
@@ -73,9 +90,10 @@ class Overlay:
 
     def peer(self, node: int, place: int) -> int:
         """Return the node to which a block is passed on as number `place`."""
-        if place == 0:
-            return (node + 1) % self.nodes
-        return draws.scaled(draws.draw(self.key, node, place), self.nodes)
+        others = self.nodes - 1
+        if place == 0 or self.peers == others:
+            return (node + 1 + place) % self.nodes
+        return (node + 1 + draws.scaled(draws.draw(self.key, node, place), others)) % self.nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -136,11 +154,6 @@ class Outcome:
         parts = (self.verified_ns, self.prepared_ns, self.final_ns, self.reached_ns)
         return Outcome(*(np.where(part < deadline_ns, part, NEVER) for part in parts))
 
-    def equals(self, other: Outcome) -> bool:
+    def __eq__(self, other: object) -> bool:
         """Whether every time is the same nanosecond."""
-        pairs = zip(
-            (self.verified_ns, self.prepared_ns, self.final_ns, self.reached_ns),
-            (other.verified_ns, other.prepared_ns, other.final_ns, other.reached_ns),
-            strict=True,
-        )
-        return all(bool(np.array_equal(one, two)) for one, two in pairs)
+        return alike(self, other)

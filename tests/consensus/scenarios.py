@@ -59,21 +59,31 @@ def networks(draw: st.DrawFn) -> Network:
     )
 
 
+def _pairs(ones: list[float], others: list[float]) -> st.SearchStrategy[tuple[float, float]]:
+    """One of each list, or 0 for both."""
+    some = st.tuples(st.sampled_from(ones), st.sampled_from(others))
+    return st.one_of(st.just((0.0, 0.0)), some, some)
+
+
 @st.composite
 def faults(draw: st.DrawFn, delegates: int) -> Faults:
     """Any faults, none more often than not."""
     if draw(st.integers(0, 2)) == 0:
         return Faults()
     ranks = st.lists(st.integers(0, delegates - 1), max_size=3, unique=True).map(tuple)
+    # What does something only together with something else comes in pairs.
+    slow = draw(ranks)
+    late = draw(_pairs([0.2, 1.0], [1e-9, 0.05, 3.0]))
+    cut = draw(_pairs([0.3, 0.5, 1.0], [0.01, 0.3, 1e3]))
     return Faults(
         crashed=draw(ranks),
-        slow=draw(ranks),
-        slow_factor=draw(st.sampled_from([1, 3, 1000])),
+        slow=slow,
+        slow_factor=draw(st.sampled_from([2, 3, 1000])) if slow else 10,
         loss_probability=draw(st.sampled_from([0.0, 0.0, 0.05, 0.5, 1.0])),
-        delay_probability=draw(st.sampled_from([0.0, 0.2, 1.0])),
-        delay_seconds=draw(st.sampled_from([0.0, 1e-9, 0.05, 3.0])),
-        partition_fraction=draw(st.sampled_from([0.0, 0.3, 0.5, 1.0])),
-        heal_seconds=draw(st.sampled_from([0.0, 0.01, 0.3, 1e3])),
+        delay_probability=late[0],
+        delay_seconds=late[1],
+        partition_fraction=cut[0],
+        heal_seconds=cut[1],
         invalid=draw(ranks),
         equivocating=draw(ranks),
     )

@@ -25,6 +25,17 @@ def run(**changes: Any) -> Run:
     return model.run(scenario(**(settings_ | changes)))
 
 
+def test_runs_are_compared_by_what_happened() -> None:
+    done = run(blocks=2)
+    assert done == run(blocks=2)
+    assert done.heights[0] == run(blocks=2).heights[0] != done.heights[1]
+    assert done.heights[0].outcomes[0] == run().heights[0].outcomes[0]
+    for other in (run(blocks=2, seed=1), run(blocks=3), run(nodes=4, blocks=2), done.heights, None):
+        assert done != other
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(done)
+
+
 def test_without_faults_one_view_is_enough() -> None:
     done = run(blocks=3)
     assert (done.is_safe, done.is_live, done.views) == (True, True, 3)
@@ -82,15 +93,16 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
     other = data.draw(st.integers(cut, len(ranks)))
+    late, halved = data.draw(st.booleans()), data.draw(st.booleans())
     faults = Faults(
         equivocating=tuple(ranks[:cut]),
         crashed=tuple(ranks[cut:other]),
         invalid=tuple(ranks[other:]),
         loss_probability=data.draw(st.sampled_from([0.0, 0.1, 0.3])),
-        delay_probability=data.draw(st.sampled_from([0.0, 0.3])),
-        delay_seconds=data.draw(st.sampled_from([0.05, 0.3])),
-        partition_fraction=data.draw(st.sampled_from([0.0, 0.5])),
-        heal_seconds=data.draw(st.sampled_from([0.2, 1.5])),
+        delay_probability=0.3 if late else 0.0,
+        delay_seconds=data.draw(st.sampled_from([0.05, 0.3])) if late else 0.0,
+        partition_fraction=0.5 if halved else 0.0,
+        heal_seconds=data.draw(st.sampled_from([0.2, 1.5])) if halved else 0.0,
         slow=tuple(ranks[:1]),
     )
     done = model.run(

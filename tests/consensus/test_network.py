@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from pqchain.consensus import model, network
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, SECOND, Network, named, unicast_ns
 from pqchain.consensus.scenario import Layout, Scenario
-from pqchain.consensus.view import BLOCK, VOTE
+from pqchain.consensus.view import BLOCK, NEVER, VOTE
 from pqchain.errors import UnknownName, UsageError
 from tests.consensus.scenarios import scenario, table
 
@@ -130,6 +132,52 @@ def test_gossip_is_the_shortest_path() -> None:
     assert reached.tolist() == [times[node] for node in range(200)]
 
 
+@pytest.mark.parametrize(("nodes", "peers"), [(1, 3), (2, 1), (2, 8), (4, 3), (4, 1000), (9, 7)])
+def test_gossip_never_goes_to_oneself_and_to_everybody_once(nodes: int, peers: int) -> None:
+    one = scenario(nodes=nodes, network=named("gossip", peers=peers), vote_phases=0)
+    overlay = single_view(one).overlay
+    assert overlay is not None
+    for node in range(nodes):
+        drawn = [overlay.peer(node, place) for place in range(overlay.peers)]
+        assert node not in drawn
+        if peers >= nodes - 1:
+            assert drawn == [(node + step) % nodes for step in range(1, nodes)]
+        else:
+            assert len(drawn) == peers and drawn[0] == (node + 1) % nodes
+    assert one.messages() == nodes * min(peers, nodes - 1)
+    runs = [model.run(one, engine=engine).heights[0].outcomes[0] for engine in model.ENGINES]
+    assert runs[0] == runs[1] == runs[2]
+    assert runs[0].reached_ns.tolist().count(NEVER) == 0
+
+
+def test_gossip_draws_among_all_the_others_alike() -> None:
+    overlay = single_view(scenario(nodes=11, network=named("gossip", peers=9))).overlay
+    assert overlay is not None
+    keyed = [dataclasses.replace(overlay, key=key) for key in range(200)]
+    drawn = np.bincount(
+        [one.peer(7, place) for one in keyed for place in range(1, 9)], minlength=11
+    )
+    assert drawn[7] == 0
+    # 160 of each are expected, plus or minus five times 12.
+    assert (np.abs(np.delete(drawn, 7) - 160) < 60).all()
+
+
+def test_gossip_to_everybody_is_its_closed_form() -> None:
+    # As many peers as others: the proposer alone sends to all, one slot after the other.
+    one = scenario(
+        nodes=6, network=named("gossip", peers=5, jitter_fraction=0.0), costs=FREE, layout=WHOLE,
+        vote_phases=0,
+    )  # fmt: skip
+    view = single_view(one)
+    assert view.overlay is not None
+    source = int(view.overlay.delegates[view.proposer])
+    reached = model.run(one).heights[0].outcomes[0].reached_ns
+    slot, tail = int(view.wires.slot[BLOCK, 0]), int(view.wires.tail[BLOCK, 0, 0])
+    assert [int(reached[(source + step) % 6]) for step in range(1, 6)] == [
+        step * slot + tail for step in range(1, 6)
+    ]
+
+
 def test_a_wider_gossip_grows_with_the_logarithm() -> None:
     spreads = []
     for exponent in (8, 11, 14):
@@ -169,6 +217,23 @@ def test_every_name_is_a_network_and_others_are_refused() -> None:
         named("gosip")
     with pytest.raises(UsageError, match=r"'rate'.* expected fields"):
         named("mesh", rate=5e6)
+
+
+@pytest.mark.parametrize(
+    ("law", "changes", "message"),
+    [
+        ("mesh", {"peers": 2}, r"mesh has no peers; leave it out, .* it has header_bytes, jitter"),
+        ("paper-serial", {"latency_seconds": 1.0}, r"has no latency_seconds; .* it has serial$"),
+        ("regions", {"rate_bits_per_second": 1e6}, r"regions has no rate_bits_per_second"),
+        ("gossip", {"gap_seconds": 1e-3}, r"gossip has no gap_seconds"),
+        ("star", {"world": True, "peers": 2}, r"star has no peers or world"),
+    ],
+)
+def test_what_a_kind_of_network_does_not_have_is_refused(
+    law: str, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        named(law, **changes)
 
 
 @pytest.mark.parametrize(

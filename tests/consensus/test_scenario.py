@@ -140,6 +140,12 @@ def test_impossible_scenarios_are_refused(changes: dict[str, Any], message: str)
         ({"slow_factor": 0}, r"slow_factor is 0"),
         ({"loss_probability": 1.5}, r"loss_probability is 1.5; expected a number from 0 to 1"),
         ({"delay_seconds": -1.0}, r"delay_seconds is -1.0"),
+        ({"delay_probability": 1.0}, r"delay_probability=1 needs faults.delay_seconds above 0"),
+        ({"delay_seconds": 3.0}, r"delay_seconds=3 needs faults.delay_probability above 0"),
+        ({"partition_fraction": 0.5}, r"partition_fraction=0.5 needs faults.heal_seconds above 0"),
+        ({"heal_seconds": 9.0}, r"heal_seconds=9 needs faults.partition_fraction above 0"),
+        ({"slow_factor": 50}, r"slow_factor=50 needs ranks in faults.slow, such as \(0,\)"),
+        ({"slow": (0,), "slow_factor": 1}, r"slow=\(0,\) needs faults.slow_factor above 1"),
     ],
 )
 def test_impossible_faults_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -152,7 +158,27 @@ def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
         scenario(nodes=2**20, network=named("mesh"))
     text = str(caught.value)
     assert str(2**20 * (2**20 - 1) + 2**20 - 1) in text
-    assert "named('gossip'), delegates=1024" in text
+    assert "delegates=1024 (--delegates 1024), and let gossip" in text
+    assert "network=named('gossip') (--network gossip)" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"network": named("gossip")}, r"\): delegates=1024 \(--delegates 1024\)$"),
+        ({"network": named("gossip", peers=1024), "delegates": 8}, r"peers=8 \(--peers 8\)$"),
+    ],
+)
+def test_too_much_gossip_is_refused_without_naming_gossip(
+    changes: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(UsageError, match=remedy):
+        scenario(nodes=2**21, **changes)
+
+
+def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
+    with pytest.raises(UsageError, match=r"voting is 'zz'; expected one of plurality, approval, w"):
+        scenario(voting="zz")
 
 
 def test_presets_are_the_papers_and_a_small_one() -> None:

@@ -131,15 +131,27 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     ran: list[str] = []
     plain = model.run
 
-    def run(one: Scenario, *, engine: str = "fast") -> model.Run:
+    def run(one: Scenario, **settings: Any) -> model.Run:
         ran.append(one.identifier)
-        return plain(one, engine=engine)
+        return plain(one, **settings)
 
     monkeypatch.setattr(model, "run", run)
     assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
     assert len(ran) == len(cases) - 10
     assert _bytes(sweep(cases, workers=1, store=store)) == expected
     assert len(ran) == len(cases) - 10
+
+
+def test_a_single_scenario_shows_its_blocks_and_several_themselves(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, other = scenario(blocks=3), scenario(seed=1)
+    for scenarios, done, unit in (([one], "3/3 ", "block"), ([one, other], "2/2 ", "scenario")):
+        sweep(scenarios, workers=1, progress=True)
+        bar = capsys.readouterr().err
+        assert done in bar and unit in bar
+    sweep([scenario(blocks=3)])
+    assert capsys.readouterr().err == ""
 
 
 def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
@@ -188,11 +200,22 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
         sweep([scenario()], **options)
 
 
-def test_a_scheduler_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'nonsense:/1'"):
-        sweep([scenario()], scheduler="nonsense:/1")
+@pytest.mark.parametrize(
+    "address", ["foo", "nonsense:/1", "bar://host:1", "tcp://host:99999", "tls://host:1"]
+)
+def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dask import distributed
+
+    monkeypatch.setattr(distributed, "Client", lambda *given, **named: pytest.fail("was made"))
+    with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
+        sweep([scenario()], scheduler=address)
+
+
+def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(Unsupported, match=r"pip install 'pqchain\[cluster\]'"):
+    with pytest.raises(Unsupported, match=r"pip install dask distributed, or"):
         sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
