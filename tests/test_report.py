@@ -338,6 +338,20 @@ def test_the_style_sheet_knows_dark_narrow_and_print():
         assert wanted in style
 
 
+def test_wide_tables_scroll_in_their_box_at_every_width_but_not_on_paper():
+    style = (Path(page.__file__).parent / "report.css").read_text(encoding="utf-8")
+    everywhere = style[: style.index("@media (max-width: 1050px)")]
+    box = everywhere.partition("\n.scroll {")[2].partition("}")[0]
+    # Positioned, or else what only screen readers see makes the page itself scroll.
+    for wanted in ("position: relative", "overflow: auto", "max-width: 100%"):
+        assert wanted in box
+    caption = everywhere.partition("\ncaption {")[2].partition("}")[0]
+    assert "position: sticky" in caption
+    assert "100cqw" in caption
+    paper = style[style.index("@media print") :]
+    assert "overflow: visible" in paper.partition("  .scroll {")[2].partition("}")[0]
+
+
 def test_a_printed_block_stands_beside_ours(done, text):
     rows = done.block_comparison.set_index("printed_name")
     assert rows.loc["Alice PK size", "here"] == "897\u202fB"

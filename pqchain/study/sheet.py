@@ -174,10 +174,11 @@ def _figures(found: Found) -> Markup:
     ]
     columns = [Column("figure"), Column("kind"), *(Column(name, numeric=True) for name in values)]
     used = [kind for kind in _KINDS if kind in set(found.frame["kind"])]
-    return page.table(
-        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as the "
-        "latency of a queue that grows for ever.", source=used,
+    written = page.table(
+        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as of "
+        "a scheme of which no transaction fits into a block.", source=used,
     )  # fmt: skip
+    return page.element("div", written, class_="figures")
 
 
 def _tornado_table(tornado: pd.DataFrame) -> Markup:
