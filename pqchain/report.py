@@ -214,6 +214,9 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
         results.save(round3.table1(done.measurements), path, contract="table1")
+    if accelerator.PAPER in done.keys:
+        path = folder / accelerator.PAPER / "table3.csv"
+        results.save(accelerator.table3(), path, contract="accelerator", provenance=provenance)
     for name, frame in done.replays.items():
         path = folder / reencoding.PAPER / f"{name}.csv"
         results.save(frame, path, contract=reencoding.CONTRACTS[name])

@@ -193,6 +193,12 @@ def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
         assert (done.output / "figures" / f"round3-{name}.png").is_file()
 
 
+def test_the_rebuilt_table_3_of_the_accelerator_is_saved(done):
+    saved = results.load(done.output / "falcon-hls" / "table3.csv")
+    assert set(saved["kind"]) == {"published", "estimated", "modelled"}
+    assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+
+
 def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
     part = text[text.index('<section id="pqdpol-modelled">') :]
     part = part[: part.index('<section id="pqdpol-sizes">')]
