@@ -1,5 +1,6 @@
 """The report: what is written where, and what counts as a failure."""
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -312,6 +313,29 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
         "index.html": "old",
         "mine.txt": "mine",
     }
+
+
+def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
+    output = tmp_path / "results"
+    report.reproduce(output, only=["round3", "falcon-hls"])
+    assert (output / "round3" / "sizes.csv").is_file()
+    (output / "mine.csv").write_text("mine")
+    (output / "round3" / "mine.csv").write_text("mine")
+    listed = json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"]
+    elsewhere = tmp_path / "elsewhere.csv"
+    elsewhere.write_text("not ours")
+    listed += ["../elsewhere.csv", str(elsewhere)]
+    (output / report.MANIFEST).write_text(json.dumps({"files": listed}), encoding="utf-8")
+    report.reproduce(output, only="falcon-hls")
+    assert elsewhere.is_file()
+    left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
+    now = set(json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"])
+    assert left == now | {report.MANIFEST, "mine.csv", "round3/mine.csv"}
+    assert not any(name.startswith("round3") for name in now)
+    (output / report.MANIFEST).write_text("[1", encoding="utf-8")
+    assert report.reproduce(output, only="falcon-hls").index.is_file()
 
 
 def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
