@@ -179,7 +179,7 @@ def _alone(winners: pd.DataFrame) -> str:
 
 def _figure(name: str, svg: bytes, description: str, caption: str) -> Markup:
     """Put a plot into the page."""
-    return page.figure(svg, identifier=name, description=description, caption=caption)
+    return page.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
 
 
 def _head(found: Found) -> Markup:
@@ -217,7 +217,12 @@ def _figures(found: Found) -> Markup:
         columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as of "
         "a scheme of which no transaction fits into a block.", source=used,
     )  # fmt: skip
-    return page.element("div", written, class_="figures")
+    return _wrapped(written)
+
+
+def _wrapped(table: Markup) -> Markup:
+    """Let the first column break: it holds words, and leaves more room for the others."""
+    return page.element("div", table, class_="figures")
 
 
 def _tornado_table(tornado: pd.DataFrame) -> Markup:
@@ -260,7 +265,7 @@ def _inputs(found: Found) -> Markup:
         for _, value, unit, about, source in inputs(found.plan)
     ]
     columns = [Column("input"), Column("value"), Column("unit"), Column("source")]
-    return page.table(columns, rows, caption="What the study was asked.", source=[])
+    return _wrapped(page.table(columns, rows, caption="What the study was asked.", source=[]))
 
 
 def _sources(found: Found) -> Markup:
@@ -272,7 +277,7 @@ def _sources(found: Found) -> Markup:
         needs = ", ".join(sorted(QUANTITIES[name].needs))
         rows.append([QUANTITIES[name].about, sources, needs])
     columns = [Column("figure"), Column("source"), Column("depends on")]
-    return page.table(
+    return _wrapped(page.table(
         columns, rows, caption="Sources, and the inputs that a figure depends on: no other "
         "changes it.", source=[],
-    )  # fmt: skip
+    ))  # fmt: skip

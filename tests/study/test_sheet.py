@@ -38,6 +38,8 @@ def test_the_page_holds_every_figure_and_asks_nobody(found):
         assert scheme in written
     for identifier in ("figures", "sensitivity", "plane", "inputs", "sources"):
         assert f'id="{identifier}"' in written
+    used = re.findall(r' id="([^"]+)"', written)
+    assert len(used) == len(set(used))
     assert written.count("<svg") == 2
     assert not re.search(r"""(src|href)=["']?https?:""", written)
     assert "<script" not in written
