@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import uuid
@@ -42,6 +43,9 @@ BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 BLOCKS = {"mini-blockchain": "blockchain"}
 """Works that measure a block, and the table that prints it."""
 
+MANIFEST = "files.json"
+"""Names what a run wrote into its folder, so that the next one can take away what it does not."""
+
 
 def reproduce(
     output: str | Path = "results",
@@ -52,12 +56,13 @@ def reproduce(
 ) -> Reproduction:
     """Measure once, compare with every work (or those in `only`), and write the report.
 
-    Writes into the folder `output`: index.html; measurements.csv; <work>/comparison.csv,
-    sizes.csv and claims.csv, each with a JSON sidecar; blocks.csv and <work>/block-comparison.csv
-    for works that measure blocks; pqdpol/table5-6.csv and what else `pqchain.pqdpol.study` models;
-    quic-reencoding/runs.csv, table1.csv, figure1.csv, contrast.csv and transports.csv of the
-    replays; figures/*.svg and *.png. Files appear only when all are complete; other files in the
-    folder stay.
+    Writes into the folder `output`: index.html; files.json, which lists the files;
+    measurements.csv; <work>/comparison.csv, sizes.csv and claims.csv, each with a JSON sidecar;
+    blocks.csv and <work>/block-comparison.csv for works that measure blocks; pqdpol/table5-6.csv
+    and what else `pqchain.pqdpol.study` models; falcon-hls/table3.csv; quic-reencoding/runs.csv,
+    table1.csv, figure1.csv, contrast.csv and transports.csv of the replays; figures/*.svg and
+    *.png. Files appear only when all are complete. What an earlier run wrote there and this one
+    does not is removed; other files stay.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
@@ -152,14 +157,50 @@ def write(done: Reproduction) -> Path:
             )  # fmt: skip
         _save_tables(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        (building / "index.html").write_text(_page(done, shown, files), encoding="utf-8")
+        listed = [Path(MANIFEST), *files]
+        (building / "index.html").write_text(_page(done, shown, listed), encoding="utf-8")
+        files.append(Path("index.html"))
+        stale = sorted(set(_listed(output)) - set(files))
+        # Both runs' files, until the old ones are gone: whoever is stopped half way forgets none.
+        output.mkdir(parents=True, exist_ok=True)
+        _list(output, [*files, *stale])
         # The page goes last, so that it never speaks of files that are not there yet.
-        for file in [*files, Path("index.html")]:
+        for file in files:
             (output / file).parent.mkdir(parents=True, exist_ok=True)
             os.replace(building / file, output / file)  # noqa: PTH105
+        for file in stale:
+            _remove(output, file)
+        _list(output, files)
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return done.index
+
+
+def _list(output: Path, files: Iterable[Path]) -> None:
+    """Note which files of the folder are a run's own."""
+    names = sorted(file.as_posix() for file in files)
+    results.write_atomically(output / MANIFEST, json.dumps({"files": names}, indent=2) + "\n")
+
+
+def _listed(output: Path) -> list[Path]:
+    """Return what an earlier run noted, as far as it lies below the folder; nothing if unsure."""
+    try:
+        names = json.loads((output / MANIFEST).read_text(encoding="utf-8"))["files"]
+        files = [Path(name) for name in names]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    return [file for file in files if not file.is_absolute() and ".." not in file.parts]
+
+
+def _remove(output: Path, file: Path) -> None:
+    """Remove a file of an earlier run, and its folder if that is empty then."""
+    place = output / file
+    # Not through a link that leads elsewhere.
+    if place.parent.resolve() != output.resolve() / file.parent or place.is_dir():
+        return
+    place.unlink(missing_ok=True)
+    if place.parent != output and place.parent.is_dir() and not any(place.parent.iterdir()):
+        place.parent.rmdir()
 
 
 def _keys(only: Iterable[str] | str | None) -> list[str]:
@@ -214,6 +255,9 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
         results.save(round3.table1(done.measurements), path, contract="table1")
+    if accelerator.PAPER in done.keys:
+        path = folder / accelerator.PAPER / "table3.csv"
+        results.save(accelerator.table3(), path, contract="accelerator", provenance=provenance)
     for name, frame in done.replays.items():
         path = folder / reencoding.PAPER / f"{name}.csv"
         results.save(frame, path, contract=reencoding.CONTRACTS[name])

@@ -99,6 +99,15 @@ CONTRACTS: dict[str, dict[str, str]] = {
         "status": "str",
         "note": "str",
     },
+    "accelerator": {
+        "algorithm": "str",
+        "row": "str",
+        "kind": "str",
+        "seconds": "float64",
+        "published_seconds": "float64",
+        "ratio": "float64",
+        "assumptions": "str",
+    },
     "claims": {
         "paper": "str",
         "claim_id": "str",

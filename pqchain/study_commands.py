@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pqchain import commands
+from pqchain import commands, display
 from pqchain.commands import FINE, talk
 from pqchain.errors import UsageError
+
+if TYPE_CHECKING:
+    from pqchain.study import Plan
 
 
 def add(subparsers: Any, formatter: Any) -> None:
@@ -22,6 +25,7 @@ def add(subparsers: Any, formatter: Any) -> None:
         formatter_class=formatter,
         epilog="examples:\n"
         "  pqchain study --list\n"
+        "  pqchain study --inputs                   what a file may set, with units\n"
         "  pqchain study pqdpol                     the network of the PQ-DPoL paper\n"
         "  pqchain study ethereum --page eth.html   measures the schemes first\n"
         "  pqchain study ethereum --show > my.toml  a file to start from\n"
@@ -32,6 +36,7 @@ def add(subparsers: Any, formatter: Any) -> None:
     )
     study.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
     study.add_argument("--list", action="store_true", help="list the studies that come along")
+    study.add_argument("--inputs", action="store_true", help="list the inputs with their units")
     study.add_argument("--show", action="store_true", help="print the TOML of a ready study")
     study.add_argument("--page", type=Path, metavar="FILE.html", help="write the page")
     study.add_argument("--output", type=Path, metavar="FILE.csv", help="save the figures")
@@ -41,11 +46,13 @@ def add(subparsers: Any, formatter: Any) -> None:
     )  # fmt: skip
     study.add_argument(
         "--set", action="append", default=[], metavar="INPUT=VALUE",
-        help="change an input, such as nodes=1024; may be repeated",
+        help="change an input, such as nodes=1024 or law=gossip; may be repeated",
     )  # fmt: skip
     study.add_argument(
-        "--matters-for", default="capacity_per_second", metavar="FIGURE",
-        help="figure whose sensitivity the page shows; default: capacity_per_second",
+        "--matters-for", metavar="FIGURE",
+        help="figure whose sensitivity the page shows: capacity_per_second (default), "
+        "latency_seconds, final_seconds, verification_cores, growth_bytes_per_year or "
+        "repair_seconds",
     )  # fmt: skip
     study.add_argument(
         "--preset", choices=("quick", "paper"), help="of the measurement; default: quick"
@@ -57,15 +64,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
     from pqchain import results
     from pqchain import study as studies
+    from pqchain.study import sensitivity, sheet
 
     if arguments.list:
         return _list(arguments)
+    if arguments.inputs:
+        return _inputs(arguments)
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
         commands._write(studies.ready(arguments.study))
         return FINE
+    # Better now than after minutes of measuring.
     commands._check_output(arguments.output)
+    output = arguments.matters_for or "capacity_per_second"
+    sensitivity.check_output(output)
+    if arguments.page is not None:
+        sheet.check_page(arguments.page)
+    elif arguments.matters_for is not None:
+        raise UsageError(f"--matters-for {output} is of the page; add --page FILE.html")
     plan = _changed(studies.load(arguments.study), arguments.set)
     known = None if arguments.measurements is None else results.load(arguments.measurements)
     found = studies.run(
@@ -78,11 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
         commands._write_json({"study": plan.title, "costs": found.costs.source,
                               "figures": commands._records(found.frame)})  # fmt: skip
     else:
-        from pqchain.study import sheet
-
         commands._write(sheet.text(found))
     if arguments.page is not None:
-        studies.write(found, arguments.page, output=arguments.matters_for)
+        studies.write(found, arguments.page, output=output)
         talk(f"wrote {arguments.page}")
     return FINE
 
@@ -99,22 +114,54 @@ def _list(arguments: argparse.Namespace) -> int:
     return FINE
 
 
-def _changed(plan: Any, changes: list[str]) -> Any:
-    """Apply --set to a plan. Raises UsageError for an input that is no number or name."""
+def _inputs(arguments: argparse.Namespace) -> int:
+    """List what a study file may set."""
+    from pqchain.study import plan
+
+    names = ("table", "input", "unit", "meaning", "default")
+    rows = plan.described()
+    if arguments.json:
+        commands._write_json([dict(zip(names, row, strict=True)) for row in rows])
+    else:
+        commands._write(display.text_table(names, [[*row] for row in rows]))
+    return FINE
+
+
+def _changed(plan: Plan, changes: list[str]) -> Plan:
+    """Apply --set to a plan. Raises UsageError with everything that cannot be set."""
+    from pqchain.study.plan import check_name
+
     values: dict[str, Any] = {}
+    problems: list[str] = []
     for change in changes:
         name, sign, text = change.partition("=")
         if not sign:
-            raise UsageError(f"--set {change} has no value; give INPUT=VALUE, such as nodes=1024")
-        if not isinstance(getattr(plan, name, ""), (int, float, str)):
-            raise UsageError(f"--set changes numbers and names; write a TOML file to set {name!r}")
-        values[name] = _value(text)
-    return plan.with_(**values)
+            problems.append(f"--set {change} has no value; give INPUT=VALUE, such as nodes=1024")
+            continue
+        try:
+            check_name(name)
+        except UsageError as error:
+            problems.append(str(error))
+            continue
+        now = getattr(plan, name, getattr(plan.network, name, None))
+        if isinstance(now, (int, float, str)):
+            values[name] = _value(text, now)
+        else:
+            problems.append(f"--set changes numbers and names; write a TOML file to set {name!r}")
+    try:
+        changed = plan.with_(**values)
+    except UsageError as error:
+        problems.append(str(error))
+    if problems:
+        raise UsageError("\n".join(problems))
+    return changed
 
 
-def _value(text: str) -> Any:
-    """Read a number, or else a name."""
-    for kind in (int, float):
+def _value(text: str, now: float | str) -> float | str | bool:
+    """Read what stands for a value such as the one `now`; what is no such thing stays a text."""
+    if isinstance(now, bool):
+        return {"true": True, "false": False}.get(text.casefold(), text)
+    for kind in () if isinstance(now, str) else (int, float):
         try:
             return kind(text.replace("_", ""))
         except ValueError:

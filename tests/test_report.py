@@ -1,5 +1,6 @@
 """The report: what is written where, and what counts as a failure."""
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -193,6 +194,12 @@ def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
         assert (done.output / "figures" / f"round3-{name}.png").is_file()
 
 
+def test_the_rebuilt_table_3_of_the_accelerator_is_saved(done):
+    saved = results.load(done.output / "falcon-hls" / "table3.csv")
+    assert set(saved["kind"]) == {"published", "estimated", "modelled"}
+    assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+
+
 def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
     part = text[text.index('<section id="pqdpol-modelled">') :]
     part = part[: part.index('<section id="pqdpol-sizes">')]
@@ -308,6 +315,29 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     }
 
 
+def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
+    output = tmp_path / "results"
+    report.reproduce(output, only=["round3", "falcon-hls"])
+    assert (output / "round3" / "sizes.csv").is_file()
+    (output / "mine.csv").write_text("mine")
+    (output / "round3" / "mine.csv").write_text("mine")
+    listed = json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"]
+    elsewhere = tmp_path / "elsewhere.csv"
+    elsewhere.write_text("not ours")
+    listed += ["../elsewhere.csv", str(elsewhere)]
+    (output / report.MANIFEST).write_text(json.dumps({"files": listed}), encoding="utf-8")
+    report.reproduce(output, only="falcon-hls")
+    assert elsewhere.is_file()
+    left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
+    now = set(json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"])
+    assert left == now | {report.MANIFEST, "mine.csv", "round3/mine.csv"}
+    assert not any(name.startswith("round3") for name in now)
+    (output / report.MANIFEST).write_text("[1", encoding="utf-8")
+    assert report.reproduce(output, only="falcon-hls").index.is_file()
+
+
 def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     with pytest.raises(UnknownPaper, match="pqdpol"):
@@ -336,6 +366,20 @@ def test_the_style_sheet_knows_dark_narrow_and_print():
     style = (Path(page.__file__).parent / "report.css").read_text(encoding="utf-8")
     for wanted in ("prefers-color-scheme: dark", "@media print", "max-width: 600px", "sticky"):
         assert wanted in style
+
+
+def test_wide_tables_scroll_in_their_box_at_every_width_but_not_on_paper():
+    style = (Path(page.__file__).parent / "report.css").read_text(encoding="utf-8")
+    everywhere = style[: style.index("@media (max-width: 1050px)")]
+    box = everywhere.partition("\n.scroll {")[2].partition("}")[0]
+    # Positioned, or else what only screen readers see makes the page itself scroll.
+    for wanted in ("position: relative", "overflow: auto", "max-width: 100%"):
+        assert wanted in box
+    caption = everywhere.partition("\ncaption {")[2].partition("}")[0]
+    assert "position: sticky" in caption
+    assert "100cqw" in caption
+    paper = style[style.index("@media print") :]
+    assert "overflow: visible" in paper.partition("  .scroll {")[2].partition("}")[0]
 
 
 def test_a_printed_block_stands_beside_ours(done, text):

@@ -68,8 +68,11 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
     "final_seconds": Quantity("s", "from proposal of a full block to the last delegate", _FINAL),
     "capacity_per_second": Quantity("1/s", "transactions that the chain can take", _CYCLE),
     "throughput_per_second": Quantity("1/s", "transactions that it takes of those wanted", _LOAD),
+    "carried_share": Quantity("", "share of those wanted; below 1 the queue only grows", _LOAD),
     "block_fill": Quantity("", "share of a block that is used", _LOAD),
-    "latency_seconds": Quantity("s", "from a transaction to its final block, mean", _LOAD),
+    "latency_seconds": Quantity(
+        "s", "from a transaction that the next block takes to its final block, mean", _CYCLE
+    ),
     "received_bits_per_second": Quantity(
         "bit/s", "what a node takes in: each transaction by itself and in its block", _LOAD
     ),
@@ -355,19 +358,24 @@ def _derived(
     missing = float("nan")
     if own["transactions_per_block"] == 0:
         none = dict.fromkeys(set(QUANTITIES) - set(own), missing)
-        return none | {"capacity_per_second": 0.0, "throughput_per_second": 0.0}
+        return none | {
+            "capacity_per_second": 0.0,
+            "throughput_per_second": 0.0,
+            "carried_share": 0.0,
+        }
     cycle = _cycle_seconds(plan, own)
     capacity = own["transactions_per_block"] / cycle
     rate = min(plan.transactions_per_second, capacity)
     growth = (rate * own["transaction_bytes"] + encoding.header_bytes() / cycle) * YEAR_SECONDS
     repair = growth * plan.retained_days * 86_400 / YEAR_SECONDS
-    steady = plan.transactions_per_second <= capacity
     figures = {
         "capacity_per_second": capacity,
         "throughput_per_second": rate,
+        "carried_share": rate / plan.transactions_per_second,
         "block_fill": rate / capacity,
-        # Beyond its capacity the queue grows for ever, and there is no mean.
-        "latency_seconds": cycle / 2 + own["final_seconds"] if steady else missing,
+        # Beyond its capacity the queue grows for ever and nobody's mean wait ends: this is the time
+        # of one full block, whatever the load, and the share above says whether that is all.
+        "latency_seconds": cycle / 2 + own["final_seconds"],
         "received_bits_per_second": 8 * (
             2 * rate * own["transaction_bytes"] + encoding.header_bytes() / cycle
         ),

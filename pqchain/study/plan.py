@@ -18,6 +18,7 @@ from typing import Any
 
 from pqchain import algorithms, papers
 from pqchain.consensus import Network, named
+from pqchain.consensus.network import NAMES as LAWS
 from pqchain.errors import PqchainError, UnknownName, UsageError
 
 if sys.version_info >= (3, 11):
@@ -113,6 +114,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse a plan with problems, naming all of them."""
+        if isinstance(self.schemes, list):
+            object.__setattr__(self, "schemes", tuple(self.schemes))
         problems = list(_wrong_values(self))
         if not problems:
             problems = list(_wrong_together(self))
@@ -133,21 +136,48 @@ class Plan:
         return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
 
     def with_(self, **changes: Any) -> Plan:
-        """Return a copy with other inputs. Raises UsageError for an unknown one."""
-        known = {each.name for each in fields(self)}
+        """Return a copy with other inputs, those of the network among them.
+
+        What is changed loses the source that it had. Raises UnknownName for an unknown input, and
+        UsageError with every other problem.
+        """
         for name in changes:
-            if name not in known:
-                raise UnknownName("input of a study", name, known, "pqchain.study.Plan.")
-        return replace(self, **changes)
+            check_name(name)
+        settings = {name: changes.pop(name) for name in _WIRES if name in changes}
+        problems: list[str] = []
+        if settings:
+            network = changes.get("network", self.network)
+            problems = [message for _, message in _wrong_network(network, settings)]
+            if not problems:
+                changes["network"] = _rewired(network, settings)
+        try:
+            changed = replace(self, **changes)
+        except UsageError as error:
+            problems.append(str(error))
+        if problems:
+            raise UsageError("\n".join(problems))
+        if "sources" in changes:
+            return changed
+        kept = {
+            name: source
+            for name, source in self.sources.items()
+            if _value(self, name) == _value(changed, name)
+        }
+        return changed if kept == self.sources else replace(changed, sources=kept)
 
     def source(self, name: str) -> str:
         """Return where an input comes from."""
-        return self.sources.get(name, "set for this study")
+        unset = "default" if _value(self, name) == _default(self, name) else "set for this study"
+        return self.sources.get(name, unset)
 
 
 def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
-    """Return name, value, unit, meaning and source of every input that is a number or a name."""
+    """Return name, value, unit, meaning and source of every input that is a number or a name.
+
+    What the network of the plan has not is left out.
+    """
     rows: list[tuple[str, Any, str, str, str]] = []
+    unheard = _unheard(plan.network)
     for each in fields(plan):
         about = each.metadata
         value = getattr(plan, each.name)
@@ -157,12 +187,16 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
             rows += [
                 (name, getattr(value, name), unit, meaning, plan.source(name))
                 for name, unit, meaning in _NETWORK
+                if name not in unheard
             ]
+            continue
+        if each.name in unheard and plan.source(each.name) == "default":
             continue
         if isinstance(value, Mapping):
             value = ", ".join(f"{name} {share:g}" for name, share in value.items()) or "none"
         elif isinstance(value, tuple):
             value = ", ".join(value)
+        value = "none" if value == "" else value
         rows.append((each.name, value, about["unit"], about["about"], plan.source(each.name)))
     return rows
 
@@ -175,6 +209,100 @@ _NETWORK = (
     ("world", "", "gossip: whether nodes live in the regions of the world"),
 )
 """Parameters of a network that a study file may set: name, unit, meaning."""
+
+_WIRES = tuple(name for name, _, _ in _NETWORK)
+
+
+def described() -> list[tuple[str, str, str, str, str]]:
+    """Return table, name, unit, meaning and default of every input that a study file may have."""
+    rows = []
+    for each in fields(Plan):
+        section = each.metadata["section"]
+        if each.name == "network":
+            rows += [
+                (section, name, unit, f"{meaning}: {', '.join(LAWS)}" if name == "law" else meaning,
+                 "needed" if name == "law" else "the law's")
+                for name, unit, meaning in _NETWORK
+            ]  # fmt: skip
+        elif each.name == "sources":
+            rows.append(("sources", "INPUT", "", each.metadata["about"], "none"))
+        elif each.name == "migration":
+            rows.append(("chain.migration", "SCHEME", "share", each.metadata["about"], "none"))
+        else:
+            default = "needed" if each.default is MISSING else str(each.default)
+            rows.append(
+                (section, each.name, each.metadata["unit"], each.metadata["about"], default)
+            )
+    return rows
+
+
+def check_name(name: str) -> None:
+    """Raise UnknownName unless there is such an input."""
+    known = {each.name for each in fields(Plan)} | set(_WIRES)
+    if name not in known:
+        raise UnknownName("input of a study", name, known, "`pqchain study --inputs`.")
+
+
+def _value(plan: Plan, name: str) -> Any:
+    """Return an input, also one of the network."""
+    return getattr(plan.network if name in _WIRES else plan, name, None)
+
+
+def _default(plan: Plan, name: str) -> Any:
+    """Return what an input is if nobody sets it; MISSING if somebody has to."""
+    if name in _WIRES:
+        return MISSING if name == "law" else getattr(named(plan.network.law), name)
+    each = next((each for each in fields(plan) if each.name == name), None)
+    if each is None:
+        return MISSING
+    return each.default if each.default_factory is MISSING else each.default_factory()
+
+
+def _unheard(network: Network) -> frozenset[str]:
+    """Return the inputs that a network has not: they would change nothing."""
+    if network.law == "paper-serial":
+        return frozenset({*_WIRES, "vote_phases", "verification_threads"} - {"law"})
+    regional = {"rate_bits_per_second", "latency_seconds"} if network.is_regional else set()
+    return frozenset(regional | ({"peers", "world"} if network.law != "gossip" else set()))
+
+
+def _wrong_network(
+    network: Network | None, settings: Mapping[str, Any]
+) -> Iterable[tuple[str, str]]:
+    """Yield name and message of everything that cannot be set on a network, or on a new one."""
+    try:
+        plain = _rewired(network, {"law": settings["law"]}) if "law" in settings else network
+    except PqchainError as error:
+        yield "law", str(error)
+        return
+    assert plain is not None
+    fine = {}
+    for name, value in settings.items():
+        if name == "law":
+            continue
+        if name == "world" and not isinstance(value, bool):
+            yield name, f"world is {value!r}; expected true or false"
+            continue
+        try:
+            replace(plain, **{name: value})
+        except PqchainError as error:
+            yield name, str(error)
+        else:
+            fine[name] = value
+    unheard = _unheard(replace(plain, **fine))
+    for name in fine:
+        if name in unheard:
+            kind = f"{plain.law} with world" if plain.law == "gossip" else plain.law
+            yield name, f"{name} is set, but {kind} has no such input; leave it out"
+
+
+def _rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
+    """Return a network with other parameters; another law comes with its own defaults."""
+    law = settings.get("law", "" if network is None else network.law)
+    rest = {name: value for name, value in settings.items() if name != "law"}
+    if network is None or law != network.law:
+        return named(law, **rest)
+    return replace(network, **rest)
 
 
 def ready(name: str) -> str:
@@ -213,20 +341,30 @@ def parse(text: str, name: str) -> Plan:
         raise UsageError(f"{name} is no TOML: {error}") from error
     lines = _lines(text)
     values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
     problems: list[str] = []
+    tables, unknown = _tables(document)
+    for (section, key), line in list(lines.items()):
+        lines.setdefault((tables.get(section) or section, key), line)
 
     def problem(section: str, key: str, message: str) -> None:
         line = lines.get((section, key), lines.get((section, ""), 1))
         problems.append(f"{name}, line {line}: {message}")
 
+    for section, message in unknown.items():
+        problem(section, "", message)
     known = _known()
     settings: dict[str, Any] = {}
-    for section, key, value in _entries(document):
+    for written, key, value in _entries(document):
+        section = tables.get(written, "")
+        if written and not section:
+            continue
         if section == "sources":
             if isinstance(value, str):
+                sources[key] = value
                 continue
             problem(section, key, f"the source of {key} is {value!r}; expected a text")
-        elif section == "network" and key in {row[0] for row in _NETWORK}:
+        elif section == "network" and key in _WIRES:
             settings[key] = value
         elif section == "chain.migration":
             values.setdefault("migration", {})[key] = value
@@ -234,10 +372,9 @@ def parse(text: str, name: str) -> Plan:
             values[key] = tuple(value) if isinstance(value, list) else value
         else:
             problem(section, key, _unknown(section, key, known))
-    stated = document.get("sources", {})
-    values["sources"] = stated if isinstance(stated, Mapping) else {}
-    for key in values["sources"]:
-        names = {key for _, key in known} | {row[0] for row in _NETWORK} | {"migration"}
+    values["sources"] = sources
+    for key in sources:
+        names = {key for _, key in known} | {*_WIRES, "migration"}
         if key not in names:
             problem("sources", key, f"a source of {key!r}, which is no input{_near(key, names)}")
     for each in fields(Plan):
@@ -245,14 +382,14 @@ def parse(text: str, name: str) -> Plan:
         if missing and each.name not in values and each.name != "network":
             section = each.metadata["section"]
             problem(section, each.name, f"[{section}] lacks {each.name} ({_asked(each)})")
-    try:
-        law = settings.pop("law", None)
-        if law is None:
-            problem("network", "law", '[network] lacks law, such as law = "gossip"')
-        else:
-            values["network"] = named(law, **settings)
-    except PqchainError as error:
-        problem("network", "law", str(error))
+    if "law" not in settings:
+        problem("network", "law", '[network] lacks law, such as law = "gossip"')
+    else:
+        wrong = list(_wrong_network(None, settings))
+        for key, message in wrong:
+            problem("network", key, message)
+        if not wrong:
+            values["network"] = _rewired(None, settings)
     if not problems:
         try:
             return Plan(**values)
@@ -300,6 +437,36 @@ def _entries(document: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
                 yield key, inner, content
 
 
+def _tables(document: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return which table each of a document stands for ("": none), and what to say of unknown ones.
+
+    A misspelt table is read as the one that was meant, so that its inputs are not missed as well.
+    """
+    known = {section for section, _ in _known() if section} | {"network", "chain.migration"}
+    known.add("sources")
+    tables: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    for outer, content in document.items():
+        if not isinstance(content, Mapping):
+            continue
+        inner = [f"{outer}.{name}" for name, each in content.items() if isinstance(each, Mapping)]
+        for name in (outer, *inner):
+            parent, dot, rest = name.partition(".")
+            wanted = f"{tables.get(parent, parent)}{dot}{rest}"
+            if wanted in known:
+                tables[name] = wanted
+                continue
+            near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
+            tables[name] = near[0] if near else ""
+            if dot and not tables[parent]:
+                continue
+            hint = f"did you mean [{near[0]}]?" if near else (
+                f"expected {', '.join(f'[{each}]' for each in sorted(known))}"
+            )  # fmt: skip
+            unknown[name] = f"unknown table [{name}]; {hint}"
+    return tables, unknown
+
+
 def _lines(text: str) -> dict[tuple[str, str], int]:
     """Return the line on which each key of each section stands, and each section itself."""
     found: dict[tuple[str, str], int] = {}
@@ -321,7 +488,7 @@ def _unknown(section: str, key: str, known: Iterable[tuple[str, str]]) -> str:
     elsewhere = [where for where, name in known if name == key]
     if elsewhere:
         return f"{key} belongs into [{elsewhere[0]}], not into [{section}]"
-    names = {name for _, name in known} | {row[0] for row in _NETWORK}
+    names = {name for _, name in known} | set(_WIRES)
     return f"unknown input {key!r}{_near(key, names)}"
 
 
@@ -331,7 +498,7 @@ def _near(key: str, names: Iterable[str]) -> str:
     units |= {name: unit for name, unit, _ in _NETWORK}
     near = difflib.get_close_matches(key, list(names), n=2, cutoff=0.5)
     if not near:
-        return "; see `pqchain study --help` for the inputs"
+        return "; see `pqchain study --inputs`"
     spoken = [f"{name} ({units[name]})" if units.get(name) else name for name in near]
     return f"; did you mean {' or '.join(spoken)}?"
 

@@ -89,6 +89,12 @@ INPUTS: dict[str, Callable[[Plan, CostTable, float], Varied]] = {
 """What can be varied, and how. Lengths of signatures are not: those of Falcon are counted."""
 
 
+def check_output(output: str) -> None:
+    """Raise UnknownName unless the sensitivity of that figure can be asked for."""
+    if output not in OUTPUTS:
+        raise UnknownName("figure", output, OUTPUTS, "--matters-for in `pqchain study --help`.")
+
+
 def tornado(
     plan: Plan, costs: CostTable, *, scheme: str | None = None, output: str = "capacity_per_second"
 ) -> pd.DataFrame:
@@ -98,8 +104,7 @@ def tornado(
     doubled; NaN where the plan would be impossible or there is no such figure). Inputs that change
     nothing are left out. Without `scheme` the first of the plan. Raises UnknownName.
     """
-    if output not in OUTPUTS:
-        raise UnknownName("figure", output, OUTPUTS, "pqchain.study.sensitivity.OUTPUTS.")
+    check_output(output)
     chosen = plan.schemes[0] if scheme is None else scheme
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")

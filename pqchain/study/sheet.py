@@ -6,12 +6,14 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from pqchain import display, page, plots, results
+from pqchain.errors import UsageError
 from pqchain.page import Column, Markup
 from pqchain.study import model, sensitivity
 from pqchain.study.model import QUANTITIES, Found
@@ -65,7 +67,10 @@ def conclusions(found: Found) -> list[str]:
         )
     short = [name for name in values if values[name]["capacity_per_second"] < wanted]
     if short:
-        said.append(f"Too little for what is wanted: {', '.join(short)}. Their queues only grow.")
+        said.append(
+            f"Too little for what is wanted: {', '.join(short)}. Their queues only grow; "
+            "latency is that of a transaction which the next block takes."
+        )
     if plan.baseline and best:
         size, time = (
             shown(values[best][name], "×")
@@ -85,9 +90,28 @@ def _told(found: Found) -> list[str]:
 
 
 def write(found: Found, path: str | Path, *, output: str = "capacity_per_second") -> Path:
-    """Write the page, whole or not at all; return its path. `output` is what the tornado shows."""
-    place = Path(path)
+    """Write the page, whole or not at all; return its path. `output` is what the tornado shows.
+
+    Raises UsageError as `check_page` does, and UnknownName for a figure that there is not.
+    """
+    place = check_page(path)
     results.write_atomically(place, markup(found, output=output))
+    return place
+
+
+def check_page(path: str | Path) -> Path:
+    """Return where a page is to go. Raises UsageError if it cannot be written there."""
+    place = Path(path)
+    if place.suffix != ".html":
+        raise UsageError(f"the page {place} should end in .html; give it such a name")
+    if place.is_dir():
+        raise UsageError(f"the page {place} is a folder; give the name of a file")
+    if not place.parent.is_dir():
+        raise UsageError(f"the page {place} needs the folder {place.parent}; make it first")
+    if not os.access(place.parent, os.W_OK):
+        raise UsageError(
+            f"the page {place} cannot be written to {place.parent}; give another folder"
+        )
     return place
 
 
@@ -124,7 +148,7 @@ def markup(found: Found, *, output: str = "capacity_per_second") -> str:
                     "greatest capacity; the table below holds the same.",
                     "The post-quantum scheme with which the chain takes most. Leftwards fewer "
                     "transactions carry their key (×1/16: one in 16), upwards every "
-                    "verification is slower.",
+                    f"verification is slower.{_alone(winners)}",
                 ),
                 _plane_table(winners),
             )
@@ -138,9 +162,24 @@ def markup(found: Found, *, output: str = "capacity_per_second") -> str:
     return page.document(plan.title, contents, *sections)
 
 
+def _alone(winners: pd.DataFrame) -> str:
+    """Say so if one scheme wins the whole plane."""
+    names = [name for name in winners["winner"].unique() if name]
+    if len(names) != 1:
+        return ""
+    ends = [
+        f"{page.spoken(str(winners[axis].iloc[0]))} {display.factor(factors.min())} to "
+        f"{display.factor(factors.max())}"
+        for axis in ("across", "upwards")
+        for factors in [winners[f"{axis}_factor"]]
+    ]
+    everywhere = "everywhere" if (winners["winner"] != "").all() else "wherever one does"
+    return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
+
+
 def _figure(name: str, svg: bytes, description: str, caption: str) -> Markup:
     """Put a plot into the page."""
-    return page.figure(svg, identifier=name, description=description, caption=caption)
+    return page.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
 
 
 def _head(found: Found) -> Markup:
@@ -174,10 +213,16 @@ def _figures(found: Found) -> Markup:
     ]
     columns = [Column("figure"), Column("kind"), *(Column(name, numeric=True) for name in values)]
     used = [kind for kind in _KINDS if kind in set(found.frame["kind"])]
-    return page.table(
-        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as the "
-        "latency of a queue that grows for ever.", source=used,
+    written = page.table(
+        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as of "
+        "a scheme of which no transaction fits into a block.", source=used,
     )  # fmt: skip
+    return _wrapped(written)
+
+
+def _wrapped(table: Markup) -> Markup:
+    """Let the first column break: it holds words, and leaves more room for the others."""
+    return page.element("div", table, class_="figures")
 
 
 def _tornado_table(tornado: pd.DataFrame) -> Markup:
@@ -220,7 +265,7 @@ def _inputs(found: Found) -> Markup:
         for _, value, unit, about, source in inputs(found.plan)
     ]
     columns = [Column("input"), Column("value"), Column("unit"), Column("source")]
-    return page.table(columns, rows, caption="What the study was asked.", source=[])
+    return _wrapped(page.table(columns, rows, caption="What the study was asked.", source=[]))
 
 
 def _sources(found: Found) -> Markup:
@@ -232,7 +277,7 @@ def _sources(found: Found) -> Markup:
         needs = ", ".join(sorted(QUANTITIES[name].needs))
         rows.append([QUANTITIES[name].about, sources, needs])
     columns = [Column("figure"), Column("source"), Column("depends on")]
-    return page.table(
+    return _wrapped(page.table(
         columns, rows, caption="Sources, and the inputs that a figure depends on: no other "
         "changes it.", source=[],
-    )  # fmt: skip
+    ))  # fmt: skip

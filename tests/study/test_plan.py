@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
+from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, ready
-from pqchain.study.plan import READY, inputs, parse
+from pqchain.study.plan import READY, described, inputs, parse
 
 GOOD = """
 [chain]
@@ -34,9 +35,50 @@ def refused(text):
 @pytest.mark.parametrize("name", READY)
 def test_ready_studies_say_where_every_input_comes_from(name):
     plan = load(name)
-    unsaid = [key for key, _, _, _, source in inputs(plan) if source == "set for this study"]
-    stated = [key for key in unsaid if f"\n{key} = " in ready(name)]
-    assert stated in ([], ["schemes"])
+    told = {key: source for key, _, _, _, source in inputs(plan)}
+    unsaid = [key for key, source in told.items() if source == "set for this study"]
+    assert unsaid in ([], ["schemes"])
+    unset = [key for key, source in told.items() if source == "default"]
+    assert unset
+    assert not [key for key in unset if f"\n{key} = " in ready(name)]
+    assert ("peers" in told) == (plan.network.law == "gossip")
+    assert "rate_bits_per_second" not in told  # these networks have regions, or no links
+
+
+def test_what_is_changed_loses_its_source():
+    plan = load("bitcoin")
+    changed = plan.with_(nodes=64, peers=4)
+    assert (changed.source("nodes"), changed.source("peers")) == ("set for this study",) * 2
+    assert changed.network.peers == 4
+    assert changed.source("block_bytes") == plan.source("block_bytes")
+    assert plan.with_(nodes=plan.nodes, sources={"nodes": "me"}).source("nodes") == "me"
+    assert load("ethereum").with_(law="mesh").network == named("mesh")
+
+
+def test_a_list_of_schemes_is_as_good_as_a_tuple_and_no_baseline_is_none():
+    plan = load("pqdpol").with_(schemes=["Falcon-512"])
+    assert plan.schemes == ("Falcon-512",)
+    assert {key: value for key, value, *_ in inputs(plan)}["baseline"] == "none"
+
+
+def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
+    text = GOOD.replace("[network]", "[netwrk]").replace("[costs]", "[weather]\nrain = 1\n[cost]")
+    assert refused(text) == [
+        "my.toml, line 8: unknown table [netwrk]; did you mean [network]?",
+        "my.toml, line 12: unknown table [weather]; expected [chain], [chain.migration], [costs], "
+        "[network], [signer], [sources], [storage]",
+        "my.toml, line 14: unknown table [cost]; did you mean [costs]?",
+    ]
+    wrong = refused(text.replace("nodes = 16", "nodes = 0"))
+    assert len(wrong) == 4
+    assert wrong[-1].startswith("my.toml, line 10: nodes is 0")
+
+
+def test_every_input_is_described():
+    rows = {name: (table, unit, default) for table, name, unit, _, default in described()}
+    assert rows["block_bytes"] == ("chain", "B", "needed")
+    assert rows["peers"] == ("network", "", "the law's")
+    assert {key for key, *_ in inputs(load("ethereum"))} <= {*rows, "migration"}
 
 
 def test_a_plan_is_what_the_file_says():
@@ -75,6 +117,8 @@ def test_every_problem_is_told_with_its_line():
         (("nodes = 16", "nodes = 9"), "10 chunks for 9 nodes"),
         (("[costs]", "[storage]\ndata_chunks = 200\nparity_chunks = 100\n[costs]"), "255 chunks"),
         (('"star"', '"paper-serial"\nvote_phases = 1'), "which paper-serial has not"),
+        (("nodes = 16", "nodes = 16\npeers = 3"), "line 11: peers is set, but star has no such"),
+        (("nodes = 16", "nodes = 16\nworld = 1"), "line 11: world is 1; expected true or false"),
         (('"star"', '"stars"'), "unknown network 'stars'; did you mean 'star'"),
         (("block_bytes = 50_000\n", ""), r"\[chain\] lacks block_bytes \(largest block, in B\)"),
         (('law = "star"\n', ""), r"\[network\] lacks law"),
@@ -121,8 +165,6 @@ def test_a_file_is_read(tmp_path):
 
 
 def test_keyword_arguments_do_without_a_file():
-    from pqchain.consensus import named
-
     plan = Plan(
         schemes=("Falcon-512",), transactions_per_second=1.0, block_bytes=50_000,
         block_seconds=0.0, nodes=32, network=named("paper-serial"), costs="paper:pqdpol",

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pqchain.errors import UsageError
 from pqchain.study import load, run, write
 from pqchain.study.model import Found, evaluate
 from pqchain.study.sheet import conclusions, markup, shown, text
@@ -37,6 +38,8 @@ def test_the_page_holds_every_figure_and_asks_nobody(found):
         assert scheme in written
     for identifier in ("figures", "sensitivity", "plane", "inputs", "sources"):
         assert f'id="{identifier}"' in written
+    used = re.findall(r' id="([^"]+)"', written)
+    assert len(used) == len(set(used))
     assert written.count("<svg") == 2
     assert not re.search(r"""(src|href)=["']?https?:""", written)
     assert "<script" not in written
@@ -62,6 +65,24 @@ def test_a_page_appears_whole_or_not_at_all(tmp_path):
     place = write(run(load("pqdpol").with_(schemes=("Falcon-512",))), tmp_path / "a.html")
     assert place.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, found):
+    (tmp_path / "b.html").mkdir()
+    for place, told in (
+        ("none/a.html", "needs the folder"), ("a.txt", "should end in .html"),
+        ("b.html", "is a folder"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=told):
+            write(found, tmp_path / place)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
+
+
+def test_a_plane_with_one_winner_says_so():
+    written = markup(run(load("pqdpol").with_(schemes=("Falcon-512", "Dilithium2"))))
+    assert "Falcon-512 wins everywhere in this range: public key bytes" in written
+    two = plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4)
+    assert "in this range" not in markup(Found(two, COSTS, evaluate(two, COSTS)))
 
 
 def test_equal_studies_give_equal_pages(found):
