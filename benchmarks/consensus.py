@@ -96,7 +96,7 @@ def measure(case: Case) -> tuple[list[float], int, float]:
 def main() -> int:
     """Measure and print; return the exit code."""
     if not fast.is_compiled():
-        sys.exit("numba is missing; pip install 'pqchain[fast]'")
+        sys.exit("numba is missing; pip install numba")
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start\n")
     context = multiprocessing.get_context("spawn")
     rows, missed = [], []

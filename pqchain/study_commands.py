@@ -104,9 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     """List what comes along."""
-    from pqchain.study import plan
+    from pqchain.study import reading
 
-    found = {name: plan.load(name).title for name in plan.READY}
+    found = {name: reading.load(name).title for name in reading.READY}
     if arguments.json:
         commands._write_json(found)
     else:

@@ -13,7 +13,8 @@ It measures nothing itself unless the plan asks for measured costs.
 from __future__ import annotations
 
 from pqchain.study.model import QUANTITIES, Found, evaluate, run
-from pqchain.study.plan import Plan, load, ready
+from pqchain.study.plan import Plan
+from pqchain.study.reading import load, ready
 from pqchain.study.sensitivity import plane, tornado
 from pqchain.study.sheet import conclusions, write
 

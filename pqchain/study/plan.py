@@ -1,18 +1,13 @@
-"""What a study is asked: a frozen plan, read from TOML, refused with all its problems at once.
+"""What a study is asked: a frozen plan, refused with all its problems at once.
 
-Knows the inputs, their units and bounds; knows nothing of how a figure comes about.
+Knows the inputs, their units and bounds; knows nothing of files, nor how a figure comes about.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -20,14 +15,6 @@ from pqchain import algorithms, papers
 from pqchain.consensus import Network, named
 from pqchain.consensus.network import NAMES as LAWS
 from pqchain.errors import PqchainError, UnknownName, UsageError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-READY = ("pqdpol", "ethereum", "bitcoin")
-"""Studies that come with the package."""
 
 SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
@@ -116,7 +103,7 @@ class Plan:
         """Refuse a plan with problems, naming all of them."""
         if isinstance(self.schemes, list):
             object.__setattr__(self, "schemes", tuple(self.schemes))
-        problems = list(_wrong_values(self))
+        problems = list(wrong_values(self))
         if not problems:
             problems = list(_wrong_together(self))
         if problems:
@@ -143,13 +130,13 @@ class Plan:
         """
         for name in changes:
             check_name(name)
-        settings = {name: changes.pop(name) for name in _WIRES if name in changes}
+        settings = {name: changes.pop(name) for name in WIRES if name in changes}
         problems: list[str] = []
         if settings:
             network = changes.get("network", self.network)
-            problems = [message for _, message in _wrong_network(network, settings)]
+            problems = [message for _, message in wrong_network(network, settings)]
             if not problems:
-                changes["network"] = _rewired(network, settings)
+                changes["network"] = rewired(network, settings)
         try:
             changed = replace(self, **changes)
         except UsageError as error:
@@ -186,7 +173,7 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
         if isinstance(value, Network):
             rows += [
                 (name, getattr(value, name), unit, meaning, plan.source(name))
-                for name, unit, meaning in _NETWORK
+                for name, unit, meaning in NETWORK_INPUTS
                 if name not in unheard
             ]
             continue
@@ -201,7 +188,7 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
     return rows
 
 
-_NETWORK = (
+NETWORK_INPUTS = (
     ("law", "", "law of the network"),
     ("rate_bits_per_second", "bit/s", "rate of a link; regions have their own"),
     ("latency_seconds", "s", "time of a message on a link; regions have their own"),
@@ -210,7 +197,7 @@ _NETWORK = (
 )
 """Parameters of a network that a study file may set: name, unit, meaning."""
 
-_WIRES = tuple(name for name, _, _ in _NETWORK)
+WIRES = tuple(name for name, _, _ in NETWORK_INPUTS)
 
 
 def described() -> list[tuple[str, str, str, str, str]]:
@@ -222,7 +209,7 @@ def described() -> list[tuple[str, str, str, str, str]]:
             rows += [
                 (section, name, unit, f"{meaning}: {', '.join(LAWS)}" if name == "law" else meaning,
                  "needed" if name == "law" else "the law's")
-                for name, unit, meaning in _NETWORK
+                for name, unit, meaning in NETWORK_INPUTS
             ]  # fmt: skip
         elif each.name == "sources":
             rows.append(("sources", "INPUT", "", each.metadata["about"], "none"))
@@ -238,19 +225,19 @@ def described() -> list[tuple[str, str, str, str, str]]:
 
 def check_name(name: str) -> None:
     """Raise UnknownName unless there is such an input."""
-    known = {each.name for each in fields(Plan)} | set(_WIRES)
+    known = {each.name for each in fields(Plan)} | set(WIRES)
     if name not in known:
         raise UnknownName("input of a study", name, known, "`pqchain study --inputs`.")
 
 
 def _value(plan: Plan, name: str) -> Any:
     """Return an input, also one of the network."""
-    return getattr(plan.network if name in _WIRES else plan, name, None)
+    return getattr(plan.network if name in WIRES else plan, name, None)
 
 
 def _default(plan: Plan, name: str) -> Any:
     """Return what an input is if nobody sets it; MISSING if somebody has to."""
-    if name in _WIRES:
+    if name in WIRES:
         return MISSING if name == "law" else getattr(named(plan.network.law), name)
     each = next((each for each in fields(plan) if each.name == name), None)
     if each is None:
@@ -261,17 +248,17 @@ def _default(plan: Plan, name: str) -> Any:
 def _unheard(network: Network) -> frozenset[str]:
     """Return the inputs that a network has not: they would change nothing."""
     if network.law == "paper-serial":
-        return frozenset({*_WIRES, "vote_phases", "verification_threads"} - {"law"})
+        return frozenset({*WIRES, "vote_phases", "verification_threads"} - {"law"})
     regional = {"rate_bits_per_second", "latency_seconds"} if network.is_regional else set()
     return frozenset(regional | ({"peers", "world"} if network.law != "gossip" else set()))
 
 
-def _wrong_network(
+def wrong_network(
     network: Network | None, settings: Mapping[str, Any]
 ) -> Iterable[tuple[str, str]]:
     """Yield name and message of everything that cannot be set on a network, or on a new one."""
     try:
-        plain = _rewired(network, {"law": settings["law"]}) if "law" in settings else network
+        plain = rewired(network, {"law": settings["law"]}) if "law" in settings else network
     except PqchainError as error:
         yield "law", str(error)
         return
@@ -296,7 +283,7 @@ def _wrong_network(
             yield name, f"{name} is set, but {kind} has no such input; leave it out"
 
 
-def _rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
+def rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
     """Return a network with other parameters; another law comes with its own defaults."""
     law = settings.get("law", "" if network is None else network.law)
     rest = {name: value for name, value in settings.items() if name != "law"}
@@ -305,211 +292,13 @@ def _rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
     return replace(network, **rest)
 
 
-def ready(name: str) -> str:
-    """Return the text of a study that comes with the package. Raises UnknownName."""
-    if name not in READY:
-        raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
-    return (files("pqchain.study") / "ready" / f"{name}.toml").read_text(encoding="utf-8")
-
-
-def load(source: str | Path) -> Plan:
-    """Read a plan from a ready study or a TOML file.
-
-    Raises UsageError that lists every problem with its line and what to do, and UnknownName if
-    there is neither a ready study nor a file of that name.
-
-    >>> load("bitcoin").block_seconds
-    600.0
-    """
-    path = Path(source)
-    if str(source) in READY:
-        return parse(ready(str(source)), str(source))
-    if path.suffix != ".toml":
-        raise UnknownName("ready study", str(source), READY, "`pqchain study --list`.")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the study {path}: {error}") from error
-    return parse(text, str(path))
-
-
-def parse(text: str, name: str) -> Plan:
-    """Return the plan that TOML describes. Raises UsageError with every problem and its line."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name} is no TOML: {error}") from error
-    lines = _lines(text)
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    problems: list[str] = []
-    tables, unknown = _tables(document)
-    for (section, key), line in list(lines.items()):
-        lines.setdefault((tables.get(section) or section, key), line)
-
-    def problem(section: str, key: str, message: str) -> None:
-        line = lines.get((section, key), lines.get((section, ""), 1))
-        problems.append(f"{name}, line {line}: {message}")
-
-    for section, message in unknown.items():
-        problem(section, "", message)
-    known = _known()
-    settings: dict[str, Any] = {}
-    for written, key, value in _entries(document):
-        section = tables.get(written, "")
-        if written and not section:
-            continue
-        if section == "sources":
-            if isinstance(value, str):
-                sources[key] = value
-                continue
-            problem(section, key, f"the source of {key} is {value!r}; expected a text")
-        elif section == "network" and key in _WIRES:
-            settings[key] = value
-        elif section == "chain.migration":
-            values.setdefault("migration", {})[key] = value
-        elif (section, key) in known:
-            values[key] = tuple(value) if isinstance(value, list) else value
-        else:
-            problem(section, key, _unknown(section, key, known))
-    values["sources"] = sources
-    for key in sources:
-        names = {key for _, key in known} | {*_WIRES, "migration"}
-        if key not in names:
-            problem("sources", key, f"a source of {key!r}, which is no input{_near(key, names)}")
-    for each in fields(Plan):
-        missing = each.default is MISSING and each.default_factory is MISSING
-        if missing and each.name not in values and each.name != "network":
-            section = each.metadata["section"]
-            problem(section, each.name, f"[{section}] lacks {each.name} ({_asked(each)})")
-    if "law" not in settings:
-        problem("network", "law", '[network] lacks law, such as law = "gossip"')
-    else:
-        wrong = list(_wrong_network(None, settings))
-        for key, message in wrong:
-            problem("network", key, message)
-        if not wrong:
-            values["network"] = _rewired(None, settings)
-    if not problems:
-        try:
-            return Plan(**values)
-        except UsageError as error:
-            for message in str(error).split("\n"):
-                key = message.partition(" ")[0].rstrip(":")
-                section = next((s for s, k in known if k == key), "")
-                problem("chain.migration" if key == "migration" else section, key, message)
-    else:
-        for message in _wrong_values(_Loose(values)):
-            key = message.partition(" ")[0].rstrip(":")
-            problem(next((s for s, k in known if k == key), ""), key, message)
-    raise UsageError("\n".join(problems))
-
-
-class _Loose:
-    """Values of a plan that cannot be made; what is missing reads as None."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def __getattr__(self, name: str) -> Any:
-        return self._values.get(name)
-
-
-def _known() -> dict[tuple[str, str], Any]:
-    """Return every key that a file may have, by section and name."""
-    return {
-        (each.metadata["section"], each.name): each
-        for each in fields(Plan)
-        if each.name not in ("network", "migration", "sources")
-    }
-
-
-def _entries(document: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
-    """Yield section, key and value of everything in a document, tables opened."""
-    for key, value in document.items():
-        if not isinstance(value, Mapping):
-            yield "", key, value
-            continue
-        for inner, content in value.items():
-            if isinstance(content, Mapping):
-                yield from ((f"{key}.{inner}", name, each) for name, each in content.items())
-            else:
-                yield key, inner, content
-
-
-def _tables(document: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return which table each of a document stands for ("": none), and what to say of unknown ones.
-
-    A misspelt table is read as the one that was meant, so that its inputs are not missed as well.
-    """
-    known = {section for section, _ in _known() if section} | {"network", "chain.migration"}
-    known.add("sources")
-    tables: dict[str, str] = {}
-    unknown: dict[str, str] = {}
-    for outer, content in document.items():
-        if not isinstance(content, Mapping):
-            continue
-        inner = [f"{outer}.{name}" for name, each in content.items() if isinstance(each, Mapping)]
-        for name in (outer, *inner):
-            parent, dot, rest = name.partition(".")
-            wanted = f"{tables.get(parent, parent)}{dot}{rest}"
-            if wanted in known:
-                tables[name] = wanted
-                continue
-            near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
-            tables[name] = near[0] if near else ""
-            if dot and not tables[parent]:
-                continue
-            hint = f"did you mean [{near[0]}]?" if near else (
-                f"expected {', '.join(f'[{each}]' for each in sorted(known))}"
-            )  # fmt: skip
-            unknown[name] = f"unknown table [{name}]; {hint}"
-    return tables, unknown
-
-
-def _lines(text: str) -> dict[tuple[str, str], int]:
-    """Return the line on which each key of each section stands, and each section itself."""
-    found: dict[tuple[str, str], int] = {}
-    section = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        heading = re.match(r"\s*\[\s*([\w.\-]+)\s*\]", line)
-        if heading:
-            section = heading[1]
-            found.setdefault((section, ""), number)
-            continue
-        key = re.match(r"\s*(?:\"([^\"]+)\"|([\w.\-+]+))\s*=", line)
-        if key:
-            found.setdefault((section, key[1] or key[2]), number)
-    return found
-
-
-def _unknown(section: str, key: str, known: Iterable[tuple[str, str]]) -> str:
-    """Say what a key that nobody knows may have meant."""
-    elsewhere = [where for where, name in known if name == key]
-    if elsewhere:
-        return f"{key} belongs into [{elsewhere[0]}], not into [{section}]"
-    names = {name for _, name in known} | set(_WIRES)
-    return f"unknown input {key!r}{_near(key, names)}"
-
-
-def _near(key: str, names: Iterable[str]) -> str:
-    """Suggest the inputs whose names are nearest, with their units."""
-    units = {each.name: each.metadata["unit"] for each in fields(Plan)}
-    units |= {name: unit for name, unit, _ in _NETWORK}
-    near = difflib.get_close_matches(key, list(names), n=2, cutoff=0.5)
-    if not near:
-        return "; see `pqchain study --inputs`"
-    spoken = [f"{name} ({units[name]})" if units.get(name) else name for name in near]
-    return f"; did you mean {' or '.join(spoken)}?"
-
-
-def _asked(each: Any) -> str:
+def asked(each: Any) -> str:
     """Say what an input is."""
     unit = each.metadata["unit"]
     return f"{each.metadata['about']}{', in ' + unit if unit else ''}"
 
 
-def _wrong_values(plan: Any) -> Iterable[str]:
+def wrong_values(plan: Any) -> Iterable[str]:
     """Yield what is wrong with single inputs; each message begins with the input's name."""
     for each in fields(Plan):
         value, about = getattr(plan, each.name), each.metadata
@@ -527,19 +316,19 @@ def _wrong_values(plan: Any) -> Iterable[str]:
             "parity_chunks",
         ):
             if isinstance(value, bool) or not isinstance(value, int):
-                yield f"{each.name} is {value!r}; expected a whole number ({_asked(each)})"
+                yield f"{each.name} is {value!r}; expected a whole number ({asked(each)})"
                 continue
         elif each.type in ("float",):
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                yield f"{each.name} is {value!r}; expected a number ({_asked(each)})"
+                yield f"{each.name} is {value!r}; expected a number ({asked(each)})"
                 continue
         elif each.type == "str" and not isinstance(value, str):
-            yield f"{each.name} is {value!r}; expected a text ({_asked(each)})"
+            yield f"{each.name} is {value!r}; expected a text ({asked(each)})"
             continue
         if isinstance(value, (int, float)) and not about["least"] <= value <= about["most"]:
             yield (
                 f"{each.name} is {value:g}; expected {about['least']:g} to {about['most']:g} "
-                f"({_asked(each)})"
+                f"({asked(each)})"
             )
     for name, known in (
         ("costs", cost_sources()), ("signer", SIGNERS), ("public_key", PUBLIC_KEYS),

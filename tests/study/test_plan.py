@@ -7,7 +7,8 @@ import pytest
 from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, ready
-from pqchain.study.plan import READY, described, inputs, parse
+from pqchain.study.plan import described, inputs
+from pqchain.study.reading import READY, parse
 
 GOOD = """
 [chain]
