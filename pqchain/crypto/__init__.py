@@ -28,7 +28,7 @@ def available(implementation: str) -> str:
     row = algorithms.implementation(implementation)
     package = _PACKAGES.get(implementation)
     if package is not None and importlib.util.find_spec(package) is None:
-        return f"the Python package {package} is not installed: pip install pqchain"
+        return f"the Python package {package} is not installed: install pqchain again"
     return native.available(implementation) if row.library else ""
 
 
