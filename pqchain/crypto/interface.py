@@ -146,8 +146,8 @@ class Signer(_Scheme):
         """Return the indices of the wrong signatures, in order; none means all are valid.
 
         With `stop_at_first` the threads end soon after a wrong one, and only the lowest index is
-        returned. Native schemes make one call of C per thread, and each takes the next
-        signature as it gets on; the others verify one by one, one contiguous part per thread,
+        returned. Native schemes make one call of C, whose threads each take the next
+        signature as they get on; the others verify one by one, one contiguous part per thread,
         which uses several processors where the library lets other threads run.
 
         Raises UsageError, BadType and BadLength as `verify` does.

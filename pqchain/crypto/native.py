@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pqchain
@@ -23,7 +22,7 @@ from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import BytesLike, Kem, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
-_ABI = 2
+_ABI = 3
 """The number in pq_native.h that this module was written for."""
 
 _OK, _REJECTED = 0, 1
@@ -77,6 +76,24 @@ class Plan(ctypes.Structure):
     )
 
 
+class _BatchArguments(ctypes.Structure):
+    """pq_batch: signatures side by side, and what to do about them."""
+
+    _fields_ = (
+        ("scheme", ctypes.c_void_p),
+        ("count", ctypes.c_uint64),
+        ("threads", ctypes.c_uint64),
+        ("messages", ctypes.c_char_p),
+        ("message_offsets", ctypes.POINTER(ctypes.c_uint64)),
+        ("signatures", ctypes.c_char_p),
+        ("signature_offsets", ctypes.POINTER(ctypes.c_uint64)),
+        ("public_keys", ctypes.c_char_p),
+        ("public_key_stride", ctypes.c_uint64),
+        ("stop_at_first", ctypes.c_uint64),
+        ("verdicts", ctypes.POINTER(ctypes.c_char)),
+    )
+
+
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -99,10 +116,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_encapsulate": (_INT, (_POINTER,) * 4),
     "pq_decapsulate": (_INT, (_POINTER,) * 4),
     "pq_random": (None, (_RANDOM,)),
-    "pq_verify_batch": (
-        _SIZE,
-        (_POINTER, _SIZE, *(_POINTER,) * 6, _SIZE, _INT, _POINTER),
-    ),
+    "pq_verify_batch": (_SIZE, (ctypes.POINTER(_BatchArguments),)),
     "pq_measure": (ctypes.c_int64, (_POINTER, ctypes.POINTER(Plan), _POINTER, _POINTER)),
     "pq_empty_sample_ns": (ctypes.c_double, ()),
 }
@@ -371,7 +385,7 @@ class _NativeSigner(Signer):
         threads: int,
         stop_at_first: bool,
     ) -> list[int]:
-        """Lay everything out in memory once, then make one call of C per thread."""
+        """Lay everything out in memory once, then make one call of C."""
         if not messages:
             return []
         batch = _Batch(self, messages, signatures, public_keys)
@@ -396,40 +410,26 @@ class _Batch:
         first_key = public_keys[0]
         # A block of one sender need not carry the same key a thousand times.
         shared = public_keys.count(first_key) == count
-        self._signer = signer
-        self._arguments = (
-            b"".join(messages),
-            _offsets(messages),
-            b"".join(signatures),
-            _offsets(signatures),
-            first_key if shared else b"".join(public_keys),
-            0 if shared else signer._public_key_bytes,
-        )
-        # 1 is "valid": what a thread does not reach is not called wrong.
+        self._verify = signer._c.pq_verify_batch
+        # 1 is "valid": what is not reached is not called wrong.
         self.verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
+        self._arguments = _BatchArguments(
+            scheme=signer._scheme,
+            count=count,
+            messages=b"".join(messages),
+            message_offsets=_offsets(messages),
+            signatures=b"".join(signatures),
+            signature_offsets=_offsets(signatures),
+            public_keys=first_key if shared else b"".join(public_keys),
+            public_key_stride=0 if shared else signer._public_key_bytes,
+            verdicts=self.verdicts,
+        )
 
     def run(self, threads: int, stop_at_first: bool) -> int:
-        """Verify in one call per thread, without the interpreter's lock; count the wrong."""
-        owner, following = self._signer, ctypes.c_uint64(0)
-        arguments = (
-            owner._scheme,
-            len(self.verdicts),
-            ctypes.byref(following),
-            *self._arguments,
-            int(stop_at_first),
-            self.verdicts,
-        )
-        # Bare threads: a pool costs a millisecond more, which is a twentieth of a block.
-        others = [
-            Thread(target=owner._c.pq_verify_batch, args=arguments)
-            for _ in range(min(threads, len(self.verdicts)) - 1)
-        ]
-        for thread in others:
-            thread.start()
-        owner._c.pq_verify_batch(*arguments)
-        for thread in others:
-            thread.join()
-        return self.verdicts.raw.count(0)
+        """Verify in one call, without the interpreter's lock; count the wrong."""
+        self._arguments.threads = threads
+        self._arguments.stop_at_first = stop_at_first
+        return int(self._verify(self._arguments))
 
 
 def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "pq_native.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,33 +11,61 @@
 #include <x86intrin.h>
 #endif
 
+enum { STACK_BYTES = 16 << 20 }; /* of a thread of a batch: any scheme fits */
+
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
-PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t count, uint64_t *next,
-                              const uint8_t *messages, const uint64_t *message_offsets,
-                              const uint8_t *signatures, const uint64_t *signature_offsets,
-                              const uint8_t *public_keys, size_t public_key_stride,
-                              int stop_at_first, uint8_t *verdicts) {
-    size_t wrong = 0;
+/* What the threads of a batch share. */
+typedef struct {
+    const pq_batch *batch;
+    uint64_t next; /* the next signature that nobody has taken */
+    uint64_t wrong;
+} shared_batch;
+
+static void *verify_some(void *argument) {
+    shared_batch *shared = argument;
+    const pq_batch *batch = shared->batch;
     for (;;) {
-        const uint64_t i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
-        if (i >= count) {
-            return wrong;
+        const uint64_t i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
+        if (i >= batch->count) {
+            return NULL;
         }
         const int valid =
-            pq_verify(scheme, messages + message_offsets[i],
-                      message_offsets[i + 1] - message_offsets[i],
-                      signatures + signature_offsets[i],
-                      signature_offsets[i + 1] - signature_offsets[i], NULL, 0,
-                      public_keys + i * public_key_stride) == PQ_OK;
-        verdicts[i] = (uint8_t)valid;
+            pq_verify(batch->scheme, batch->messages + batch->message_offsets[i],
+                      batch->message_offsets[i + 1] - batch->message_offsets[i],
+                      batch->signatures + batch->signature_offsets[i],
+                      batch->signature_offsets[i + 1] - batch->signature_offsets[i], NULL, 0,
+                      batch->public_keys + i * batch->public_key_stride) == PQ_OK;
+        batch->verdicts[i] = (uint8_t)valid;
         if (!valid) {
-            wrong++;
-            if (stop_at_first) {
-                __atomic_store_n(next, count, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&shared->wrong, 1, __ATOMIC_RELAXED);
+            if (batch->stop_at_first) {
+                __atomic_store_n(&shared->next, batch->count, __ATOMIC_RELAXED);
             }
         }
     }
+}
+
+PQ_API size_t pq_verify_batch(const pq_batch *batch) {
+    shared_batch shared = {batch, 0, 0};
+    pthread_t others[PQ_MOST_THREADS];
+    pthread_attr_t attributes;
+    size_t started = 0;
+    if (batch->threads > 1 && pthread_attr_init(&attributes) == 0) {
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        /* Where no more threads can be had, those that there are do the work. */
+        while (started + 1 < batch->threads && started + 1 < batch->count &&
+               started < PQ_MOST_THREADS &&
+               pthread_create(&others[started], &attributes, verify_some, &shared) == 0) {
+            started++;
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    verify_some(&shared);
+    for (size_t i = 0; i < started; i++) {
+        pthread_join(others[i], NULL);
+    }
+    return shared.wrong;
 }
 
 static uint64_t now_ns(void) {

@@ -19,7 +19,7 @@
 
 #define PQ_API __attribute__((visibility("default")))
 
-#define PQ_ABI 2 /* raised with every change of this file; the loader refuses another number */
+#define PQ_ABI 3 /* raised with every change of this file; the loader refuses another number */
 
 enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
 
@@ -82,19 +82,30 @@ PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
 typedef void (*pq_random_fn)(uint8_t *buffer, size_t bytes);
 PQ_API void pq_random(pq_random_fn source);
 
-/* Verify count signatures, one call for many. Message i is the bytes message_offsets[i] ..
- * message_offsets[i + 1] of messages, signatures likewise; public key i starts at
- * i * public_key_stride (stride 0: the same key for all). verdicts[i] becomes 1 (valid) or 0
- * (wrong). Several threads may call with the same arguments: each takes the next signature from
- * *next, which starts at 0, so that a slow processor keeps nobody waiting. With stop_at_first
- * no more are taken after a wrong one, and the rest of verdicts is left as it was; all below the
- * lowest wrong one have been verified when all calls have returned. Returns how many this call
- * found wrong. */
-PQ_API size_t pq_verify_batch(const pq_scheme *scheme, size_t count, uint64_t *next,
-                              const uint8_t *messages, const uint64_t *message_offsets,
-                              const uint8_t *signatures, const uint64_t *signature_offsets,
-                              const uint8_t *public_keys, size_t public_key_stride,
-                              int stop_at_first, uint8_t *verdicts);
+/* Many signatures to verify. Message i is the bytes message_offsets[i] .. message_offsets[i + 1] of
+ * messages, signatures likewise; public key i starts at i * public_key_stride (stride 0: the same
+ * key for all). verdicts[i] becomes 1 (valid) or 0 (wrong). Each of the threads, the caller among
+ * them, takes the next signature when it has done one, so that a slow processor keeps nobody
+ * waiting. With stop_at_first no more are taken after a wrong one, and the rest of verdicts is left
+ * as it was; all below the lowest wrong one are verified. */
+typedef struct {
+    const pq_scheme *scheme;
+    uint64_t count;
+    uint64_t threads; /* at most; fewer if the system gives fewer */
+    const uint8_t *messages;
+    const uint64_t *message_offsets;
+    const uint8_t *signatures;
+    const uint64_t *signature_offsets;
+    const uint8_t *public_keys;
+    uint64_t public_key_stride;
+    uint64_t stop_at_first;
+    uint8_t *verdicts;
+} pq_batch;
+
+enum { PQ_MOST_THREADS = 1024 };
+
+/* Returns how many of a batch are wrong. */
+PQ_API size_t pq_verify_batch(const pq_batch *batch);
 
 /* One timed run. Sample i works on key pair i % pool and, for sign, on a fresh message; verify and
  * decapsulate walk through pool prepared inputs. Key generation makes a new key each time. */
