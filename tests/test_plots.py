@@ -5,6 +5,7 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import same_color
@@ -13,6 +14,7 @@ from matplotlib.legend import Legend
 
 from pqchain import algorithms, plots
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.plots.canvas import MUTED
 from tests import frames
 
 
@@ -79,6 +81,27 @@ def test_legend_names_operations_and_implementations() -> None:
         "sign",
         "verify",
     ]
+
+
+def test_every_filling_stands_for_one_place_and_no_line_of_the_legend_is_cut() -> None:
+    measured = frames.measurements(
+        ["Falcon-512", "Rainbow-I-Classic", "ECDSA-P256", "ECDSA-secp256k1"]
+    )
+    mine = measured[measured["algorithm"] == "Falcon-512"].iloc[:1]
+    offered = algorithms.get("Falcon-512").implementations
+    more = [mine.assign(implementation=name) for name in offered[2:]]
+    axes = plots.plot_speed(pd.concat([measured, *more], ignore_index=True))
+    texts = legend_texts(axes)
+    assert any("\n" in text for text in texts)
+    assert max(len(line) for text in texts for line in text.split("\n")) <= 64
+    looks = [
+        line.get_fillstyle()
+        for child in axes.get_children()
+        if isinstance(child, Legend)
+        for line in child.get_lines()
+        if same_color(line.get_color(), MUTED)
+    ]
+    assert len(looks) == len(set(looks)) == len(offered)
 
 
 def test_operations_differ_by_marker_as_well_as_colour() -> None:

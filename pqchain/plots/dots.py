@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -31,12 +32,17 @@ _SHIFT = {
 }  # fmt: skip
 """Where an operation sits within the row of its algorithm."""
 
-_FILLINGS: tuple[Literal["full", "none", "left", "top"], ...] = ("full", "none", "left", "top")
+_FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...] = (
+    "full", "none", "left", "top", "right", "bottom",
+)  # fmt: skip
 """Filling of an algorithm's first, second, ... implementation in the order of the registry."""
 
 _ROW_INCHES = 0.25
 
 _LEGEND_INCHES = 0.17
+
+_LEGEND_LETTERS = 64
+"""In a line of the legend; more would be cut off at the edge."""
 
 
 def dots(
@@ -89,8 +95,8 @@ def dots(
                 )
             axes.plot(
                 group[value], levels, linestyle="none", marker=marker, color=colour, zorder=3,
-                fillstyle=_FILLINGS[rank % 4], markerfacecoloralt="none", markersize=4.6,
-                label=spoken(operation),
+                fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none",
+                markersize=4.6, label=spoken(operation),
             )  # fmt: skip
         _label_rows(axes, heights, frame, drawn)
         log_ticks(axes, "x", axis_format)
@@ -163,15 +169,15 @@ def _legend(
     fillings = [
         Line2D(
             [], [], linestyle="none", color=MUTED, marker="o", markerfacecoloralt="none",
-            fillstyle=_FILLINGS[rank % 4],
-            label=", ".join(dict.fromkeys(named.loc[named["rank"] == rank, "implementation"])),
+            fillstyle=_FILLINGS[rank % len(_FILLINGS)],
+            label=_lines(dict.fromkeys(named.loc[named["rank"] == rank, "implementation"])),
         )
         for rank in ranks
     ]  # fmt: skip
     figure = axes.get_figure(root=True)
     above = axes.transAxes
-    for lines in (fillings if len(fillings) > 1 else []), (handles if len(handles) > 1 else []):
-        for row in [lines] if lines is handles else [[line] for line in reversed(lines)]:
+    for kinds in (fillings if len(fillings) > 1 else []), (handles if len(handles) > 1 else []):
+        for row in [kinds] if kinds is handles else [[line] for line in reversed(kinds)]:
             if not row or not isinstance(figure, Figure):
                 continue
             legend = Legend(
@@ -182,4 +188,11 @@ def _legend(
             axes.add_artist(legend)
             # Clipped to the axes it would be left out of the layout, being above them.
             legend.set_clip_on(False)
-            above = above + ScaledTranslation(0, _LEGEND_INCHES, figure.dpi_scale_trans)
+            lines = max(str(line.get_label()).count("\n") + 1 for line in row)
+            above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, figure.dpi_scale_trans)
+
+
+def _lines(names: Iterable[str]) -> str:
+    """Return names separated by commas, broken between names where a line is full."""
+    listed = ", ".join(names)
+    return "\n".join(textwrap.wrap(listed, _LEGEND_LETTERS, break_on_hyphens=False))
