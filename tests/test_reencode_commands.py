@@ -33,7 +33,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     [
         (["--datagram-bytes", "20000"], "datagrams of 20000 bytes: QUIC needs at least 1200"),
         (["--datagram-bytes", "100"], "datagrams of 100 bytes"),
-        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number, 1 to"),
+        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number from 1 to"),
         (["--blocks", "0"], "blocks is 0"),
         (["--repeats", "0"], "--repeats 0: give 1 to 10000"),
         (["--seed=-1"], "seed is -1"),

@@ -85,7 +85,7 @@ def test_inputs_can_be_set(capsys) -> None:
         (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
         (["pqdpol", "--matters-for", "weather"], "unknown figure"),
         (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),
-        (["pqdpol", "--page", "none/x.html"], "needs the folder none"),
+        (["pqdpol", "--page", "none/x.html"], "there is no folder none"),
         (["pqdpol", "--page", "x.txt"], "should end in .html"),
     ],
 )

@@ -255,7 +255,7 @@ class State:
             sender = accounts.get(payment.sender, _NOBODY)
             keys, registered = _resolve(transaction, sender, index)
             if payment.nonce != sender.nonce:
-                if any(transaction == earlier for earlier in block.transactions[:index]):
+                if transaction in block.transactions[:index]:
                     raise BlockRejected(
                         Reason.DUPLICATE, f"transaction {index} stands there twice", (index,)
                     )

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from pqchain.consensus.checks import number, whole
+from pqchain.checks import number, whole
 from pqchain.errors import UnknownName, UsageError
 
 Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip"]
@@ -138,6 +138,11 @@ class Network:
         """Whether nodes live in the regions of the world."""
         return self.law == "regions" or (self.law == "gossip" and self.world)
 
+    @property
+    def parameters(self) -> frozenset[str]:
+        """What can be set on it; anything else would do nothing."""
+        return _PARAMETERS[self.law] - (_REGIONAL if self.is_regional else frozenset())
+
     def wire_bytes(self, payload_bytes: int) -> int:
         """Return the bytes on the wire of a message, headers of all packets included."""
         packet, header = self.packet_bytes, self.header_bytes
@@ -192,12 +197,15 @@ _LINK = frozenset(
      "header_bytes")
 )  # fmt: skip
 
+_REGIONAL = frozenset({"rate_bits_per_second", "latency_seconds"})
+"""What the regions of the world have of their own."""
+
 _PARAMETERS: Mapping[str, frozenset[str]] = {
     "paper-serial": frozenset({"serial"}),
     "csma": _LINK | {"gap_seconds", "contention_seconds"},
     "star": _LINK,
     "mesh": _LINK,
-    "regions": _LINK - {"rate_bits_per_second", "latency_seconds"},
+    "regions": _LINK - _REGIONAL,
     "gossip": _LINK | {"peers", "world"},
 }
 """What can be set on each kind of network; on the others it would do nothing."""

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pqchain import algorithms
 from pqchain.chain import encoding
+from pqchain.checks import number, together, whole
 from pqchain.consensus import lengths
-from pqchain.consensus.checks import number, together, whole
 from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable

@@ -11,8 +11,6 @@
 #include <x86intrin.h>
 #endif
 
-enum { STACK_BYTES = 16 << 20 }; /* of a thread of a batch: any scheme fits */
-
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
 /* What the threads of a batch share. */
@@ -52,7 +50,7 @@ PQ_API size_t pq_verify_batch(const pq_batch *batch) {
     pthread_attr_t attributes;
     size_t started = 0;
     if (batch->threads > 1 && pthread_attr_init(&attributes) == 0) {
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        pthread_attr_setstacksize(&attributes, PQ_STACK_BYTES);
         /* Where no more threads can be had, those that there are do the work. */
         while (started + 1 < batch->threads && started + 1 < batch->count &&
                started < PQ_MOST_THREADS &&

@@ -85,7 +85,7 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
  * 512 KiB in 0.13.0, MAYO-5 and CROSS up to 1 MiB, Rainbow-I 192 KiB. A thread with less would end
  * the process without a word. So where a thread has less than STACK_NEEDED left, the operation runs
  * on a stack of its own, some 20 microseconds dearer. */
-enum { STACK_NEEDED = 4 << 20, STACK_BYTES = 16 << 20 };
+enum { STACK_NEEDED = 4 << 20 };
 
 /* The lowest address of this thread's stack; asked for once, because of the main thread it is read
  * from a file. */
@@ -138,7 +138,7 @@ static int perform(call *c, void (*operation)(void *)) {
     if (pthread_attr_init(&attributes) != 0) {
         return PQ_NO_MEMORY;
     }
-    int failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int failed = pthread_attr_setstacksize(&attributes, PQ_STACK_BYTES);
     if (!failed) {
         failed = pthread_create(&thread, &attributes, on_this_stack, c);
     }

@@ -102,7 +102,8 @@ typedef struct {
     uint8_t *verdicts;
 } pq_batch;
 
-enum { PQ_MOST_THREADS = 1024 };
+/* The stack of a thread that a library starts: any scheme fits. */
+enum { PQ_MOST_THREADS = 1024, PQ_STACK_BYTES = 16 << 20 };
 
 /* Returns how many of a batch are wrong. */
 PQ_API size_t pq_verify_batch(const pq_batch *batch);

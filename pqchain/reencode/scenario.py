@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from pqchain.checks import whole
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode import erasure
 
@@ -202,10 +203,7 @@ class Scenario:
                 "after the failure; give a smaller code"
             )
         for what, most in _MOST.items():
-            value = getattr(self, what)
-            least = 0 if what == "seed" else 1
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise UsageError(f"{what} is {value!r}; expected a whole number, {least} to {most}")
+            whole(what, getattr(self, what), least=0 if what == "seed" else 1, most=most)
         low, high = SAFE_DATAGRAM_BYTES
         if not low <= self.datagram_bytes <= high:
             raise UsageError(

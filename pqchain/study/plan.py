@@ -247,10 +247,8 @@ def _default(plan: Plan, name: str) -> Any:
 
 def _unheard(network: Network) -> frozenset[str]:
     """Return the inputs that a network has not: they would change nothing."""
-    if network.law == "paper-serial":
-        return frozenset({*WIRES, "vote_phases", "verification_threads"} - {"law"})
-    regional = {"rate_bits_per_second", "latency_seconds"} if network.is_regional else set()
-    return frozenset(regional | ({"peers", "world"} if network.law != "gossip" else set()))
+    modelled = {"vote_phases", "verification_threads"} if network.law == "paper-serial" else set()
+    return frozenset(modelled | (set(WIRES) - {"law"} - network.parameters))
 
 
 def wrong_network(

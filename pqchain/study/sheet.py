@@ -6,7 +6,6 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -104,14 +103,7 @@ def check_page(path: str | Path) -> Path:
     place = Path(path)
     if place.suffix != ".html":
         raise UsageError(f"the page {place} should end in .html; give it such a name")
-    if place.is_dir():
-        raise UsageError(f"the page {place} is a folder; give the name of a file")
-    if not place.parent.is_dir():
-        raise UsageError(f"the page {place} needs the folder {place.parent}; make it first")
-    if not os.access(place.parent, os.W_OK):
-        raise UsageError(
-            f"the page {place} cannot be written to {place.parent}; give another folder"
-        )
+    results.check_writable(place)
     return place
 
 

@@ -70,7 +70,7 @@ def test_a_page_appears_whole_or_not_at_all(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, found):
     (tmp_path / "b.html").mkdir()
     for place, told in (
-        ("none/a.html", "needs the folder"), ("a.txt", "should end in .html"),
+        ("none/a.html", "there is no folder"), ("a.txt", "should end in .html"),
         ("b.html", "is a folder"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=told):
