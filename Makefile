@@ -34,7 +34,7 @@ test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
 
 test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
-	$(BIN)/python -m pytest -n 0 -m jupyter tests/test_jupyter.py
+	$(BIN)/python -m pytest -n 0 -m jupyter tests/notebooks/test_jupyter.py
 
 $(VENV)/.browser: $(VENV)/.notebooks
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -103,11 +103,11 @@ $(VENV)/.wheel: $(VENV)/.installed
 	@touch $@
 
 test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (8 minutes)
-	$(BIN)/python -m pytest -n 0 -m wheel tests/test_wheel.py
-	$(BIN)/python tests/clean_install.py dist/*_$$(uname -m).whl
+	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
+	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 
 test-aarch64: wheel-aarch64 ## known answers of the wheel for 64-bit ARM (Debian: qemu-user)
-	$(BIN)/python -m pytest -n 0 -m wheel tests/test_wheel.py tests/crypto/test_aarch64.py
+	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py tests/crypto/test_aarch64.py
 
 bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
 	$(BIN)/python benchmarks/overhead.py

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 
 from harness import spread, table
 
-from pqchain import papers
-from pqchain.consensus import Scenario, fast, named, simulate
+from pqchain.consensus import Scenario, named
+from pqchain.consensus.engines import fast, simulate
 from pqchain.consensus.model import single_view
 from pqchain.consensus.view import NEVER, Outcome, View
+from pqchain.works import papers
 
 MEBI = 1024
 

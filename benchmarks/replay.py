@@ -19,10 +19,11 @@ from pathlib import Path
 from harness import table
 
 from pqchain import results
-from pqchain.reencode import processes, replay
+from pqchain.reencode import replay
 from pqchain.reencode.scenario import Scenario, preset
-from pqchain.reencode.store import ChunkStore
-from pqchain.reencode.virtual import prepare
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.drivers import processes
+from pqchain.wire.drivers.virtual import prepare
 
 VIRTUAL_SECONDS, LOOPBACK_SECONDS, MEMORY_BYTES = 360, 15, 4e9
 PHASES = ("transfer", "decode", "encode", "io", "other", "total")

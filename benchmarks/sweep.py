@@ -20,8 +20,8 @@ from pathlib import Path
 import pandas as pd
 from harness import table
 
-from pqchain import papers
 from pqchain.consensus import Faults, Scenario, grid, sweep
+from pqchain.works import papers
 
 BATCH = 10
 

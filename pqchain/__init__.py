@@ -8,41 +8,44 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from pqchain import installation
+
+__version__ = installation.VERSION
 
 if TYPE_CHECKING:
     from pqchain import (
         algorithms,
         bench,
         chain,
-        compare,
         consensus,
         costs,
         crypto,
         errors,
         falcon,
         machine,
-        papers,
         plots,
         reencode,
         report,
         results,
         study,
+        works,
     )
-    from pqchain.bench import measure, preset
-    from pqchain.blockbench import measure_blocks
+    from pqchain.bench import measure, measure_blocks, preset
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
+    from pqchain.works import compare, papers
 
 _HOME = {
     "PqchainError": "pqchain.errors",
+    "compare": "pqchain.works",
     "measure": "pqchain.bench",
-    "measure_blocks": "pqchain.blockbench",
+    "measure_blocks": "pqchain.bench",
     "open_kem": "pqchain.crypto",
     "open_signer": "pqchain.crypto",
+    "papers": "pqchain.works",
     "preset": "pqchain.bench",
 }
-"""Functions and classes offered here, and the module that each comes from."""
+"""What is offered here, and the room that each comes from."""
 
 __all__ = [
     "PqchainError",
@@ -68,13 +71,15 @@ __all__ = [
     "report",
     "results",
     "study",
+    "works",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Fetch a public name at first use."""
     if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
+        home = importlib.import_module(_HOME[name])
+        value = getattr(home, name)
     elif name in __all__:
         value = importlib.import_module(f"pqchain.{name}")
     else:

@@ -1,6 +1,6 @@
 """`python -m pqchain` is `pqchain`."""
 
-from pqchain.cli import main
+from pqchain.commands.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

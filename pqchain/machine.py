@@ -15,9 +15,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import pqchain
 from pqchain.algorithms import Implementation
 from pqchain.errors import DataError
+from pqchain.installation import HOME, VERSION, folders
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -61,8 +61,8 @@ def provenance() -> dict[str, Any]:
         "cpu_flags": sorted(cpu_flags().intersection(_TOLD_FLAGS)),
         **{ours: told[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in told},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "pqchain": pqchain.__version__,
-        "commit": _commit(Path(pqchain.__file__).parent.parent),
+        "pqchain": VERSION,
+        "commit": _commit(HOME.parent),
         "native": native_builds(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
@@ -100,8 +100,8 @@ def native_builds() -> dict[str, dict[str, Any]]:
     cannot be read.
     """
     builds: dict[str, dict[str, Any]] = {}
-    for folder in pqchain.__path__:
-        for path in sorted(Path(folder).glob("_native/*/build.json")):
+    for folder in folders():
+        for path in sorted(folder.glob("_native/*/build.json")):
             try:
                 facts = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:

@@ -199,8 +199,8 @@ def shaped() -> pd.DataFrame:
 
 
 def replays() -> dict[str, pd.DataFrame]:
-    """Build what `pqchain.reencoding.reproduce` returns."""
-    from pqchain import reencoding
+    """Build what `pqchain.works.quic_reencoding.work.reproduce` returns."""
+    from pqchain.works.quic_reencoding import work as reencoding
 
     loopback = {"mode": "loopback", "transfer_seconds": 8e-3, "total_seconds": 1.4e-2}
     phases = {

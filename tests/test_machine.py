@@ -149,7 +149,7 @@ def test_native_builds_are_found_in_every_package_folder(
         place.mkdir(parents=True)
         text = json.dumps(BUILD | {"source_version": version})
         (place / "build.json").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path / "a"), str(tmp_path / "b")])
+    monkeypatch.setattr(machine, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
     builds = machine.native_builds()
     assert {library: facts["source_version"] for library, facts in builds.items()} == {
         "one": "1",
@@ -160,7 +160,7 @@ def test_native_builds_are_found_in_every_package_folder(
 def test_a_pure_install_has_no_native_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
     assert machine.native_builds() == {}
 
 
@@ -170,7 +170,7 @@ def test_a_broken_build_file_says_how_to_mend_it(
     place = tmp_path / "_native" / "one"
     place.mkdir(parents=True)
     (place / "build.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(pqchain, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
     with pytest.raises(DataError, match="build the native libraries again"):
         machine.native_builds()
 

@@ -5,12 +5,12 @@
     pqchain.consensus.run(one).latency_seconds
 
 Networks are made by `named("mesh", rate_bits_per_second=1e8)`; many scenarios by `grid` and run by
-`sweep`. `calibration` fits and judges the law of the paper's own tables.
+`sweep`; `landscape` compares networks and schemes up to 2^20 nodes.
 """
 
 from __future__ import annotations
 
-from pqchain.consensus import calibration, metrics
+from pqchain.consensus import metrics
 from pqchain.consensus.metrics import over_seeds
 from pqchain.consensus.model import Run, run
 from pqchain.consensus.network import Network, SerialLaw, named
@@ -24,7 +24,6 @@ __all__ = [
     "Run",
     "Scenario",
     "SerialLaw",
-    "calibration",
     "grid",
     "metrics",
     "named",

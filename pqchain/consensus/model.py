@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from pqchain.consensus import draws, election, fast, lengths, luck
+from pqchain.consensus import draws, election, lengths, luck
+from pqchain.consensus.engines import fast
 from pqchain.consensus.network import REGION_SHARES, SECOND, Wires, nanoseconds, wires
 from pqchain.consensus.scenario import VOTE_BYTES, Scenario
 from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View, alike
@@ -222,7 +223,7 @@ class _Runner:
     def _play(self, view: View) -> Outcome:
         """Hand the view to the engine."""
         if self.engine == "simpy":
-            from pqchain.consensus import simulate
+            from pqchain.consensus.engines import simulate
 
             return simulate.play(view)
         return fast.play(view, compiled=False if self.engine == "numpy" else None)

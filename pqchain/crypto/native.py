@@ -16,11 +16,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import pqchain
 from pqchain import algorithms, machine
 from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import BytesLike, Kem, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+from pqchain.installation import folders
 
 _ABI = 3
 """The number in pq_native.h that this module was written for."""
@@ -124,8 +124,8 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 def library_path(stem: str) -> Path | None:
     """Return the file of the native library of that stem, or None if it is not installed."""
-    for folder in pqchain.__path__:
-        path = Path(folder) / "_native" / stem / "lib" / "liboqs.so"
+    for folder in folders():
+        path = folder / "_native" / stem / "lib" / "liboqs.so"
         if path.is_file():
             return path
     return None

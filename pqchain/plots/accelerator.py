@@ -13,8 +13,8 @@ from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, require
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the rebuilt Table 3 of the accelerator: printed, estimated and modelled times.
 
-    Takes a frame of `pqchain.accelerator.table3`; colour and hatching tell the kind of number.
-    Raises DataError if columns are missing, UsageError if there are no rows.
+    Takes a frame of `pqchain.works.falcon_hls.work.table3`; colour and hatching tell the kind of
+    number. Raises DataError if columns are missing, UsageError if there are no rows.
     """
     require(table, "algorithm row kind seconds")
     if table.empty:

@@ -14,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from pqchain import display
 from pqchain.errors import DataError, UsageError
+from pqchain.render import numbers
 
 INK = "#222222"
 """Text and outlines; the report maps it to the reader's colour of text."""
@@ -67,7 +67,7 @@ def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
 @contextmanager
 def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
     """Give new axes of one figure in our style, row by row, for as long as we draw."""
-    with as_file(files("pqchain") / "pqchain.mplstyle") as path:
+    with as_file(files("pqchain.plots") / "pqchain.mplstyle") as path:
         style = mpl.rc_params_from_file(path, use_default_template=False)
     with mpl.rc_context(style):
         figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
@@ -94,8 +94,8 @@ def bytes_label(value: float) -> str:
     """Show a tick in B, kB or MB."""
     for scale, unit in ((1e6, "MB"), (1e3, "kB")):
         if value >= scale:
-            return f"{value / scale:g}{display.NARROW_SPACE}{unit}"
-    return f"{value:g}{display.NARROW_SPACE}B"
+            return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
+    return f"{value:g}{numbers.NARROW_SPACE}B"
 
 
 def spoken(operation: str) -> str:

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, LOOKS, PAPER, canvas, log_ticks, panels, require
+from pqchain.render import numbers
 
 TIE = 1.005
 """A lead below this is none: it would be shown as 1.00."""
@@ -35,17 +35,17 @@ def plot_cells(
 
     With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
     schemes apart and shows a law of N^2 as level lines.
-    Takes a frame of `pqchain.pqdpol.tables`. Raises DataError if columns are missing, UsageError
-    for another quantity or a frame without rows.
+    Takes a frame of `pqchain.works.pqdpol.work.tables`. Raises DataError if columns are missing,
+    UsageError for another quantity or a frame without rows.
     """
     if quantity not in _LABELS:
         raise UsageError(f"quantity is {quantity!r}; expected one of {', '.join(_LABELS)}")
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
-    _refuse_empty(cells, "pqchain.pqdpol.tables")
+    _refuse_empty(cells, "pqchain.works.pqdpol.work.tables")
     seconds = quantity == "latency"
     if per_pair:
-        label = f"{label} {'/' if seconds else display.TIMES} N²"
+        label = f"{label} {'/' if seconds else numbers.TIMES} N²"
     with canvas(ax, 3.9) as axes:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -60,7 +60,7 @@ def plot_cells(
                 color=colour, markerfacecolor=PAPER, markersize=5.5, label=str(name),
             )  # fmt: skip
         _ticks_of_two(axes, sorted(set(cells["nodes"])), plain=True)
-        log_ticks(axes, "y", lambda value: display.seconds(value, 1) if seconds else f"{value:g}")
+        log_ticks(axes, "y", lambda value: numbers.seconds(value, 1) if seconds else f"{value:g}")
         if per_pair:
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
         axes.grid(visible=True, which="major", color=GRID)
@@ -73,13 +73,13 @@ def plot_cells(
 def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the number of nodes, a line for each kind of network.
 
-    Takes a frame of `pqchain.landscape.laws`. Solid lines: every node votes; dashed: delegates do.
-    Of several seeds the median is drawn, and a band from the least to the greatest.
+    Takes a frame of `pqchain.consensus.landscape.laws`. Solid lines: every node votes; dashed:
+    delegates do. Of several seeds the median is drawn, and a band from the least to the greatest.
     Raises DataError if columns are missing, UsageError if nothing ran.
     """
     require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
-    _refuse_empty(fine, "pqchain.landscape.laws")
+    _refuse_empty(fine, "pqchain.consensus.landscape.laws")
     with canvas(ax, 4.4) as axes:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
@@ -119,12 +119,13 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw who wins each contest: a map for each question, bandwidth over nodes.
 
-    Takes a frame of `pqchain.landscape.winners`. Each square names the winner and how many times
-    better it is than the runner-up, or the runner-up if it is as good. Returns the figure, of
-    several axes. Raises DataError if columns are missing, UsageError if there are no rows.
+    Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the winner and how
+    many times better it is than the runner-up, or the runner-up if it is as good. Returns the
+    figure, of several axes. Raises DataError if columns are missing, UsageError if there are no
+    rows.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead")
-    _refuse_empty(winners, "pqchain.landscape.winners")
+    _refuse_empty(winners, "pqchain.consensus.landscape.winners")
     names = list(dict.fromkeys(winners["winner"]))
     questions = list(dict.fromkeys(winners["question"]))
     colours = {name: LOOKS[index % len(LOOKS)][0] for index, name in enumerate(sorted(names))}
@@ -159,7 +160,7 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     told = ""
     if cell["lead"] >= TIE:
-        told = f"\n{display.TIMES}{cell['lead']:.2f}"
+        told = f"\n{numbers.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
         told = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
     axes.text(x, y, f"{cell['winner']}{told}", ha="center", va="center", size=6.5, color=INK)
@@ -172,7 +173,7 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
 def _asked(question: str) -> str:
     """Say what wins: full blocks are ranked by throughput, equal loads by latency."""
     count, _, unit = question.partition(" ")
-    shown = display.integer(float(count))
+    shown = numbers.integer(float(count))
     if unit == "B":
         return f"highest throughput, blocks of {shown} B"
     return f"lowest latency, {shown} transactions a block"
@@ -205,11 +206,11 @@ def _rate(value: float) -> str:
         pair for pair in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
         if value >= pair[0] or pair[0] == 1.0
     )  # fmt: skip
-    return f"{value / scale:g}{display.NARROW_SPACE}{unit}"
+    return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
 
 
 def _long(value: float) -> str:
     """Show a duration that may be thousands of seconds."""
     if value < 1:
-        return display.seconds(value, 1)
-    return f"{display.integer(value)}{display.NARROW_SPACE}s"
+        return numbers.seconds(value, 1)
+    return f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"

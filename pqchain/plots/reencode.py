@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
+from pqchain.render import numbers
 
 _PHASES = {
     "transfer": ("#0072B2", ""), "decode": ("#E69F00", "////"), "encode": ("#009E73", "...."),
@@ -28,8 +28,9 @@ _LABELLED_PERCENT = 6.0
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw each run's phases as one stacked bar of shares, printed and ours.
 
-    Takes a frame of `pqchain.reencoding.table1`; runs without times keep their bar's place and say
-    why. Raises DataError if columns are missing, UsageError if there are no rows.
+    Takes a frame of `pqchain.works.quic_reencoding.work.table1`; runs without times keep their
+    bar's place and say why. Raises DataError if columns are missing, UsageError if there are no
+    rows.
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
     if table.empty:
@@ -42,7 +43,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             kind = rows["kind"].iloc[0]
             total = rows["seconds"].sum(min_count=1)
             size = rows["payload_bytes"].iloc[0] / 1e6
-            labels.append(f"{run} ({kind})\n{size:g} MB in {display.seconds(total)}")
+            labels.append(f"{run} ({kind})\n{size:g} MB in {numbers.seconds(total)}")
             start = 0.0
             for phase, (colour, hatch) in _PHASES.items():
                 share = float(rows["share_percent"].get(phase, np.nan))
@@ -76,9 +77,10 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time by number of blocks, single and multiplexed, as Figure 1 does.
 
-    Takes a frame of `pqchain.reencoding.figure1`; whiskers go from the shortest to the longest run.
-    Modelled and measured series are on one axis only if `ax` is shared by the caller: of several
-    modes the first is drawn. Raises DataError if columns are missing, UsageError without rows.
+    Takes a frame of `pqchain.works.quic_reencoding.work.figure1`; whiskers go from the shortest to
+    the longest run. Modelled and measured series are on one axis only if `ax` is shared by the
+    caller: of several modes the first is drawn. Raises DataError if columns are missing,
+    UsageError without rows.
     """
     require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
     if series.empty:
@@ -109,9 +111,9 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport at equal links, and what the link alone needs.
 
-    Takes a frame of `pqchain.reencoding.transports`; whiskers go from the shortest to the longest
-    run; a transport that did not run says why. Raises DataError if columns are missing, UsageError
-    if there are no rows.
+    Takes a frame of `pqchain.works.quic_reencoding.work.transports`; whiskers go from the shortest
+    to the longest run; a transport that did not run says why. Raises DataError if columns are
+    missing, UsageError if there are no rows.
     """
     require(
         table,
@@ -134,7 +136,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 ecolor=INK,
             )  # fmt: skip
             axes.annotate(
-                display.seconds(time), (row["high_seconds"], level), xytext=(5, 0),
+                numbers.seconds(time), (row["high_seconds"], level), xytext=(5, 0),
                 textcoords="offset points", va="center", size=8, color=INK,
             )  # fmt: skip
         limit = table["wire_limit_seconds"].max()

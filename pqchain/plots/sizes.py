@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pqchain import display
 from pqchain.algorithms import ALGORITHMS, FAMILIES, get
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, LOOKS, PAPER, bytes_label, canvas, log_ticks, require
 from pqchain.plots.dots import dots
+from pqchain.render import numbers
 
 SIZE_LOOK = {
     "public key": ("#0072B2", "o"),
@@ -91,7 +91,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             )  # fmt: skip
         axes.margins(0.14)
         log_ticks(axes, "x", bytes_label)
-        log_ticks(axes, "y", lambda value: display.seconds(value, 1))
+        log_ticks(axes, "y", lambda value: numbers.seconds(value, 1))
         axes.grid(visible=True, which="major", color=GRID)
         _place_labels(axes, bytes_on_chain, times, [row.name for row in chosen])
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
@@ -123,7 +123,7 @@ def plot_blocks(
         "verify": (
             blocks["verify_median_seconds"] / blocks["transactions"].astype("float64"),
             "checking one signature of a block (median)",
-            lambda value: display.seconds(value, 1),
+            lambda value: numbers.seconds(value, 1),
         ),
         "rate": (
             bytes_in_all / blocks["apply_median_seconds"],

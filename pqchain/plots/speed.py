@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, log_ticks, require, spoken
 from pqchain.plots.dots import dots, ranked
+from pqchain.render import numbers
 
 _VARIANT_COLOUR = {"ref": "#0072B2", "avx2": "#D55E00"}
 """Colour of the bars of reference code and of AVX2 code."""
@@ -35,7 +35,7 @@ def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         value="median_seconds",
         whiskers=("min_seconds", "p95_seconds"),
         axis_label="time of one operation (median; whisker: minimum to 95th percentile)",
-        axis_format=lambda value: display.seconds(value, 1),
+        axis_format=lambda value: numbers.seconds(value, 1),
         ax=ax,
     )
 
@@ -57,7 +57,7 @@ def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ),
         value="ratio",
         axis_label="measured here / published   (left of the line: faster here)",
-        axis_format=lambda value: f"{display.TIMES}{value:g}",
+        axis_format=lambda value: f"{numbers.TIMES}{value:g}",
         ax=ax,
         origin=1.0,
     )
@@ -82,7 +82,7 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         frame.assign(row=frame["algorithm"], implementation="", status="ok"),
         value="speedup",
         axis_label="time of portable C / time with AVX2   (right of the line: AVX2 is faster)",
-        axis_format=lambda value: f"{display.TIMES}{value:g}",
+        axis_format=lambda value: f"{numbers.TIMES}{value:g}",
         ax=ax,
         origin=1.0,
     )
@@ -91,9 +91,9 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
     """Draw one operation of every algorithm as bars: reference and AVX2, printed and ours.
 
-    Takes a frame of `pqchain.round3.table1`. The axis is logarithmic and starts at a decade, so
-    compare where bars end, not how long they are. A bar that is missing says why. Raises DataError
-    if columns are missing, UsageError if the table has no such operation.
+    Takes a frame of `pqchain.works.round3.work.table1`. The axis is logarithmic and starts at a
+    decade, so compare where bars end, not how long they are. A bar that is missing says why.
+    Raises DataError if columns are missing, UsageError if the table has no such operation.
     """
     require(table, "algorithm variant quantity published here status")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -121,14 +121,14 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                     linewidth=0.8,
                 )  # fmt: skip
                 axes.annotate(
-                    display.seconds(cell[side], 2), (cell[side], level), xytext=(3, 0),
+                    numbers.seconds(cell[side], 2), (cell[side], level), xytext=(3, 0),
                     textcoords="offset points", va="center", size=7, color=INK,
                 )  # fmt: skip
         axes.set_xlim(start, np.nanmax(values) * 3)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        log_ticks(axes, "x", lambda value: display.seconds(value, 1))
+        log_ticks(axes, "x", lambda value: numbers.seconds(value, 1))
         axes.grid(visible=True, which="major", axis="x", color=GRID)
         axes.set_xlabel(f"{spoken(operation)}: median here, as printed there (log scale)")
         found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from pqchain import display
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import INK, LOOKS, MUTED, PAPER, canvas, require, spoken
+from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
 """Beside colour, so that fields differ in print."""
@@ -78,8 +78,8 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                     [right, right + 1], up, up + 1, facecolor="none", edgecolor=PAPER,
                     hatch=hatch, linewidth=0,
                 )  # fmt: skip
-        axes.set_xticks(np.arange(codes.shape[1]) + 0.5, [display.factor(at) for at in rights])
-        axes.set_yticks(np.arange(codes.shape[0]) + 0.5, [display.factor(at) for at in ups])
+        axes.set_xticks(np.arange(codes.shape[1]) + 0.5, [numbers.factor(at) for at in rights])
+        axes.set_yticks(np.arange(codes.shape[0]) + 0.5, [numbers.factor(at) for at in ups])
         # The field of the study as it is.
         if 1.0 in ups and 1.0 in rights:
             axes.plot(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import PqchainError
-from pqchain.reencode.node import PHASES
+from pqchain.reencode.protocol.node import PHASES
 from pqchain.reencode.scenario import Scenario
 
 if TYPE_CHECKING:

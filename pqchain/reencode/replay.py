@@ -19,11 +19,11 @@ import pandas as pd
 from pqchain import machine, results
 from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
-from pqchain.reencode import processes
-from pqchain.reencode.node import PHASES
 from pqchain.reencode.outcome import Outcome
+from pqchain.reencode.protocol.node import PHASES
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
-from pqchain.reencode.virtual import Progress, World, prepare
+from pqchain.wire.drivers import processes
+from pqchain.wire.drivers.virtual import Progress, World, prepare
 
 _VIRTUAL_SECONDS = 360e-6
 """Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
@@ -274,18 +274,18 @@ def _bar(total: int, shown: bool) -> Iterator[Progress]:
 
 def check_possible(scenario: Scenario) -> str:
     """Return "" if the scenario can run here, else why not."""
-    from pqchain.reencode import namespaces
+    from pqchain.wire.drivers import namespaces
 
     if scenario.mode == "netns" and (reason := namespaces.reason()):
         return reason
     if scenario.transport == "qh3":
         try:
-            import pqchain.reencode.qh3
+            import pqchain.wire.transports.qh3
         except ImportError as error:
             return f"the transport qh3 needs qh3 ({error}): pip install qh3"
     if scenario.transport == "grpc":
         try:
-            import pqchain.reencode.rpc  # noqa: F401
+            import pqchain.wire.transports.grpc  # noqa: F401
         except ImportError as error:
             return f"the transport grpc needs grpcio ({error}): pip install grpcio"
     return ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from pqchain.checks import whole
 from pqchain.errors import UnknownName, UsageError
-from pqchain.reencode import erasure
+from pqchain.reencode.storage import erasure
 
 SCHEMA_VERSION = 1
 """Version of what a scenario means; part of its id."""

@@ -13,8 +13,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from pqchain import algorithms, bench, papers, results
+from pqchain import algorithms, results
 from pqchain import costs as costing
+from pqchain.bench import operations as bench
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
@@ -24,6 +25,7 @@ from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
 from pqchain.study.plan import Plan
+from pqchain.works import papers
 
 MIX = "as migrated"
 """Name of the row in which schemes are used side by side."""

@@ -11,10 +11,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from pqchain import algorithms, papers
+from pqchain import algorithms
 from pqchain.consensus import Network, named
 from pqchain.consensus.network import NAMES as LAWS
 from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.works import papers
 
 SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the

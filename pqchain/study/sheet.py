@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import display, page, plots, results
+from pqchain import plots, results
 from pqchain.errors import UsageError
-from pqchain.page import Column, Markup
+from pqchain.render import html, numbers
+from pqchain.render.html import Column, Markup
 from pqchain.study import model, sensitivity
 from pqchain.study.model import QUANTITIES, Found
 from pqchain.study.plan import inputs
@@ -24,18 +25,18 @@ _KINDS = ("registry", "published", "measured", "modelled")
 def shown(value: float, unit: str) -> str:
     """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 210 d."""
     if not math.isfinite(value):
-        return display.MISSING
+        return numbers.MISSING
     if unit == "s":
-        return display.duration(value, 3)
+        return numbers.duration(value, 3)
     if unit == "×":
-        return display.ratio(value)
+        return numbers.ratio(value)
     if unit in ("B", "bit/s"):
         for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
             if value >= scale and (unit != "B" or value >= 1e5):
-                return f"{display.significant(value / scale)}{display.NARROW_SPACE}{prefix}{unit}"
-        number = display.integer(value) if value == round(value) else display.significant(value, 5)
-        return f"{number}{display.NARROW_SPACE}{unit}"
-    return f"{display.significant(value)}{display.NARROW_SPACE}{unit}".strip()
+                return f"{numbers.significant(value / scale)}{numbers.NARROW_SPACE}{prefix}{unit}"
+        number = numbers.integer(value) if value == round(value) else numbers.significant(value, 5)
+        return f"{number}{numbers.NARROW_SPACE}{unit}"
+    return f"{numbers.significant(value)}{numbers.NARROW_SPACE}{unit}".strip()
 
 
 def text(found: Found) -> str:
@@ -46,7 +47,7 @@ def text(found: Found) -> str:
                               for scheme in values)]
         for name in _told(found)
     ]  # fmt: skip
-    table = display.text_table(
+    table = numbers.text_table(
         ["figure", "kind", *values], rows, right=range(2, 2 + len(values))
     )  # fmt: skip
     head = [found.plan.title, f"times: {found.costs.source}", ""]
@@ -117,22 +118,22 @@ def markup(found: Found, *, output: str = "capacity_per_second") -> str:
     if len(tornado):
         drawn.append(_figure(
             "tornado", plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
-            f"Bars: {page.spoken(output)} with {scheme} when one input at a time is halved or "
+            f"Bars: {html.spoken(output)} with {scheme} when one input at a time is halved or "
             "doubled; the table below holds the values.",
-            f"What matters for {page.spoken(output)} with {scheme}: each input halved and doubled. "
+            f"What matters for {html.spoken(output)} with {scheme}: each input halved and doubled. "
             "Inputs that change nothing are left out.",
         ))  # fmt: skip
     sections = [
         _head(found),
-        page.section("figures", "What the chain gives and takes", _figures(found)),
-        page.section("sensitivity", "What matters", *drawn, _tornado_table(tornado)),
+        html.section("figures", "What the chain gives and takes", _figures(found)),
+        html.section("sensitivity", "What matters", *drawn, _tornado_table(tornado)),
     ]
     contents = [("figures", "Figures"), ("sensitivity", "What matters")]
     if contenders:
         winners = sensitivity.plane(plan, costs)
         svg = plots.figure_bytes(plots.plot_plane(winners), "svg")
         sections.append(
-            page.section(
+            html.section(
                 "plane", "Which scheme wins where",
                 _figure(
                     "plane", svg,
@@ -147,11 +148,11 @@ def markup(found: Found, *, output: str = "capacity_per_second") -> str:
         )  # fmt: skip
         contents.append(("plane", "Which scheme wins where"))
     sections += [
-        page.section("inputs", "Inputs and where they come from", _inputs(found)),
-        page.section("sources", "Where the figures come from", _sources(found)),
+        html.section("inputs", "Inputs and where they come from", _inputs(found)),
+        html.section("sources", "Where the figures come from", _sources(found)),
     ]
     contents += [("inputs", "Inputs"), ("sources", "Sources")]
-    return page.document(plan.title, contents, *sections)
+    return html.document(plan.title, contents, *sections)
 
 
 def _alone(winners: pd.DataFrame) -> str:
@@ -160,8 +161,8 @@ def _alone(winners: pd.DataFrame) -> str:
     if len(names) != 1:
         return ""
     ends = [
-        f"{page.spoken(str(winners[axis].iloc[0]))} {display.factor(factors.min())} to "
-        f"{display.factor(factors.max())}"
+        f"{html.spoken(str(winners[axis].iloc[0]))} {numbers.factor(factors.min())} to "
+        f"{numbers.factor(factors.max())}"
         for axis in ("across", "upwards")
         for factors in [winners[f"{axis}_factor"]]
     ]
@@ -171,16 +172,16 @@ def _alone(winners: pd.DataFrame) -> str:
 
 def _figure(name: str, svg: bytes, description: str, caption: str) -> Markup:
     """Put a plot into the page."""
-    return page.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
+    return html.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
 
 
 def _head(found: Found) -> Markup:
     """Write the title and what the study says."""
-    return page.element(
+    return html.element(
         "section",
-        page.element("h1", found.plan.title),
-        page.element("p", f"times: {found.costs.source}", class_="byline"),
-        page.element("div", page.bullets(conclusions(found)), class_="verdict", role="status"),
+        html.element("h1", found.plan.title),
+        html.element("p", f"times: {found.costs.source}", class_="byline"),
+        html.element("div", html.bullets(conclusions(found)), class_="verdict", role="status"),
     )
 
 
@@ -198,14 +199,14 @@ def _figures(found: Found) -> Markup:
     rows = [
         [
             QUANTITIES[name].about,
-            page.labels(*kinds[name].split(", ")),
+            html.labels(*kinds[name].split(", ")),
             *(shown(values[scheme][name], QUANTITIES[name].unit) for scheme in values),
         ]
         for name in _told(found)
     ]
     columns = [Column("figure"), Column("kind"), *(Column(name, numeric=True) for name in values)]
     used = [kind for kind in _KINDS if kind in set(found.frame["kind"])]
-    written = page.table(
+    written = html.table(
         columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as of "
         "a scheme of which no transaction fits into a block.", source=used,
     )  # fmt: skip
@@ -214,40 +215,40 @@ def _figures(found: Found) -> Markup:
 
 def _wrapped(table: Markup) -> Markup:
     """Let the first column break: it holds words, and leaves more room for the others."""
-    return page.element("div", table, class_="figures")
+    return html.element("div", table, class_="figures")
 
 
 def _tornado_table(tornado: pd.DataFrame) -> Markup:
     """Write the values of the tornado."""
     rows = [
         [
-            page.spoken(row["input"]),
+            html.spoken(row["input"]),
             *(shown(row[at], row["unit"]) for at in ("low", "base", "high")),
         ]
         for row in tornado.to_dict("records")
     ]
     columns = [Column("input"), *(Column(name, numeric=True)
                                   for name in ("halved", "as it is", "doubled"))]  # fmt: skip
-    return page.table(columns, rows, caption="The same as numbers.", source=["modelled"])
+    return html.table(columns, rows, caption="The same as numbers.", source=["modelled"])
 
 
 def _plane_table(winners: pd.DataFrame) -> Markup:
     """Write the winners of the plane."""
     across, upwards = str(winners["across"].iloc[0]), str(winners["upwards"].iloc[0])
     names = {
-        (row["upwards_factor"], row["across_factor"]): row["winner"] or display.MISSING
+        (row["upwards_factor"], row["across_factor"]): row["winner"] or numbers.MISSING
         for row in winners.to_dict("records")
     }
     factors = sorted({right for _, right in names})
     columns = [
-        Column(page.spoken(upwards)),
-        *(Column(display.factor(factor), group=page.spoken(across)) for factor in factors),
+        Column(html.spoken(upwards)),
+        *(Column(numbers.factor(factor), group=html.spoken(across)) for factor in factors),
     ]
     rows = [
-        [display.factor(up), *(names[up, right] for right in factors)]
+        [numbers.factor(up), *(names[up, right] for right in factors)]
         for up in sorted({up for up, _ in names})
     ]
-    return page.table(columns, rows, caption="The same as names.", source=["modelled"])
+    return html.table(columns, rows, caption="The same as names.", source=["modelled"])
 
 
 def _inputs(found: Found) -> Markup:
@@ -257,7 +258,7 @@ def _inputs(found: Found) -> Markup:
         for _, value, unit, about, source in inputs(found.plan)
     ]
     columns = [Column("input"), Column("value"), Column("unit"), Column("source")]
-    return _wrapped(page.table(columns, rows, caption="What the study was asked.", source=[]))
+    return _wrapped(html.table(columns, rows, caption="What the study was asked.", source=[]))
 
 
 def _sources(found: Found) -> Markup:
@@ -269,7 +270,7 @@ def _sources(found: Found) -> Markup:
         needs = ", ".join(sorted(QUANTITIES[name].needs))
         rows.append([QUANTITIES[name].about, sources, needs])
     columns = [Column("figure"), Column("source"), Column("depends on")]
-    return _wrapped(page.table(
+    return _wrapped(html.table(
         columns, rows, caption="Sources, and the inputs that a figure depends on: no other "
         "changes it.", source=[],
     ))  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
-from pqchain.consensus import compiled, draws, fast, kernels, model, rows, simulate
+from pqchain.consensus import draws, model
+from pqchain.consensus.engines import compiled, fast, kernels, rows, simulate
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario

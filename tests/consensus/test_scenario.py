@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from pqchain import algorithms, papers
+from pqchain import algorithms
 from pqchain.consensus import election, lengths, model, preset
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.errors import PqchainError, UsageError
+from pqchain.works import papers
 from tests.consensus.scenarios import scenario, table
 
 PAPER = papers.costs("pqdpol")

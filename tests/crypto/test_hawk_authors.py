@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import bench, crypto
+from pqchain import crypto
+from pqchain.bench import operations as bench
 from pqchain.crypto import native, open_signer
 from pqchain.errors import NativeLibraryMissing, PqchainError
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from pqchain import algorithms, papers
+from pqchain import algorithms
 from pqchain.crypto import native
 from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import UsageError
 from pqchain.falcon import FalconSigner, kernel, model
+from pqchain.works import papers
 
 
 def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:

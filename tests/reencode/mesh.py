@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pqchain.crypto import certificates
-from pqchain.reencode import virtual
-from pqchain.reencode.aioquic import AIOQUIC
 from pqchain.reencode.outcome import Outcome
-from pqchain.reencode.quic import Library, QuicEndpoint
 from pqchain.reencode.scenario import Link, Scenario
-from pqchain.reencode.store import ChunkStore
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire import identities
+from pqchain.wire.drivers import virtual
+from pqchain.wire.transports.aioquic import AIOQUIC
+from pqchain.wire.transports.quic import Library, QuicEndpoint
 
 LARGE = min(8952, AIOQUIC.longest_bytes)
 """Datagrams that need fewer of them, if the version of aioquic can send such."""
@@ -41,7 +41,7 @@ class Pair:
     def strangers(self, count: int):
         """Return identities that are in nobody's directory, with certificates for the library."""
         key = "ed25519" if self.library is AIOQUIC else "p256"
-        return certificates.generate(count, algorithm="Ed25519", certificate_key=key)
+        return identities.generate(count, algorithm="Ed25519", certificate_key=key)
 
     def run(self, quiet_seconds: float = 0.5) -> None:
         """Go on until nothing happens for a while."""

@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from pqchain.errors import PqchainError, Unsupported, UsageError
-from pqchain.reencode import live as live_module
-from pqchain.reencode import namespaces, processes, virtual
 from pqchain.reencode.scenario import Fault
-from pqchain.reencode.session import Opened
+from pqchain.wire.drivers import live as live_module
+from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.session import Opened
 from tests.reencode.mesh import LARGE, small, stored
 
 
@@ -111,7 +111,7 @@ import asyncio, sys
 from pathlib import Path
 from pqchain.crypto import certificates
 from pqchain.errors import UsageError
-from pqchain.reencode.live import LiveNode
+from pqchain.wire.drivers.live import LiveNode
 from pqchain.reencode.scenario import preset
 async def main():
     me, other = certificates.generate(2, algorithm="Ed25519", certificate_key="p256")

@@ -135,8 +135,8 @@ def test_estimates_grow_with_the_work():
 
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
 def test_a_missing_library_is_named(mode, monkeypatch):
-    monkeypatch.setattr("pqchain.reencode.namespaces.reason", lambda: "")
-    monkeypatch.delitem(sys.modules, "pqchain.reencode.qh3", raising=False)
+    monkeypatch.setattr("pqchain.wire.drivers.namespaces.reason", lambda: "")
+    monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
     monkeypatch.setitem(sys.modules, "qh3", None)
     reason = replay.check_possible(small(mode=mode, transport="qh3"))
     assert reason.startswith("the transport qh3 needs qh3 (")

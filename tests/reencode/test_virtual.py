@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pqchain.errors import ChunksLost, PqchainError, Unsupported
-from pqchain.reencode import gather, virtual
+from pqchain.reencode.protocol import gather
 from pqchain.reencode.scenario import Compute, Fault, Link
-from pqchain.reencode.store import ChunkStore
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.drivers import virtual
 from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, stored
 
 

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
-from pqchain import papers
 from pqchain.chain import encoding
 from pqchain.consensus import Scenario, named
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import MissingCosts
 from pqchain.errors import DataError, UsageError
 from pqchain.study import QUANTITIES, evaluate, load, model, run
+from pqchain.works import papers
 from tests.study.plans import COSTS, plan
 
 

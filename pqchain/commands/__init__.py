@@ -1,0 +1,1 @@
+"""What `pqchain COMMAND` does: a module for each command."""

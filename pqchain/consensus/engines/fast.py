@@ -1,0 +1,172 @@
+"""The fast engine: one view as arithmetic on whole nanoseconds, compiled by numba if it is there.
+
+When a delegate votes depends on the votes that its processor handles first, so the times of votes
+are a fixed point: they are computed from a guess until they do not change. Because every message
+takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
+does event by event. Without numba the same is computed with numpy, row by row, and slower.
+
+The servers of the delegates are in `rows`, with their compiled form in `kernels`; gossip, a
+shortest path, is in `gossip`; `compiled` knows numba.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pqchain.consensus import draws
+from pqchain.consensus.engines import gossip
+from pqchain.consensus.engines.compiled import HAS_NUMBA
+from pqchain.consensus.engines.rows import Rows
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Outcome, View
+from pqchain.errors import PqchainError
+
+_MAX_PASSES = 10_000
+"""Passes until the times of votes must stand; at most 10 are usual, dozens contrived."""
+
+
+def is_compiled() -> bool:
+    """Whether numba is there."""
+    return HAS_NUMBA
+
+
+def play(view: View, *, compiled: bool | None = None) -> Outcome:
+    """Play one view. `compiled` asks for numba or for numpy; without it what there is."""
+    use = is_compiled() if compiled is None else compiled
+    if use and not HAS_NUMBA:
+        raise PqchainError("numba is not installed; pip install numba, or compiled=False")
+    if view.serial_pair_ns:
+        return _serial(view).before(view.deadline_ns)
+    return _quorums(view, use).before(view.deadline_ns)
+
+
+def _quorums(view: View, compiled: bool) -> Outcome:
+    """Iterate the times of votes and commits until they stand."""
+    reached = np.zeros(0, dtype=np.int64)
+    count = view.count
+    never = np.full(count, NEVER, dtype=np.int64)
+    block = never.copy()
+    if view.alive[view.proposer]:
+        if view.overlay is not None:
+            reached = gossip.reached_ns(view, view.overlay, compiled)
+            block = reached[view.overlay.delegates]
+        elif view.all_to_all:
+            block = np.where(view.alive, view.leaves_ns, NEVER)
+        else:
+            block = _block_row(view)
+    elif view.overlay is not None:
+        reached = np.full(view.overlay.nodes, NEVER, dtype=np.int64)
+    block = np.where(view.alive, block, NEVER)
+    rows = Rows(view, block, compiled)
+    votes = view.phases > 0 or view.all_to_all
+    voters = (view.willing | view.double) & view.alive
+    verified, prepared = rows.alone(), never.copy()
+    # With one kind of vote only those before the block matter until its times stand.
+    brief = compiled and view.phases < 2
+    for _ in range(_MAX_PASSES):
+        departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
+        departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
+        bases = _bases(view, departs_vote if votes else never, departs_commit)
+        again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
+        next_prepared = quorum if view.phases == 2 else never
+        stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
+        verified, prepared = again, next_prepared
+        if stands and not brief:
+            break
+        brief = brief and not stands
+    else:
+        raise PqchainError(
+            f"the times of {count} delegates did not settle in {_MAX_PASSES} passes; "
+            "use engine='simpy' for this scenario and report it"
+        )
+    if not votes:
+        final = np.where(view.willing, verified, NEVER)
+    elif view.phases < 2:
+        final = quorum
+    return Outcome(verified, prepared, final, reached)
+
+
+def _bases(view: View, votes: Array, commits: Array) -> Array:
+    """Return when each sender's votes and commits begin to be sent: [2, sender]."""
+    wires, count = view.wires, view.count
+    free = np.zeros(count, dtype=np.int64)
+    sends_block = not view.all_to_all and view.overlay is None and view.alive[view.proposer]
+    slots = wires.slot[:, view.regions]
+    if not wires.shared:
+        if not wires.parallel:
+            slots = slots * (count - 1)
+        if sends_block:
+            free[view.proposer] = view.leaves_ns + slots[BLOCK, view.proposer]
+        first = np.where(votes < NEVER, np.maximum(votes, free), NEVER)
+        free = np.where(votes < NEVER, first + slots[VOTE], free)
+        second = np.where(commits < NEVER, np.maximum(commits, free), NEVER)
+        return np.stack([first, second])
+    asked = np.concatenate([votes, commits])
+    kinds = np.repeat(np.array([VOTE, COMMIT]), count)
+    senders = np.tile(np.arange(count), 2)
+    order = np.lexsort((senders, kinds, asked))
+    order = order[asked[order] < NEVER]
+    held = wires.slot[kinds[order], 0] * (count - 1)
+    channel_free = view.leaves_ns + int(slots[BLOCK, 0]) * (count - 1) if sends_block else 0
+    # d = max(d, asked) + held, all at once: exact, because these are whole numbers.
+    before = np.cumsum(held) - held
+    start = np.maximum(np.maximum.accumulate(asked[order] - before), channel_free) + before
+    bases = np.full(2 * count, NEVER, dtype=np.int64)
+    bases[order] = start
+    return bases.reshape(2, count)
+
+
+def _block_row(view: View) -> Array:
+    """Return when the proposer's block reaches each delegate or its downlink."""
+    wires, count, trouble, i = view.wires, view.count, view.disturbance, view.proposer
+    receivers = np.arange(count)
+    own = view.regions[i]
+    slot = wires.slot[BLOCK, own]
+    step = (receivers - i) % count
+    at: Array = view.leaves_ns + (slot if wires.parallel else step * slot)
+    at = at + wires.tail[BLOCK, own, view.regions]
+    span = wires.span[own, view.regions].astype(np.uint64)
+    drawn = draws.draws(trouble.jitter[BLOCK], i, receivers) >> np.uint64(32)
+    at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
+    if trouble.delay_below:
+        drawn = draws.draws(trouble.delay[BLOCK], i, receivers)
+        at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
+    at = np.where(view.side != view.side[i], np.maximum(at, trouble.heal_ns), at)
+    if trouble.loss_below:
+        drawn = draws.draws(trouble.loss[BLOCK], i, receivers)
+        at = np.where(drawn < np.uint64(trouble.loss_below), NEVER, at)
+    at[i] = view.leaves_ns
+    return at
+
+
+def _serial(view: View) -> Outcome:
+    """Play paper-serial: the sum of all grants so far, sender by sender."""
+    count = view.count
+    needed = int(view.alive.sum())
+    copies = np.zeros(count, dtype=np.int64)
+    latest = np.zeros(count, dtype=np.int64)
+    now = view.leaves_ns
+    receivers = np.flatnonzero(view.alive)
+    ends = np.cumsum(view.serial_pair_ns * view.slowness[receivers])
+    trouble = view.disturbance
+    for i in range(count) if view.alive[view.proposer] else ():
+        if not view.alive[i] or not (view.willing[i] or view.double[i]):
+            continue
+        now += view.serial_sign_ns
+        at = now + ends
+        now = int(at[-1])
+        here = receivers != i
+        if trouble.delay_below:
+            drawn = draws.draws(trouble.delay[VOTE], i, receivers)
+            late = (drawn < np.uint64(trouble.delay_below)) & here
+            at = np.where(late, at + trouble.delay_ns, at)
+        cut = view.side[receivers] != view.side[i]
+        at = np.where(cut, np.maximum(at, trouble.heal_ns), at)
+        good = (view.values[receivers] == view.values[i]) | view.double[i]
+        if trouble.loss_below:
+            drawn = draws.draws(trouble.loss[VOTE], i, receivers)
+            good &= ~((drawn < np.uint64(trouble.loss_below)) & here)
+        copies[receivers] += good
+        latest[receivers] = np.where(good, np.maximum(latest[receivers], at), latest[receivers])
+    final = np.where((copies >= needed) & (copies > 0), latest, NEVER)
+    never = np.full(count, NEVER, dtype=np.int64)
+    return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

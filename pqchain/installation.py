@@ -1,0 +1,32 @@
+"""Where this installation lies, what data comes with it, and which version it is."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from pqchain.errors import DataError
+
+VERSION = "0.1.0"
+
+HOME = Path(__file__).resolve().parent
+"""The folder of the package's Python code, in an editable install the one of the checkout."""
+
+
+def folders() -> list[Path]:
+    """Return the folders of the package: an editable install has two, checkout and native build."""
+    spec = find_spec("pqchain")
+    assert spec is not None and spec.submodule_search_locations is not None
+    return [Path(folder) for folder in spec.submodule_search_locations]
+
+
+def data(name: str) -> Path:
+    """Return a folder of data: inside the package if installed, else in the checkout."""
+    candidates = [root / "data" / name for root in (HOME, HOME.parent)]
+    for folder in candidates:
+        if folder.is_dir():
+            return folder
+    raise DataError(
+        f"the data of pqchain is missing: neither {candidates[0]} nor {candidates[1]} is a folder; "
+        "install pqchain again"
+    )

@@ -1,0 +1,1 @@
+"""What a node of a re-encoding does, without sockets, threads or clock."""

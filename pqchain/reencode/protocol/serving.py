@@ -1,0 +1,87 @@
+"""Answers to those who ask for a chunk, from memory or from its file.
+
+Knows the store and the channel to answer on. Who asks has proven who it is; what the node itself
+gathers or plans is none of its business.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pqchain.errors import DataError, PqchainError
+from pqchain.reencode.protocol.work import Task, Work
+from pqchain.reencode.storage.field import Bytes
+from pqchain.reencode.storage.store import ChunkStore, Manifest
+from pqchain.wire.messages import pack
+from pqchain.wire.session import Key, Transport
+
+LOG = logging.getLogger("pqchain.reencode")
+
+_Wanted = tuple[str, int, int]
+"""Block, epoch and index of a chunk."""
+
+
+class Server:
+    """What a node gives to others; `corrupt` and `stall` make it misbehave."""
+
+    def __init__(
+        self,
+        index: int,
+        chunks: ChunkStore,
+        manifests: Sequence[Manifest],
+        transport: Transport,
+        work: Work,
+        *,
+        ends: bool,
+        corrupt: bool,
+        stall: bool,
+    ) -> None:
+        """Serve chunks of these blocks; `ends` says that an answer is the last on its channel."""
+        self._index = index
+        self._store = chunks
+        self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
+        self._transport = transport
+        self._work = work
+        self._ends = ends
+        self._corrupt, self._stall = corrupt, stall
+        self._cache: dict[_Wanted, Bytes] = {}
+
+    def serve(self, key: Key, block: str, epoch: int, index: int) -> None:
+        """Answer a request for a chunk."""
+        wanted = (block, epoch, index)
+        if wanted in self._cache:
+            self._answer(key, self._cache[wanted])
+            return
+
+        def read() -> Bytes:
+            # A name from outside is looked up before it becomes part of a path.
+            if block not in self._sizes:
+                raise DataError(f"block {block[:16]} is not known here")
+            return self._store.get(self._store.manifest(block, epoch), index)
+
+        def then(chunk: Bytes, now: float) -> None:
+            if self._corrupt:
+                chunk = chunk.copy()
+                chunk[len(chunk) // 2] ^= 1
+            self._cache[wanted] = chunk
+            self._answer(key, chunk)
+
+        def otherwise(error: PqchainError, now: float) -> None:
+            LOG.info("node %d: cannot serve: %s", self._index, error)
+            self._transport.send(*key, pack({"type": "none"}), end=self._ends)
+
+        self._work.add(Task("io", self._sizes.get(block, 0), read, then, otherwise))
+
+    def forget(self) -> None:
+        """Free the memory of chunks that nobody wants any more."""
+        self._cache.clear()
+
+    def _answer(self, key: Key, chunk: Bytes) -> None:
+        """Send a chunk behind its announcement."""
+        view = chunk.data
+        self._transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
+        if self._stall:
+            self._transport.send(*key, view[: len(view) // 2])
+            return
+        self._transport.send(*key, view, end=self._ends)

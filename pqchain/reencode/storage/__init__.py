@@ -1,0 +1,1 @@
+"""Reed-Solomon chunks: the field, the code, the files."""

@@ -1,0 +1,279 @@
+"""Systematic Reed-Solomon over GF(256): k data chunks, m parity chunks, any k of them recover.
+
+One definition, the generator of reedsolo, and three engines that give identical bytes: `isal`
+(ISA-L of the system, or of the pyeclib wheel), `numpy` (no further dependency), and `reedsolo`
+(the oracle: pure Python, one codeword for each byte column, so for small chunks only).
+Knows rows of bytes that the caller has reserved; nothing of files, hashes or nodes. The only
+importer of reedsolo.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pqchain.crypto import native
+from pqchain.errors import BadLength, DataError, Unsupported, UsageError
+from pqchain.reencode.storage.field import Bytes, parity_matrix, recovery_matrix
+
+Matrix = Sequence[Sequence[int]]
+Multiplier = Callable[[Matrix, Sequence[Bytes], Sequence[Bytes]], None]
+"""Matrix times input rows into output rows, all of one length."""
+
+ENGINES = ("isal", "numpy", "reedsolo")
+"""From the fastest to the slowest."""
+
+ALIGNMENT_BYTES = 64
+"""Chunks are whole multiples of this: full vectors for every engine."""
+
+_TILE_WORDS = 8192
+"""Eight-byte words that the numpy engine treats at a time: what stays in the cache."""
+
+_LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONES = np.uint64(0x0101010101010101)
+_REDUCTION = np.uint64(0x1D)
+
+
+def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
+    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors.
+
+    >>> chunk_bytes(64_000_000, 7)
+    9142912
+    """
+    if block_bytes < 1:
+        raise UsageError(f"a block of {block_bytes} bytes has nothing to encode; give at least 1")
+    wide = data_chunks * ALIGNMENT_BYTES
+    return -(-block_bytes // wide) * ALIGNMENT_BYTES
+
+
+def available() -> dict[str, str]:
+    """Return for each engine "" if it runs here, else the reason why not."""
+    reedsolo = importlib.util.find_spec("reedsolo") is not None
+    return {
+        "isal": "" if _isal() else "ISA-L is not installed: pip install pyeclib, or libisal2",
+        "numpy": "",
+        "reedsolo": "" if reedsolo else "reedsolo is not installed: pip install reedsolo",
+    }
+
+
+class ReedSolomon:
+    """A (k, m) code with one engine."""
+
+    def __init__(self, data_chunks: int, parity_chunks: int, *, engine: str = "auto") -> None:
+        """Choose the engine; `auto` takes the fastest that is present, see `engine`.
+
+        Raises UsageError for an impossible code or unknown engine, and Unsupported for an engine
+        that is not installed.
+        """
+        check_code(data_chunks, parity_chunks)
+        reasons = available()
+        if engine == "auto":
+            engine = next(name for name in ENGINES if not reasons[name])
+        if engine not in ENGINES:
+            raise UsageError(f"unknown engine {engine!r}; expected auto, {', '.join(ENGINES)}")
+        if reasons[engine]:
+            raise Unsupported(f"the engine {engine!r} cannot run: {reasons[engine]}")
+        self.data_chunks = data_chunks
+        self.parity_chunks = parity_chunks
+        self.engine = engine
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks a block has."""
+        return self.data_chunks + self.parity_chunks
+
+    def encode(self, data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
+        """Fill the preallocated parity rows from the data rows."""
+        self._check_rows(data, self.data_chunks, "data")
+        self._check_rows(parity, self.parity_chunks, "parity", like=data[0])
+        if self.engine == "reedsolo":
+            _reedsolo_encode(data, parity)
+            return
+        matrix = parity_matrix(self.data_chunks, self.parity_chunks)
+        self._multiplier(matrix, data, parity)
+
+    def missing(self, present: Sequence[int]) -> tuple[int, ...]:
+        """Return the data chunks that are not among those present."""
+        return tuple(index for index in range(self.data_chunks) if index not in set(present))
+
+    def recover(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
+        """Fill the preallocated rows of missing chunks, data or parity, from any k present ones.
+
+        Raises DataError if fewer than k are present, naming those that are not.
+        """
+        needed = self.data_chunks
+        for index in [*present, *missing]:
+            if not 0 <= index < self.chunks:
+                raise UsageError(f"chunk {index} is none of the {self.chunks} chunks")
+        # Data chunks first: the more of them, the more of the matrix is zeros and ones.
+        chosen = tuple(sorted(present)[:needed])
+        if len(chosen) < needed:
+            absent = [index for index in range(self.chunks) if index not in present]
+            raise DataError(
+                f"{len(chosen)} chunks are present and {needed} are needed; missing: {absent}"
+            )
+        if not missing:
+            return
+        rows = [present[index] for index in chosen]
+        wanted = tuple(missing)
+        self._check_rows(rows, needed, "present")
+        self._check_rows(list(missing.values()), len(wanted), "missing", like=rows[0])
+        if self.engine == "reedsolo":
+            _reedsolo_recover(self, dict(zip(chosen, rows, strict=True)), missing)
+            return
+        matrix = recovery_matrix(self.data_chunks, self.parity_chunks, chosen, wanted)
+        self._multiplier(matrix, rows, list(missing.values()))
+
+    @property
+    def _multiplier(self) -> Multiplier:
+        """Return the matrix multiplication of the engine."""
+        if self.engine == "isal":
+            found = _isal()
+            assert found is not None  # checked when the engine was chosen
+            return found
+        return multiply_numpy
+
+    def _check_rows(
+        self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
+    ) -> None:
+        """Raise unless there are that many contiguous rows of bytes, all of one length."""
+        if len(rows) != count:
+            raise BadLength(f"{len(rows)} {what} chunks; this code needs {count}")
+        length = len(rows[0] if like is None else like) if rows else 0
+        for index, row in enumerate(rows):
+            if row.dtype != np.uint8 or row.ndim != 1 or not row.flags.c_contiguous:
+                raise UsageError(f"{what} chunk {index} is no contiguous row of bytes")
+            if len(row) != length:
+                raise BadLength(
+                    f"{what} chunk {index} has {len(row)} bytes, the others {length}; "
+                    "chunks of one block are of one length"
+                )
+
+
+def check_code(data_chunks: int, parity_chunks: int) -> None:
+    """Raise UsageError unless such a code exists over GF(256)."""
+    if data_chunks < 1 or parity_chunks < 1 or data_chunks + parity_chunks > 255:
+        raise UsageError(
+            f"({data_chunks}, {parity_chunks}) is no code over GF(256): at least 1 data chunk and "
+            "1 parity chunk, at most 255 together"
+        )
+
+
+def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+    """Multiply eight bytes at a time: Horner's rule over the bits of the coefficients.
+
+    For each bit, from the highest, every output doubles and takes in the inputs whose coefficient
+    has that bit. Doubling shifts each byte and subtracts the polynomial where a bit fell out.
+    """
+    length = len(inputs[0])
+    whole = length - length % 8
+    # Which inputs are added to which output at which bit, highest bit first.
+    plan = [
+        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix]
+        for bit in range(7, -1, -1)
+    ]
+    if whole:
+        _horner(plan, [row[:whole].view(np.uint64) for row in inputs],
+                [row[:whole].view(np.uint64) for row in outputs])  # fmt: skip
+    if whole < length:
+        padded = [np.zeros(8, np.uint8) for _ in inputs]
+        for pad, row in zip(padded, inputs, strict=True):
+            pad[: length - whole] = row[whole:]
+        results = [np.zeros(8, np.uint8) for _ in outputs]
+        _horner(plan, [row.view(np.uint64) for row in padded],
+                [row.view(np.uint64) for row in results])  # fmt: skip
+        for result, row in zip(results, outputs, strict=True):
+            row[whole:] = result[: length - whole]
+
+
+def _horner(
+    plan: list[list[list[int]]],
+    inputs: list[NDArray[np.uint64]],
+    outputs: list[NDArray[np.uint64]],
+) -> None:
+    """Run the plan over tiles that fit into the cache."""
+    words = len(inputs[0])
+    tile = min(_TILE_WORDS, words)
+    sums = np.empty((len(outputs), tile), np.uint64)
+    carry = np.empty_like(sums)
+    one, seven = np.uint64(1), np.uint64(7)
+    for start in range(0, words, tile):
+        size = min(tile, words - start)
+        total, high = sums[:, :size], carry[:, :size]
+        parts = [row[start : start + size] for row in inputs]
+        total[:] = 0
+        for step, additions in enumerate(plan):
+            if step:
+                np.right_shift(total, seven, out=high)
+                np.bitwise_and(high, _ONES, out=high)
+                np.multiply(high, _REDUCTION, out=high)
+                np.bitwise_and(total, _LANES, out=total)
+                np.left_shift(total, one, out=total)
+                np.bitwise_xor(total, high, out=total)
+            for row, chosen in zip(total, additions, strict=True):
+                for at in chosen:
+                    np.bitwise_xor(row, parts[at], out=row)
+        for row, result in zip(outputs, total, strict=True):
+            row[start : start + size] = result
+
+
+@cache
+def _isal() -> Multiplier | None:
+    """Return the matrix multiplication of ISA-L, or None if the library is not here."""
+    folder = importlib.util.find_spec("pyeclib")
+    bundled: list[str] = []
+    if folder is not None and folder.submodule_search_locations:
+        beside = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
+        bundled = sorted(map(str, beside.glob("libisal*.so*")))
+    library = native.foreign_library(
+        "isal", files=bundled, functions={"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
+    )
+    if library is None:
+        return None
+
+    def multiply(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+        coefficients = np.array(matrix, np.uint8)
+        rows, columns = coefficients.shape
+        tables = np.empty(32 * rows * columns, np.uint8)
+        library.ec_init_tables(columns, rows, coefficients.ctypes.data, tables.ctypes.data)
+        sources = np.array([row.ctypes.data for row in inputs], np.uintp)
+        targets = np.array([row.ctypes.data for row in outputs], np.uintp)
+        library.ec_encode_data(
+            len(inputs[0]), columns, rows,
+            tables.ctypes.data, sources.ctypes.data, targets.ctypes.data,
+        )  # fmt: skip
+
+    return multiply
+
+
+def _reedsolo_encode(data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
+    """Encode column by column."""
+    import reedsolo
+
+    codec = reedsolo.RSCodec(len(parity))
+    for column in range(len(data[0])):
+        word = codec.encode(bytes(int(row[column]) for row in data))
+        for row, value in zip(parity, word[len(data) :], strict=True):
+            row[column] = value
+
+
+def _reedsolo_recover(
+    code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
+) -> None:
+    """Decode column by column, everything that is not present being an erasure."""
+    import reedsolo
+
+    codec = reedsolo.RSCodec(code.parity_chunks)
+    erased = [index for index in range(code.chunks) if index not in present]
+    for column in range(len(next(iter(present.values())))):
+        word = bytearray(
+            int(present[index][column]) if index in present else 0 for index in range(code.chunks)
+        )
+        _, whole, _ = codec.decode(word, erase_pos=erased, only_erasures=True)
+        for index, row in missing.items():
+            row[column] = whole[index]

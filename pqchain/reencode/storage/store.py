@@ -1,0 +1,240 @@
+"""One node's chunks as files: a manifest per block and code, checked on every read.
+
+    <folder>/<block hash>/<epoch>/manifest.json, chunk-<index>
+
+An epoch is a code with its members; a re-encoding begins a new one and leaves the old as it is.
+Knows files and hashes; nothing of who asks for a chunk or where it goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import uuid
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pqchain.errors import BadLength, DataError
+from pqchain.reencode.storage import erasure
+from pqchain.reencode.storage.field import Bytes
+
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a block is and which chunks it has in one epoch; the same on every node."""
+
+    block_hash: str
+    """SHA3-256 of the block, without padding."""
+    block_bytes: int
+    padding_bytes: int
+    """Zeros after the block that make it a whole number of chunks."""
+    data_chunks: int
+    parity_chunks: int
+    chunk_bytes: int
+    chunk_hashes: tuple[str, ...]
+    """SHA3-256 of every chunk, data first."""
+    epoch: int
+    members: tuple[int, ...]
+    """Which node holds which chunk."""
+    version: int = MANIFEST_VERSION
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        erasure.check_code(self.data_chunks, self.parity_chunks)
+        digests = (self.block_hash, *self.chunk_hashes)
+        fine = (
+            self.block_bytes > 0
+            and self.padding_bytes >= 0
+            and self.data_chunks * self.chunk_bytes == self.block_bytes + self.padding_bytes
+            and len(self.chunk_hashes) == self.data_chunks + self.parity_chunks
+            and all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
+            and len(set(self.members)) == len(self.members) <= len(self.chunk_hashes)
+        )
+        if not fine:
+            raise DataError(
+                f"the manifest of block {self.block_hash[:16]} contradicts itself; "
+                "restore it, or encode the block again"
+            )
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits of everything in it."""
+        return hashlib.sha3_256(self.to_json().encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """Return the manifest as text, the same on every node."""
+        return json.dumps(asdict(self), sort_keys=True, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> Manifest:
+        """Return the manifest of that text. Raises DataError for another version or a broken one.
+
+        `where` names it in messages.
+        """
+        try:
+            values: dict[str, Any] = json.loads(text)
+            version = values.get("version")
+        except (ValueError, AttributeError) as error:
+            raise DataError(f"{where} is no manifest ({error}); restore it") from error
+        if version != MANIFEST_VERSION:
+            raise DataError(
+                f"{where} has the version {version!r}, this pqchain reads {MANIFEST_VERSION}; "
+                "use the pqchain that wrote it, or encode the block again"
+            )
+        if set(values) != {each.name for each in fields(cls)}:
+            raise DataError(f"{where} has the fields {sorted(values)}; restore it")
+        try:
+            return cls(
+                **{
+                    **values,
+                    "chunk_hashes": tuple(values["chunk_hashes"]),
+                    "members": tuple(values["members"]),
+                }
+            )
+        except TypeError as error:
+            raise DataError(f"{where} holds a wrong type ({error}); restore it") from error
+
+
+class ChunkStore:
+    """The chunks of one node."""
+
+    def __init__(self, folder: Path, *, synchronise: bool = False) -> None:
+        """Use that folder, made at the first write; `synchronise` forces files to the disk."""
+        self.folder = folder
+        self._synchronise = synchronise
+
+    def manifests(self) -> list[Manifest]:
+        """Return the newest manifest of every block, sorted by block hash."""
+        newest: dict[str, Manifest] = {}
+        for path in sorted(self.folder.glob("*/*/manifest.json")):
+            manifest = self._read_manifest(path)
+            held = newest.get(manifest.block_hash)
+            if held is None or held.epoch < manifest.epoch:
+                newest[manifest.block_hash] = manifest
+        return [newest[block] for block in sorted(newest)]
+
+    def manifest(self, block_hash: str, epoch: int) -> Manifest:
+        """Return one manifest. Raises DataError if it is missing or broken."""
+        return self._read_manifest(self._place(block_hash, epoch) / "manifest.json")
+
+    def put(self, manifest: Manifest, index: int, chunk: bytes | memoryview | Bytes) -> None:
+        """Store one chunk with its manifest: both appear at once, or neither.
+
+        Raises BadLength, and DataError if the chunk is not the one in the manifest.
+        """
+        whole = chunk.data if isinstance(chunk, np.ndarray) else memoryview(chunk)
+        view = whole.cast("B")
+        if len(view) != manifest.chunk_bytes:
+            raise BadLength(
+                f"chunk {index} of block {manifest.block_hash[:16]} has {len(view)} bytes; its "
+                f"manifest says {manifest.chunk_bytes}"
+            )
+        check_chunk(manifest, index, view)
+        place = self._place(manifest.block_hash, manifest.epoch)
+        building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            building.mkdir(parents=True)
+            self._write(building / f"chunk-{index}", view)
+            self._write(building / "manifest.json", memoryview(manifest.to_json().encode()))
+            if place.exists():
+                # Stored before, by a run that was interrupted later: the same bytes.
+                shutil.rmtree(place)
+            os.rename(building, place)  # noqa: PTH104 - fails if somebody else was faster
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+    def held(self, manifest: Manifest) -> list[int]:
+        """Return which chunks of the block are here."""
+        place = self._place(manifest.block_hash, manifest.epoch)
+        return sorted(int(path.name.partition("-")[2]) for path in place.glob("chunk-*"))
+
+    def get(self, manifest: Manifest, index: int) -> Bytes:
+        """Read one chunk and check it. Raises DataError if it is missing, cut or damaged."""
+        place = self._place(manifest.block_hash, manifest.epoch)
+        try:
+            chunk = np.fromfile(place / f"chunk-{index}", np.uint8)
+        except OSError as error:
+            raise DataError(
+                f"chunk {index} of block {manifest.block_hash[:16]} is not here "
+                f"({error.strerror}); gather it from the other nodes"
+            ) from error
+        check_chunk(manifest, index, chunk.data)
+        return chunk
+
+    def remove(self, block_hash: str, epoch: int) -> None:
+        """Drop an epoch of a block, if it is there."""
+        shutil.rmtree(self._place(block_hash, epoch), ignore_errors=True)
+
+    def _place(self, block_hash: str, epoch: int) -> Path:
+        return self.folder / block_hash / str(epoch)
+
+    def _read_manifest(self, path: Path) -> Manifest:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
+        return Manifest.from_json(text, str(path))
+
+    def _write(self, path: Path, data: memoryview) -> None:
+        with path.open("wb") as file:
+            file.write(data)
+            if self._synchronise:
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
+    """Raise DataError unless the chunk is the one that the manifest names."""
+    if not 0 <= index < len(manifest.chunk_hashes):
+        raise DataError(f"block {manifest.block_hash[:16]} has no chunk {index}")
+    if hashlib.sha3_256(chunk).hexdigest() != manifest.chunk_hashes[index]:
+        raise DataError(
+            f"chunk {index} of block {manifest.block_hash[:16]} is damaged: its SHA3-256 is not "
+            "that of the manifest; gather it from the other nodes"
+        )
+
+
+def encode_block(
+    block: bytes, code: erasure.ReedSolomon, *, epoch: int, members: tuple[int, ...]
+) -> tuple[Manifest, list[Bytes]]:
+    """Return the manifest and all chunks of a block. Raises UsageError if it is empty."""
+    size = erasure.chunk_bytes(len(block), code.data_chunks)
+    data = np.zeros((code.data_chunks, size), np.uint8)
+    data.reshape(-1)[: len(block)] = np.frombuffer(block, np.uint8)
+    parity = np.empty((code.parity_chunks, size), np.uint8)
+    code.encode(list(data), list(parity))
+    chunks = [*data, *parity]
+    digest = hashlib.sha3_256(block).hexdigest()
+    return manifest_of(digest, len(block), code, chunks, epoch=epoch, members=members), chunks
+
+
+def manifest_of(
+    block_hash: str,
+    block_bytes: int,
+    code: erasure.ReedSolomon,
+    chunks: list[Bytes],
+    *,
+    epoch: int,
+    members: tuple[int, ...],
+) -> Manifest:
+    """Return the manifest of these chunks, each of which is hashed."""
+    size = len(chunks[0])
+    return Manifest(
+        block_hash=block_hash,
+        block_bytes=block_bytes,
+        padding_bytes=code.data_chunks * size - block_bytes,
+        data_chunks=code.data_chunks,
+        parity_chunks=code.parity_chunks,
+        chunk_bytes=size,
+        chunk_hashes=tuple(hashlib.sha3_256(chunk.data).hexdigest() for chunk in chunks),
+        epoch=epoch,
+        members=members,
+    )

@@ -1,0 +1,233 @@
+"""Building blocks of one self-contained HTML page: no script, no request to anywhere.
+
+Text is escaped unless it is `Markup`, which only the functions of this module make.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import groupby
+
+LABELS = {
+    "published": "as printed in the source",
+    "measured": "timed on the machine named below",
+    "registry": "sizes of the implementations, checked against the built libraries",
+    "modelled": "computed from a model, not timed",
+}
+"""Where the numbers of a table come from: every table carries at least one of these."""
+
+VERDICTS = {
+    "holds": ("good", "\N{CHECK MARK}"),
+    "does not hold": ("bad", "\N{BALLOT X}"),
+    "cannot be decided here": ("open", "?"),
+    "equal": ("good", "="),
+    "erratum": ("open", "!"),
+    "different": ("bad", "\N{NOT EQUAL TO}"),
+    "ok": ("good", "\N{CHECK MARK}"),
+    "unsupported": ("open", "\N{EN DASH}"),
+    "failed": ("bad", "\N{BALLOT X}"),
+}
+"""Tone and sign of every verdict and status, so that colour is never the only difference."""
+
+_FIGURE_COLOURS = {
+    "#222222": "ink",
+    "#8a8a8a": "muted",
+    "#dcdcdc": "line",
+    "#ffffff": "paper",
+    "#0072b2": "blue",
+}
+"""Colours of our plots that change in dark mode, and the variables of the style sheet for them."""
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; neighbours with the same `group` share a heading above theirs."""
+
+    title: str
+    group: str = ""
+    numeric: bool = False
+
+
+def element(tag: str, *children: str, **attributes: str) -> Markup:
+    """Write an element; `class_` stands for class, `aria_label` for aria-label."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        for name, value in attributes.items()
+        if value
+    )
+    return Markup(f"<{tag}{written}>{join(*children)}</{tag}>")
+
+
+def join(*parts: str) -> Markup:
+    """Put parts one after the other, escaping what is not markup."""
+    return Markup(
+        "".join(part if isinstance(part, Markup) else html.escape(part) for part in parts)
+    )
+
+
+def badge(verdict: str, *, short: bool = False) -> Markup:
+    """Show a verdict with its sign and tone; a short one says its word to screen readers only."""
+    tone, sign = VERDICTS.get(verdict, ("open", ""))
+    mark = element("span", sign, aria_hidden="true")
+    word = element("span", f" {verdict}", class_="unseen" if short else "")
+    return element("span", mark, word, class_=f"badge {tone}", title=verdict if short else "")
+
+
+def labels(*names: str) -> Markup:
+    """Show where numbers come from."""
+    return join(
+        *(element("span", name, class_=f"label {name}", title=LABELS[name]) for name in names)
+    )
+
+
+def link(text: str, target: str) -> Markup:
+    """Link to a file beside the page, a place in it, or a source on the web."""
+    return element("a", text, href=target)
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str,
+    source: Sequence[str],
+    row_headers: int = 1,
+    remarks: Sequence[str] = (),
+) -> Markup:
+    """Write a table whose first `row_headers` cells of each row head it.
+
+    `source` are names of LABELS. With two headers, equal neighbours in the first column share a
+    cell. A remark that is not empty stands in a row of its own, below the row it is about.
+    """
+    body = [list(row) for row in rows]
+    said = list(remarks) or [""] * len(body)
+    spans = _row_spans(body, said) if row_headers > 1 else [1] * len(body)
+    written = []
+    for row, span, remark in zip(body, spans, said, strict=True):
+        cells = []
+        for index, (column, cell) in enumerate(zip(columns, row, strict=True)):
+            if index == 0 and not span:
+                continue
+            attributes = {"class_": "number" if column.numeric else ""}
+            if index < row_headers:
+                attributes["scope"] = "rowgroup" if index == 0 and span > 1 else "row"
+                attributes["rowspan"] = str(span) if index == 0 and span > 1 else ""
+            cells.append(element("th" if index < row_headers else "td", cell, **attributes))
+        written.append(element("tr", *cells, class_="first" if span else ""))
+        if remark:
+            width = len(columns) - (row_headers > 1)
+            cell = element("td", remark, colspan=str(width))
+            written.append(element("tr", cell, class_="remark"))
+    title = element("caption", labels(*source), Markup(" "), caption)
+    head = element("thead", *_heading_rows(columns))
+    whole = element("table", title, head, element("tbody", *written))
+    return element(
+        "div", whole, class_="scroll", tabindex="0", role="region", aria_label=_plain(caption)
+    )
+
+
+def spoken(name: str) -> str:
+    """Write a name of ours as people say it."""
+    return name.replace("_", " ").replace("keypair", "key pair")
+
+
+def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
+    """Write one row of headings, or two if columns are grouped."""
+
+    def heading(column: Column, rowspan: str = "") -> Markup:
+        kind = "number" if column.numeric else ""
+        return element("th", column.title, scope="col", class_=kind, rowspan=rowspan)
+
+    if not any(column.group for column in columns):
+        return [element("tr", *(heading(column) for column in columns))]
+    upper, lower = [], []
+    for group, members in groupby(columns, key=lambda column: column.group):
+        grouped = list(members)
+        if group:
+            width = str(len(grouped))
+            upper.append(element("th", group, scope="colgroup", colspan=width, class_="group"))
+            lower += [heading(column) for column in grouped]
+        else:
+            upper += [heading(column, rowspan="2") for column in grouped]
+    return [element("tr", *upper, class_="upper"), element("tr", *lower, class_="lower")]
+
+
+def _row_spans(rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
+    """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
+    spans: list[int] = []
+    for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
+        indices = list(members)
+        covered = len(indices) + sum(bool(remarks[index]) for index in indices)
+        spans += [covered] + [0] * (len(indices) - 1)
+    return spans
+
+
+def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Markup:
+    """Put a plot of ours into the page, in the page's own colours of text and paper."""
+    drawing = svg[svg.index(b"<svg") :].decode()
+    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    # Identifiers of several plots must not meet in one page.
+    drawing = re.sub(r'\bid="', f'id="{identifier}-', drawing)
+    drawing = re.sub(r'(href="|url\()#', rf"\g<1>#{identifier}-", drawing)
+    for colour, variable in _FIGURE_COLOURS.items():
+        drawing = drawing.replace(colour, f"var(--{variable})")
+    head = f'<svg role="img" aria-label="{html.escape(description)}" '
+    drawing = drawing.replace("<svg ", head, 1)
+    return element(
+        "figure", Markup(drawing), element("figcaption", caption), id=identifier, class_="plot"
+    )
+
+
+def section(identifier: str, title: str, *children: str, level: int = 2) -> Markup:
+    """Write a section with an anchor that a reader can copy from its heading."""
+    anchor = element(
+        "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {_plain(title)}"
+    )
+    heading = element(f"h{level}", title, Markup(" "), anchor)
+    return element("section", heading, *children, id=identifier)
+
+
+def bullets(items: Iterable[str]) -> Markup:
+    """Write a list."""
+    return element("ul", *(element("li", item) for item in items))
+
+
+def pairs(items: Iterable[tuple[str, str]]) -> Markup:
+    """Write names with their values."""
+    return element(
+        "dl", *(join(element("dt", name), element("dd", value)) for name, value in items)
+    )
+
+
+def folded(summary: str, *children: str) -> Markup:
+    """Write what a reader opens on demand."""
+    return element("details", element("summary", summary), *children)
+
+
+def document(title: str, contents: Iterable[tuple[str, str]], *children: str) -> str:
+    """Write the whole page; `contents` are (identifier, title) of what the reader may jump to."""
+    style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
+    items = [link(text, f"#{identifier}") for identifier, text in contents]
+    navigation = element("nav", bullets(items), aria_label="Contents")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"{navigation}\n{element('main', *children)}\n</body>\n</html>\n"
+    )
+
+
+def _plain(text: str) -> str:
+    """Strip tags, for attributes."""
+    return html.unescape(re.sub(r"<[^>]*>", "", text)) if isinstance(text, Markup) else text

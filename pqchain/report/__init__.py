@@ -1,0 +1,1 @@
+"""The report: all works in one run, one folder and one page."""

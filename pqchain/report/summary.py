@@ -1,0 +1,236 @@
+"""The parts of the report that are not about one work: summary, our times, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms
+from pqchain.render import html, numbers
+from pqchain.render.html import Column, Markup
+from pqchain.report.run import Reproduction
+
+TITLE = "Post-quantum cryptography in blockchains: published, and measured here"
+
+SIZE_VERDICTS = ("equal", "erratum", "different")
+CLAIM_VERDICTS = ("holds", "does not hold", "cannot be decided here")
+STATUSES = ("ok", "unsupported", "failed")
+
+
+def summary(done: Reproduction, facts: Mapping[str, Any]) -> Markup:
+    """Say at the top what the run found."""
+    failures = done.failures
+    if failures:
+        verdict = html.element(
+            "div", html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures),
+            class_="verdict bad", role="status",
+        )  # fmt: skip
+    else:
+        verdict = html.element(
+            "div",
+            "Every printed size is that of the implementation or has a known erratum, and no "
+            "computation failed.",
+            class_="verdict", role="status",
+        )  # fmt: skip
+    by_print = done.claims["source"] == "published"
+    printed, ours = done.claims[by_print], done.claims[~by_print]
+    tallies = html.element(
+        "div",
+        tally("Statements, by the printed numbers", printed["verdict"], CLAIM_VERDICTS),
+        tally("Statements, by numbers from here", ours["verdict"], CLAIM_VERDICTS),
+        tally("Printed sizes", done.sizes["verdict"], SIZE_VERDICTS),
+        tally("Operations timed here", done.measurements["status"], STATUSES),
+        class_="tallies",
+    )
+    machine = ", ".join(
+        [
+            str(facts.get("cpu_model", "")),
+            str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
+            f"preset {facts.get('preset', 'unknown')}",
+            f"pqchain {facts.get('pqchain', '')}",
+        ]
+    )
+    return html.element(
+        "section",
+        html.element("h1", TITLE),
+        html.element("p", machine, class_="byline"),
+        html.element(
+            "p",
+            f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}, set beside what this "
+            "machine gives: tables as printed, our own times, their ratio, and a verdict on every "
+            "statement that numbers can decide.",
+            class_="lead",
+        ),
+        verdict, tallies, works_table(done), id="summary",
+    )  # fmt: skip
+
+
+def works_table(done: Reproduction) -> Markup:
+    """Write one row for each work."""
+    columns = [Column("work"), Column("times side by side", numeric=True)]
+    for group in ("statements, by the print", "by numbers from here"):
+        columns += [Column(name, group, True) for name in ("hold", "do not", "open")]
+    columns += [Column(name, "sizes", True) for name in SIZE_VERDICTS]
+    rows = []
+    for key in done.keys:
+        cells = done.comparison[done.comparison["paper"] == key]
+        claims = done.claims[done.claims["paper"] == key]
+        by_print = claims["source"] == "published"
+        sizes = list(done.sizes.loc[done.sizes["paper"] == key, "verdict"])
+        row: list[str] = [html.link(key, f"#{key}"), str(int(cells["ratio"].notna().sum()))]
+        for verdicts in (list(claims[by_print]["verdict"]), list(claims[~by_print]["verdict"])):
+            row += [str(verdicts.count(name)) for name in CLAIM_VERDICTS]
+        row += [str(sizes.count(name)) for name in SIZE_VERDICTS]
+        rows.append(row)
+    source = ["published", "measured", "registry"]
+    source += ["modelled"] * bool((done.claims["source"] == "modelled").any())
+    return html.table(columns, rows, caption="What was found, by work.", source=source)
+
+
+def measurement_tables(measurements: pd.DataFrame) -> list[Markup]:
+    """Write all our times: signatures, then key encapsulation."""
+    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
+    titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
+    return [
+        _measurement_table(measurements[kinds == kind], f"{title}: median and MAD of each time.")
+        for kind, title in titles.items()
+        if (kinds == kind).any()
+    ]
+
+
+def _measurement_table(measurements: pd.DataFrame, caption: str) -> Markup:
+    """Write medians with their median absolute deviations."""
+    present = set(measurements["operation"])
+    operations = [name for name in algorithms.OPERATIONS if name in present]
+    columns = [Column("algorithm"), Column("implementation")]
+    for name in operations:
+        columns += [
+            Column(title, html.spoken(name), True) for title in ("median", "± MAD", "samples")
+        ]
+    rows, remarks = [], []
+    keys = ["algorithm", "implementation"]
+    for (algorithm, implementation), cells in measurements.groupby(keys, sort=False):
+        row = [str(algorithm), str(implementation) or numbers.MISSING]
+        by_operation = {cell["operation"]: cell for cell in cells.to_dict("records")}
+        for name in operations:
+            cell = by_operation.get(name)
+            if cell is None or cell["status"] != "ok":
+                row += [numbers.MISSING] * 3
+                continue
+            median = html.element("span", numbers.seconds(cell["median_seconds"]), class_="here")
+            deviation = numbers.seconds(cell["mad_seconds"], 2)
+            row += [median, deviation, numbers.integer(cell["samples"])]
+        said = [
+            cell["reason"] if cell["status"] == "ok" else f"{cell['status']}: {cell['reason']}"
+            for cell in cells.to_dict("records")
+        ]
+        rows.append(row)
+        remarks.append("; ".join(dict.fromkeys(remark for remark in said if remark)))
+    return html.table(
+        columns,
+        rows,
+        caption=caption,
+        source=("measured",),
+        row_headers=2,
+        remarks=remarks,
+    )
+
+
+def correction(builds: Mapping[str, Any]) -> Markup:
+    """Say what pqchain corrects in the library that it fetches, and which builds here have it."""
+    corrected = [
+        f"{name}: {', '.join(map(str, facts['corrections']))}"
+        for name, facts in builds.items()
+        if facts.get("corrections")
+    ]
+    families = [row.name for row in algorithms.FAMILIES.values() if row.avx2_corrected]
+    text = algorithms.FAMILIES["ML-DSA"].avx2_corrected
+    parts = [
+        html.element("p", text),
+        html.element(
+            "p",
+            f"It concerns {' and '.join(families)}, wherever the AVX2 library is used, "
+            "liboqs-python included. Keys, signatures and the digests of the known-answer tests "
+            "stay the same: those hold honest signatures only, which is why they never noticed.",
+        ),
+    ]
+    if corrected:
+        parts.append(html.element("p", "Builds on this machine that carry the correction:"))
+        parts.append(html.bullets(corrected))
+    else:
+        parts.append(html.element("p", "No native library is installed here."))
+    note = html.element("div", *parts, class_="note")
+    return html.section("correction", "A defect that is corrected here", note)
+
+
+def provenance(facts: Mapping[str, Any]) -> Markup:
+    """Say where our numbers were made."""
+    shown: list[tuple[str, str]] = []
+    for name, value in facts.items():
+        if name == "native":
+            shown += [(f"library {library}", _build(build)) for library, build in value.items()]
+        elif value not in ("", None, [], {}):
+            text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            if name.endswith("_seconds"):
+                text = numbers.seconds(float(value))
+            shown.append((name.replace("_", " "), text))
+    return html.section("provenance", "Where our numbers were made", html.pairs(shown))
+
+
+def _build(facts: Mapping[str, Any]) -> str:
+    """Describe one native build in a line."""
+    return "; ".join(
+        f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}"
+        for name, value in facts.items()
+        if value not in ("", None, []) and name != "algorithms"
+    )
+
+
+def reading(facts: Mapping[str, Any]) -> Markup:
+    """Explain the labels and how the times were taken."""
+    items = [html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items()]
+    parts = [
+        html.element(
+            "p",
+            "Every table says where its numbers come from. Times of different machines are set "
+            "side by side, never judged by their distance: what is checked are the sizes, "
+            "exactly, and the statements that a work makes in words.",
+        ),
+        html.bullets(items),
+        html.element(
+            "p",
+            "Each of our times is the median of samples taken in a C loop, one clock reading "
+            "before and after each operation, with a fresh message for each signature, several "
+            "key pairs, warm-ups left out, on one processor. The "
+            "implementations of one operation alternate, so that a machine whose speed drifts "
+            "treats them alike. What cannot run here keeps its row, with the reason.",
+        ),
+    ]
+    busy = _busy(facts)
+    if busy:
+        parts.append(html.element("div", html.element("p", busy), class_="note"))
+    return html.section("reading", "How to read this page", *parts)
+
+
+def tally(title: str, verdicts: Iterable[str], order: Sequence[str]) -> Markup:
+    """Count verdicts, those that did not occur included."""
+    found = list(verdicts)
+    items = [
+        html.join(html.element("b", str(found.count(name))), html.badge(name)) for name in order
+    ]
+    return html.element("div", html.element("h3", title), html.bullets(items), class_="tally")
+
+
+def _busy(facts: Mapping[str, Any]) -> str:
+    """Warn if the machine had other things to do."""
+    load, count = facts.get("load_average"), facts.get("cpu_count")
+    if not isinstance(load, (int, float)) or not isinstance(count, int):
+        return ""
+    if load <= count / 2:
+        return ""
+    return (
+        f"The machine was busy: a load of {load:.1f} on {count} processors at the end of the run. "
+        "Times may be too long; close other programs and run again before quoting them."
+    )

@@ -1,0 +1,1 @@
+"""How nodes talk: transports, and what drives a node."""

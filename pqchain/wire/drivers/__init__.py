@@ -1,0 +1,1 @@
+"""What runs nodes: a modelled clock, sockets, namespaces."""

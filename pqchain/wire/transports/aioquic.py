@@ -1,0 +1,76 @@
+"""QUIC by aioquic, of which this is the only importer. `quic` has the endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aioquic
+from aioquic import tls
+from aioquic._buffer import Buffer as QuicBuffer
+from aioquic.quic import events
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
+from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
+
+from pqchain.wire.transports.quic import Library
+
+_LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
+"""Older versions encrypt in C with a buffer for one Ethernet frame."""
+
+
+def _header(datagram: bytes) -> QuicHeader:
+    """Return the header of a long packet. Raises ValueError if it is none."""
+    return pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
+
+
+def _buffered(quic: QuicConnection, channel: int) -> int:
+    """Return what a stream holds unacknowledged. aioquic has no public word for it."""
+    stream = quic._streams.get(channel)
+    return len(stream.sender._buffer) if stream is not None else 0
+
+
+class _Trace(QuicLoggerTrace):
+    """A qlog trace on the caller's clock."""
+
+    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+
+    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
+        self._events.append(
+            {"data": data, "name": f"{category}:{event}", "time": self.clock() * 1000}
+        )
+
+
+class _Log(QuicLogger):
+    """Traces that know the caller's clock."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+        trace = _Trace(is_client=is_client, odcid=odcid)
+        trace.clock = self._clock
+        self._traces.append(trace)
+        return trace
+
+
+AIOQUIC = Library(
+    name="aioquic",
+    version=aioquic.__version__,
+    longest_bytes=_LONGEST_BYTES,
+    configuration=QuicConfiguration,
+    connection=QuicConnection,
+    events=events,
+    certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
+    key=tls.load_pem_private_key,
+    header=_header,
+    initial=QuicPacketType.INITIAL,
+    buffered=_buffered,
+    resumes=True,
+    settings=lambda congestion: {"congestion_control_algorithm": congestion},
+    logger=_Log,
+    refusals=(AssertionError, ValueError, RuntimeError),
+    over=(),
+)

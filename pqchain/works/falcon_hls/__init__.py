@@ -1,0 +1,1 @@
+"""An HLS accelerator for Falcon's signing."""

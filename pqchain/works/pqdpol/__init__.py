@@ -1,0 +1,1 @@
+"""PQ-DPoL: throughput and latency of 2^n nodes."""

@@ -1,0 +1,1 @@
+"""Re-encoding of blocks over QUIC."""

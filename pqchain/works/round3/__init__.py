@@ -1,0 +1,1 @@
+"""A speed comparison of the candidates of NIST's third round."""

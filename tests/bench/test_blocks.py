@@ -1,0 +1,228 @@
+"""Blocks that are measured: what the frame says must be what the chain says."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from pqchain import algorithms, plots, results
+from pqchain.bench import blocks as blockbench
+from pqchain.bench import tables as blocktext
+from pqchain.bench.blocks import measure_blocks
+from pqchain.chain import encoded_size, header_bytes
+from pqchain.errors import UnknownAlgorithm, UsageError
+from pqchain.works import claims, compare, papers
+from tests import frames
+
+COLUMNS = [name for name, dtype in results.CONTRACTS["block"].items() if dtype == "float64"]
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Measure as little as there is."""
+    least = blockbench.BlockPreset(2, 0.01, 0.5, 3, 0.01)
+    monkeypatch.setattr(blockbench, "PRESETS", {"quick": least})
+
+
+def test_the_frame_says_what_the_bytes_say():
+    frame = measure_blocks("Ed25519", transactions=20, threads=(1, 2))
+    assert list(frame.columns) == list(results.CONTRACTS["block"])
+    assert list(frame["threads"]) == [1, 2]
+    for row in frame.to_dict("records"):
+        assert row["status"] == "ok"
+        assert row["block_bytes"] == header_bytes() + 20 * encoded_size("Ed25519")
+        assert row["transaction_bytes"] == row["block_bytes"] / 20
+        assert (row["valid"], row["tampered"]) == ("yes", "bad signature")
+        assert len(row["block_hash"]) == len(row["previous_hash"]) == 64
+        assert row["rounds"] == 3
+        times = [row[name] for name in COLUMNS if name.endswith("_seconds") and "mad" not in name]
+        assert all(time > 0 for time in times if not math.isnan(time))
+        assert row["apply_median_seconds"] > row["hash_median_seconds"]
+    assert frame["loop_median_seconds"].isna().all()  # Ed25519 is not in a library of ours
+    assert frame.attrs["provenance"]["machine_id"]
+    assert len(frame.attrs["rounds"]) == 6
+
+
+@pytest.mark.native
+def test_a_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
+    frame = measure_blocks(
+        ["Falcon-512", "ECDSA-secp256k1+ML-DSA-44", "SPHINCS+-SHA2-128f-simple+Ed25519"],
+        transactions=3,
+        threads=[2],
+        data_bytes=12,
+    ).set_index("algorithm")
+    assert frame.loc["Falcon-512", "loop_median_seconds"] > 0
+    hybrid = frame.loc["ECDSA-secp256k1+ML-DSA-44"]
+    assert math.isnan(hybrid["loop_median_seconds"])
+    assert hybrid["block_bytes"] == header_bytes() + 3 * encoded_size(
+        ["ECDSA-secp256k1", "ML-DSA-44"], data_bytes=12
+    )
+    assert hybrid["implementation"] == "coincurve/libsecp256k1+liboqs-0.13/avx2"
+    assert frame.loc["SPHINCS+-SHA2-128f-simple+Ed25519", "public_key_bytes"] == 64
+
+
+def test_recovered_keys_make_smaller_blocks_and_are_unsupported_elsewhere():
+    frame = measure_blocks(
+        ["ECDSA-secp256k1", "Ed25519"], transactions=4, threads=[1], public_key="recovered"
+    ).set_index("algorithm")
+    assert frame.loc["ECDSA-secp256k1", "block_bytes"] == header_bytes() + 4 * encoded_size(
+        "ECDSA-secp256k1", public_key="recovered"
+    )
+    assert frame.loc["Ed25519", "status"] == "unsupported"
+    assert "key recovery" in frame.loc["Ed25519", "reason"]
+
+
+@pytest.mark.parametrize("threads", [2, (2, 2)])
+def test_what_is_named_twice_is_measured_once_and_a_number_may_stand_alone(threads):
+    frame = measure_blocks(["Ed25519", "ed25519"], transactions=1, threads=threads)
+    assert list(zip(frame["algorithm"], frame["threads"], strict=True)) == [("Ed25519", 2)]
+
+
+def test_a_registered_key_is_paid_once():
+    row = measure_blocks(
+        "Ed25519", transactions=4, threads=[1], public_key="registered"
+    ).to_dict("records")[0]  # fmt: skip
+    once = encoded_size("Ed25519") + 3 * encoded_size("Ed25519", public_key="registered")
+    assert row["block_bytes"] == header_bytes() + once
+
+
+def test_what_cannot_run_is_a_row_with_its_reason(monkeypatch):
+    other = measure_blocks("Ed25519", transactions=2, implementation="coincurve/libsecp256k1")
+    assert set(other["status"]) == {"unsupported"}
+    assert "does not offer Ed25519" in other["reason"].iloc[0]
+    bare = dataclasses.replace(algorithms.get("Ed25519"), implementations=())
+    monkeypatch.setitem(algorithms.ALGORITHMS, "Ed25519", bare)
+    frame = measure_blocks(["Ed25519"], transactions=2, threads=(1, 4))
+    assert list(frame["status"]) == ["unsupported", "unsupported"]
+    assert "no implementation" in frame["reason"].iloc[0]
+
+
+def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
+    hasty = blockbench.BlockPreset(2, 0.01, 0.0, 3, 0.01)
+    monkeypatch.setattr(blockbench, "PRESETS", {"quick": hasty})
+    row = measure_blocks("Ed25519", transactions=50, threads=[1]).to_dict("records")[0]
+    assert row["transactions"] == 1
+    assert row["reason"] == "signing took longer than 0 s: 1 of 50 transactions"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"transactions": 0},
+        {"transactions": 10**7},
+        {"threads": ()},
+        {"threads": (0,)},
+        {"preset": "slow"},
+        {"algorithms": "ML-KEM-512"},
+        {"public_key": "hidden"},
+        {"transactions": True},
+        {"threads": None},
+        {"threads": "1,2"},
+        {"threads": 0},
+        {"data_bytes": -1},
+        {"data_bytes": 70_000},
+        {"data_bytes": 1.5},
+        {"implementation": "nobody", "public_key": "recovered"},
+        {"algorithms": []},
+        {"algorithms": "Ed25519+Ed25519"},
+        {"algorithms": "Ed25519+ECDSA-P256+ECDSA-secp256k1+Falcon-512+ML-DSA-44"},
+    ],
+)
+def test_impossible_measurements_are_refused_before_any_work(arguments, monkeypatch):
+    monkeypatch.setattr(blockbench, "_open", lambda case, wanted: pytest.fail("work was done"))
+    with pytest.raises(UsageError):
+        measure_blocks(**{"algorithms": "Ed25519", "transactions": 1, **arguments})
+
+
+@pytest.mark.parametrize("name", ["Falcon512", "Ed25519+Falcon512", "+", "", [None]])
+def test_an_unknown_name_is_refused(name):
+    with pytest.raises(UnknownAlgorithm):
+        measure_blocks(name, transactions=1)
+
+
+def test_a_verdict_that_is_wrong_is_a_failed_row(monkeypatch):
+    monkeypatch.setattr(blockbench, "_tampered", lambda state, block: block)
+    row = measure_blocks("Ed25519", transactions=2, threads=[1]).to_dict("records")[0]
+    assert row["status"] == "failed"
+    assert "a tampered one 'yes'" in row["reason"]
+
+
+def test_one_block_is_told_in_the_words_of_the_mini_blockchain():
+    told = "\n".join(blocktext.lines(frames.blocks(["Falcon-512"])))
+    for words in (
+        "897\u202fB, inline",
+        "25 wallets",
+        "1000 transactions, 1\u202f651\u202f111\u202fB",
+        "1651.11 B on average",
+        "0a0a0a",
+        "refused, bad signature",
+        "×3.00",
+        "A bare loop of C",
+    ):
+        assert words in told
+    told = list(blocktext.lines(frames.blocks(["Hawk-512"])))
+    assert told[1:] == [f"{'unsupported':<20}no Hawk-512 here"]
+
+
+def test_many_blocks_are_a_table_with_a_row_each():
+    header, rows, right = blocktext.table(frames.blocks())
+    assert [row[0] for row in rows] == ["Falcon-512", "ML-DSA-44", "Hawk-512"]
+    assert {len(row) for row in rows} == {len(header)}
+    assert rows[0][header.index("verify ×4")] == "19.3\u202fµs"
+    assert rows[2][-1] == "unsupported: no Hawk-512 here"
+    assert max(right) < len(header) - 2
+
+
+def test_ours_stands_beside_every_printed_line():
+    printed = papers.table("mini-blockchain", "blockchain")
+    beside = compare.blocks(
+        frames.blocks(["Falcon-512"]), printed, paper="mini-blockchain", table="blockchain"
+    )
+    assert list(beside["printed_name"]) == list(printed["printed_name"])
+    assert (beside["here"] != "").all()
+    rows = beside.set_index("quantity")
+    assert rows.loc["wallet_generate_keypair_seconds", "ratio"] == pytest.approx(8 / 6.02698)
+    assert math.isnan(rows.loc["wallet_count", "ratio"])
+    assert rows.loc["block_hash", "here"] == "0b" * 32
+    without = compare.blocks(
+        frames.blocks(["Hawk-512"]), printed, paper="mini-blockchain", table="blockchain"
+    )
+    assert (without["here"] == "").all()
+    assert without["ratio"].isna().all()
+
+
+def test_statements_about_blocks_are_judged_on_blocks():
+    measured = frames.measurements(["Falcon-512"])
+    found = claims.claims("mini-blockchain", measured, frames.blocks(["Falcon-512"]))
+    ours = found[found["source"] == "measured"].set_index("claim_id")
+    assert ours.loc["wallets-as-alone", "verdict"] == claims.HOLDS
+    assert "8.00\u202fms over" in ours.loc["wallets-as-alone", "evidence"]
+    dearer = ours.loc["verification-dearer-in-a-block"]
+    assert dearer["verdict"] == claims.OPEN
+    assert "58.0\u202fµs" in dearer["evidence"]
+    none = claims.claims("mini-blockchain", measured, frames.blocks(["ML-DSA-44"]))
+    ours = none[none["source"] == "measured"].set_index("claim_id")
+    assert "no block of Falcon-512 was measured" in ours.loc["wallets-as-alone", "evidence"]
+
+
+@pytest.mark.parametrize("quantity", ["bytes", "verify", "rate"])
+def test_plots_of_blocks_show_every_scheme_and_number_of_threads(quantity):
+    axes = plots.plot_blocks(frames.blocks(), quantity)
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["ML-DSA-44", "Falcon-512", "Hawk-512"]
+    drawn = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", None)]
+    named = {str(line.get_label()): list(line.get_xdata()) for line in drawn}
+    if quantity == "bytes":
+        assert named == {"1 thread": [pytest.approx(1651.111), pytest.approx(3831.111)]}
+    else:
+        assert set(named) == {"1 thread", "4 threads"}
+    if quantity == "verify":
+        assert named["4 threads"][0] == pytest.approx(named["1 thread"][0] / 3)
+    assert plots.figure_bytes(axes, "png")
+
+
+def test_the_registry_is_measured_by_default():
+    names = [case.names for case in map(blockbench._case, algorithms.names("signature"))]
+    assert names == [(name,) for name in algorithms.names("signature")]

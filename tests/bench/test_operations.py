@@ -1,0 +1,125 @@
+"""The benchmark: the frame it promises, what cannot run, and what goes wrong."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pqchain import machine, results
+from pqchain.algorithms import ALGORITHMS
+from pqchain.bench import operations as bench
+from pqchain.crypto import native
+from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
+
+pytestmark = pytest.mark.skipif(
+    bool(native.available("liboqs-0.13/ref")),
+    reason=native.available("liboqs-0.13/ref") or "available",
+)
+
+
+def test_frame_and_provenance() -> None:
+    frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/ref", keep_samples=True)
+    assert list(frame.columns) == list(results.CONTRACTS["measurement"])
+    assert list(frame["operation"]) == ["generate_keypair", "sign", "verify"]
+    assert (frame["status"] == "ok").all()
+    assert (frame["min_seconds"] <= frame["median_seconds"]).all()
+    assert (frame["median_seconds"] <= frame["p95_seconds"]).all()
+    assert frame.attrs["provenance"]["preset"] == "quick"
+    assert frame.attrs["provenance"]["machine_id"]
+    samples = frame.attrs["samples"]
+    counted = samples[~samples["warmup"]]
+    assert samples["warmup"].sum() == 3 * bench.PRESETS["quick"].rounds
+    for row in frame.itertuples():
+        seconds = counted.loc[counted["operation"] == row.operation, "seconds"]
+        assert row.samples == len(seconds)
+        assert row.median_seconds == np.median(seconds)
+        assert row.mad_seconds == np.median(np.abs(seconds - np.median(seconds)))
+
+
+def test_kem_and_classical_rows() -> None:
+    frame = bench.measure(["ML-KEM-512", "Ed25519"], "generate_keypair")
+    rows = frame.set_index(["algorithm", "implementation"])
+    assert rows.loc[("ML-KEM-512", "liboqs-0.13/ref"), "status"] == "ok"
+    openssl = rows.loc[("Ed25519", "cryptography/openssl")]
+    assert openssl["reason"] == bench.TIMED_IN_PYTHON
+    assert np.isnan(openssl["median_cycles"])
+
+
+def test_default_implementation_can_be_measured_by_name() -> None:
+    frame = bench.measure(["ML-KEM-512", "ML-DSA-44"], implementations="liboqs-0.13/dispatch")
+    assert list(frame["status"].unique()) == ["ok"]
+    assert list(frame["reason"].unique()) == [bench.TIMED_IN_PYTHON]
+
+
+def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset())
+    lacking = dataclasses.replace(ALGORITHMS["Hawk-512"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Hawk-512", lacking)
+    frame = bench.measure(["ML-DSA-44", "Hawk-512"], "verify")
+    rows = {(r.algorithm, r.implementation): r for r in frame.itertuples()}
+    avx2 = rows[("ML-DSA-44", "liboqs-0.13/avx2")]
+    assert avx2.status == "unsupported"
+    assert "this processor lacks" in avx2.reason
+    assert np.isnan(avx2.median_seconds)
+    assert rows[("ML-DSA-44", "liboqs-0.13/ref")].status == "ok"
+    assert rows[("Hawk-512", "")].status == "unsupported"
+
+
+def test_a_note_of_the_registry_stands_in_the_row() -> None:
+    build = "liboqs-0.7.1/ref"
+    frame = bench.measure("NTRU-HPS-2048-509", "decapsulate", build)
+    assert list(frame["status"]) == ["ok"]
+    assert list(frame["reason"]) == [ALGORITHMS["NTRU-HPS-2048-509"].note(build)]
+    assert "PQClean" in frame["reason"][0]
+
+
+def test_a_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: native.Library, name: str, plan: native.Plan) -> None:
+        raise CryptoFailure("an operation gave a wrong result")
+
+    monkeypatch.setattr(native.Library, "measure", fail)
+    frame = bench.measure("ML-DSA-44", "verify", "liboqs-0.13/ref")
+    assert list(frame["status"]) == ["failed"]
+    assert list(frame["reason"]) == ["an operation gave a wrong result"]
+
+
+def test_wrong_use_is_refused() -> None:
+    with pytest.raises(UnknownAlgorithm, match="did you mean 'Falcon-512'"):
+        bench.measure("Falcon512")
+    with pytest.raises(UnknownImplementation):
+        bench.measure("Falcon-512", implementations="liboqs")
+    with pytest.raises(UsageError, match="unknown operation 'signing'"):
+        bench.measure("Falcon-512", "signing")
+    with pytest.raises(UsageError, match="expected one of quick, paper"):
+        bench.measure("Falcon-512", preset="fast")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (([],), "no algorithm was named"),
+        (("Ed25519", []), "no operation was named"),
+        (("Ed25519", None, []), "no implementation was named"),
+        (
+            (["ML-KEM-512", "Falcon-512"], "encapsulate"),
+            "Falcon-512 has no encapsulate; expected generate_keypair, sign or verify",
+        ),
+        (
+            ("ML-KEM-512", ["sign", "verify"]),
+            "ML-KEM-512 has no sign or verify; expected generate_keypair, encapsulate or",
+        ),
+    ],
+)
+def test_nothing_to_measure_is_refused(arguments: tuple[object, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        bench.measure(*arguments)  # type: ignore[arg-type]
+
+
+def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    assert bench.preset() == "quick"
+    monkeypatch.setenv(bench.PRESET_VARIABLE, "paper")
+    assert bench.preset() == "paper"
+    monkeypatch.setenv(bench.PRESET_VARIABLE, "slow")
+    with pytest.raises(UsageError, match=r"PQCHAIN_PRESET=slow: .*expected one of quick, paper"):
+        bench.preset()

@@ -1,0 +1,256 @@
+"""`pqchain consensus`: scenarios in, tables out, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from pqchain import consensus, results
+from pqchain.bench import operations as bench
+from pqchain.commands import consensus as consensus_commands
+from pqchain.commands import main as cli
+from pqchain.consensus import model
+from pqchain.consensus.election import Voting
+from pqchain.consensus.network import NAMES
+from tests import frames
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Run the command; return exit code, stdout and stderr."""
+    code = cli.main(["consensus", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_table_6_of_the_paper_comes_out_beside_the_print(capsys):
+    code, out, err = run(
+        capsys, "--algorithm", "Falcon-512", "--exponents", "1..5", "--network", "paper-serial"
+    )
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()[2:]]
+    assert [row[2] for row in rows] == ["2", "4", "8", "16", "32"]
+    assert "26.4582" in out
+    assert "-2.9" in rows[-1]
+    assert "Modelled. Costs of the schemes: published" in err
+    assert "explain nothing" in err
+
+
+def test_lists_are_combined_and_json_is_all_there_is(capsys):
+    code, out, err = run(
+        capsys, "--algorithm", "Falcon-512,Dilithium2", "--network", "mesh", "--network", "star",
+        "--nodes", "4,6", "--delegates", "2,all", "--json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["kind"] == "modelled"
+    assert data["costs"] == "paper:pqdpol"
+    assert len(data["runs"]) == 16
+    assert {row["delegates"] for row in data["runs"]} == {2, 4, 6}
+    assert "over_seeds" not in data
+
+
+def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
+    arguments = ["--network", "mesh", "--exponents", "1..4", "--delegates", "5", "--json"]
+    code, out, err = run(capsys, *arguments)
+    assert [row["delegates"] for row in json.loads(out)["runs"]] == [2, 4, 5, 5]
+    assert (code, err.count("\n")) == (0, 1)
+    assert "--delegates 5: networks of 2, 4 nodes are too small and take all of theirs." in err
+
+
+def test_help_says_what_no_arrivals_mean(capsys):
+    assert cli.main(["consensus", "--help"]) == 0
+    assert "default: 0, always enough" in " ".join(capsys.readouterr().out.split())
+
+
+def test_several_seeds_become_means_with_intervals(capsys):
+    arguments = ["--network", "regions", "--nodes", "8", "--seeds", "0..3"]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert len(out.splitlines()) == 3
+    assert "± 95 %" in out.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    code, out, _ = run(capsys, *arguments, "--json")
+    data = json.loads(out)
+    assert len(data["runs"]) == 4
+    (mean,) = data["over_seeds"]
+    latencies = [row["latency_seconds"] for row in data["runs"]]
+    assert mean["latency_seconds"] == pytest.approx(sum(latencies) / 4)
+
+
+def test_engines_give_the_same(capsys):
+    found = set()
+    for engine in consensus_commands.ENGINES:
+        arguments = ["--network", "gossip", "--nodes", "7", "--engine", engine, "--json"]
+        found.add(run(capsys, *arguments))
+    assert len(found) == 1
+    assert found.pop()[0] == 0
+
+
+def test_faults_need_a_timeout_and_are_modelled(capsys):
+    faulty = ["--network", "mesh", "--nodes", "8", "--faults", "crashed=0,1"]
+    code, _, err = run(capsys, *faulty)
+    assert code == 2
+    assert "--timeout" in err
+    code, out, _ = run(capsys, *faulty, "--timeout", "3", "--json")
+    assert code == 0
+    (row,) = json.loads(out)["runs"]
+    assert row["views"] == 3
+    assert row["latency_seconds"] > 6
+    # 3 of 8 is more than f of 3f + 1: nothing becomes final, which is a finding and no failure.
+    faulty[-1] = "crashed=0..2"
+    code, out, _ = run(capsys, *faulty, "--timeout", "3")
+    assert code == 0
+    assert "not live" in out
+
+
+def test_proof_of_luck_waits(capsys):
+    arguments = ["--rule", "luck", "--round-seconds", "10", "--nodes", "8", "--json"]
+    _, out, _ = run(capsys, *arguments, "--network", "mesh")
+    assert json.loads(out)["runs"][0]["latency_seconds"] > 11
+
+
+def test_the_network_can_be_changed(capsys):
+    def latency(*arguments: str) -> float:
+        _, out, _ = run(capsys, "--nodes", "64", "--network", "gossip", "--json", *arguments)
+        return json.loads(out)["runs"][0]["latency_seconds"]
+
+    assert latency("--latency", "0.5") > 0.5 > latency("--rate", "1e9", "--latency", "0.01")
+    assert latency("--peers", "32") != latency() != latency("--world")
+
+
+def test_costs_are_measured_or_read_from_a_file(capsys, tmp_path, monkeypatch):
+    def measure(names, *, preset, progress):
+        return frames.measurements(names)
+
+    monkeypatch.setattr(bench, "measure", measure)
+    measured = ["--algorithm", "Falcon-512,Ed25519", "--nodes", "4", "--network", "mesh"]
+    code, out, err = run(capsys, *measured, "--costs", "measured", "--json")
+    assert code == 0
+    assert json.loads(out)["costs"] == "measured:test-machine-00000000"
+    code, _, err = run(capsys, *measured, "--costs", "measured")
+    assert "measured on this machine" in err
+    saved = results.save(frames.measurements(), tmp_path / "mine.csv", contract="measurement")
+    code, again, _ = run(capsys, *measured, "--costs", str(saved), "--json")
+    assert code == 0
+    assert json.loads(again) == json.loads(out)
+    code, out, err = run(
+        capsys, "--costs", str(saved), "--algorithm", "all", "--nodes", "2", "--network", "mesh",
+        "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert len(json.loads(out)["runs"]) > 8
+    assert "no transaction fits into 50000 bytes: SPHINCS+-SHA2-256f-simple, Rainbow" in err
+
+
+def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypatch):
+    output, store = tmp_path / "runs.csv", tmp_path / "runs.jsonl"
+    arguments = ["--network", "mesh", "--nodes", "4,5", "--store", str(store)]
+    code, first, err = run(capsys, *arguments, "--output", str(output))
+    assert code == 0
+    assert "Saved:" in err
+    frame = results.load(output)
+    assert list(frame["nodes"]) == [4, 5]
+    assert frame.attrs["provenance"]["machine_id"]
+    monkeypatch.setattr(model, "run", lambda *given, **named: pytest.fail("was run again"))
+    code, second, _ = run(capsys, *arguments)
+    assert (code, second) == (0, first)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--nodes", "0"], "--nodes has 0; expected 1 to 4194304"),
+        (["--exponents", "30"], "--exponents has 30; expected 0 to 22"),
+        (["--exponents", "1..x"], "'1..x' is neither"),
+        (["--exponents", "5..1"], "give 1..5"),
+        (["--exponents", "1", "--nodes", "2"], "not allowed with"),
+        (["--seeds", "0..200000"], "--seeds"),
+        (["--seeds", "0..60000", "--exponents", "1,2"], "120002 runs"),
+        (["--network", "mess"], "did you mean 'mesh'"),
+        (["--algorithm", "Falcn-512"], "did you mean 'Falcon-512'"),
+        (["--algorithm", "Kyber512"], "give --costs measured"),
+        (["--algorithm", "Kyber512", "--costs", "measured"], "does not sign"),
+        (["--costs", "guessed"], "expected paper:<work>, measured"),
+        (["--costs", "paper:nobody"], "nobody"),
+        (["--block-bytes", "100"], "block_bytes is 100"),
+        (["--delegates", "0"], "--delegates has 0"),
+        (["--nodes", "3", "--delegates", "5"], "--delegates 5 is more than the 3 of --nodes"),
+        (["--nodes", "9,4,8", "--delegates", "all,6"], "give at most 4, or all"),
+        (["--network", "star", "--rate", "-5"], "rate_bits_per_second is -5.0"),
+        (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
+        (["--rate", "1e6"], "paper-serial has no rate_bits_per_second"),
+        (["--round-seconds", "10"], "needs --rule luck"),
+        (["--faults", "crash=1"], "expected FIELD=VALUE"),
+        (["--faults", "loss_probability=often", "--timeout", "1"], "a number after ="),
+        (["--faults", "loss_probability=2", "--timeout", "1"], "loss_probability is 2.0"),
+        (["--faults", "crashed=1", "--faults", "crashed=2", "--timeout", "1"], "given twice"),
+        (["--network", "mesh", "--exponents", "20"], "1099511627775 messages"),
+        (["--output", "runs.txt"], "should end in .csv"),
+        (["--workers", "0"], "workers 0"),
+    ],
+)
+def test_wrong_use_is_2_with_the_value_and_the_bound(capsys, monkeypatch, arguments, said):
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
+    wrong = tmp_path / "runs.csv"
+    run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
+    for path, why in ((wrong, "it holds no measurements"), (tmp_path / "none.csv", "none.json")):
+        code, out, err = run(capsys, "--costs", str(path))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"--costs {path}: " in err
+        assert why in err
+        assert len(err) < 300 + 2 * len(str(path))
+
+
+def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
+    large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
+    code, out, err = run(capsys, *large, "4096")
+    assert (code, out) == (2, "")
+    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "--engine fast" in err
+    code, out, _ = run(capsys, *large, "4,4096")
+    assert code == 1
+    assert "unsupported" in out
+
+
+def test_a_long_run_says_so_where_no_bar_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(consensus_commands, "MANY_BLOCKS", 30)
+    arguments = ["--network", "mesh", "--nodes", "4", "--json", "--blocks"]
+    assert run(capsys, *arguments, "29")[2] == ""
+    assert run(capsys, *arguments, "30")[2].startswith("Running 30 blocks, ")
+
+
+def test_help_names_every_network_and_examples_that_parse(capsys):
+    assert cli.main(["consensus", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in NAMES:
+        assert f"\n  {name} " in shown
+    examples = [line.strip() for line in shown.splitlines() if line.startswith("  pqchain ")]
+    assert len(examples) >= 6
+    for line in examples:
+        words = line.partition("   ")[0].split()
+        arguments = cli._parser().parse_args(words[1:])
+        assert arguments.run is consensus_commands.run_consensus
+
+
+def test_choices_are_those_of_the_model():
+    assert consensus_commands.ENGINES == model.ENGINES
+    assert Voting.__args__ == consensus_commands.VOTING
+
+
+def test_an_unsafe_run_is_a_failed_check(capsys, monkeypatch):
+    def unsafe(asked, **settings) -> pd.DataFrame:
+        frame = sweep(asked, **settings)
+        return frame.assign(is_safe=False)
+
+    sweep = consensus.sweep
+    monkeypatch.setattr(consensus, "sweep", unsafe)
+    code, out, _ = run(capsys, "--network", "mesh", "--nodes", "4")
+    assert code == 1
+    assert "UNSAFE" in out

@@ -1,0 +1,104 @@
+"""The doctor: what it finds, and when an install counts as broken."""
+
+from importlib import metadata
+
+import pytest
+
+from pqchain import algorithms, machine
+from pqchain.commands import doctor
+from pqchain.crypto import native
+from pqchain.errors import CryptoFailure, DataError
+from pqchain.reencode.storage import erasure
+from pqchain.works import papers
+
+
+def found(name):
+    """Examine, and return the finding of that name."""
+    return next(finding for finding in doctor.examine() if finding.name == name)
+
+
+def test_everything_is_looked_at():
+    names = {finding.name for finding in doctor.examine()}
+    rows = algorithms.IMPLEMENTATIONS.values()
+    libraries = {row.name for row in rows if row.library}
+    on_request = {row.name for row in rows if row.setting}
+    assert libraries - on_request < names
+    assert {"numpy", "coincurve", "liboqs-python", "pynq", "cmake", "published tables"} < names
+
+
+def test_whatever_is_missing_says_what_it_disables():
+    for finding in doctor.examine():
+        assert finding.detail
+        assert finding.state == "present" or finding.disables
+
+
+def test_a_missing_board_is_no_illness(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert found("pynq").healthy
+    assert "not a board" in found("pynq").disables
+    assert found("coincurve").healthy
+    assert found("coincurve").mend == "pip install coincurve"
+    assert not found("numpy").healthy
+
+
+def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(erasure, "available", lambda: {"isal": "ISA-L is not installed: get it"})
+    findings = {finding.name: finding for finding in doctor.examine()}
+    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
+    for name in looked_for.split():
+        assert (findings[name].state, findings[name].healthy) == ("missing", True)
+        assert findings[name].disables
+        assert findings[name].mend.startswith("pip install ")
+    assert not any("pqchain" in finding.mend for finding in findings.values())
+
+
+def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
+    monkeypatch.setattr(native, "library_path", lambda stem: None)
+    monkeypatch.setattr(machine, "missing_flags", lambda row: ())
+    finding = found("liboqs-0.13/ref")
+    assert (finding.state, finding.healthy) == ("missing", True)
+    assert finding.mend.startswith("make")
+
+
+def test_a_processor_without_avx2_is_told(monkeypatch):
+    monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"popcnt"}))
+    finding = found("CPU flags")
+    assert finding.state == "missing"
+    assert "avx2, bmi2" in finding.detail
+    assert "liboqs-0.13/avx2" in finding.disables
+    library = found("liboqs-0.13/avx2")
+    assert (library.state, library.mend) == ("missing", "")
+
+
+@pytest.mark.parametrize("error", [CryptoFailure("wrong"), OSError("file too short")])
+def test_a_library_that_does_not_work_is_broken(monkeypatch, error):
+    def fail(implementation):
+        raise error
+
+    monkeypatch.setattr(doctor, "available", lambda implementation: "")
+    monkeypatch.setattr(doctor, "_library_detail", fail)
+    finding = found("liboqs-0.13/ref")
+    assert (finding.state, finding.healthy, finding.detail) == ("broken", False, str(error))
+
+
+def test_unreadable_data_is_broken(monkeypatch):
+    def fail():
+        raise DataError("no folder")
+
+    monkeypatch.setattr(papers, "published", fail)
+    assert not found("published tables").healthy
+
+
+@pytest.mark.native
+def test_every_library_signs_and_says_what_was_corrected():
+    finding = found("liboqs-0.13/ref")
+    assert finding.state == "present"
+    assert "ML-DSA-44 signs and verifies" in finding.detail
+    assert "1 algorithm, " in found("rainbow/avx2").detail

@@ -1,0 +1,124 @@
+"""`pqchain falcon ...`: files in, files out, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pqchain.commands import main as cli
+from pqchain.works.falcon_hls import work as accelerator
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """Return a folder with a key pair and a message."""
+    files = ["--public-key", str(tmp_path / "pk"), "--secret-key", str(tmp_path / "sk")]
+    assert cli.main(["falcon", "keys", *files]) == 0
+    (tmp_path / "note").write_bytes(b"a note")
+    return tmp_path
+
+
+@pytest.mark.parametrize("backend", ["auto", "reference", "kernel"])
+def test_what_is_signed_verifies(keys: Path, backend: str, capsys) -> None:
+    sign = ["falcon", "sign", str(keys / "note"), "--secret-key", str(keys / "sk")]
+    assert cli.main([*sign, "--output", str(keys / "sig"), "--backend", backend, "--json"]) == 0
+    out = json.loads(capsys.readouterr().out)
+    assert out["algorithm"] == "Falcon-512"
+    assert out["backend"] == ("kernel" if backend == "auto" else backend)
+    verify = ["falcon", "verify", str(keys / "note"), str(keys / "sig")]
+    assert cli.main([*verify, "--public-key", str(keys / "pk")]) == 0
+    (keys / "note").write_bytes(b"another note")
+    assert cli.main([*verify, "--public-key", str(keys / "pk")]) == 1
+    assert "WRONG" in capsys.readouterr().err
+
+
+def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys) -> None:
+    assert (keys / "sk").stat().st_mode & 0o077 == 0
+    before = (keys / "sk").read_bytes()
+    code = cli.main(
+        ["falcon", "keys", "--public-key", str(keys / "new"), "--secret-key", str(keys / "sk")]
+    )
+    assert code == 2
+    assert (keys / "sk").read_bytes() == before
+    assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
+def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: str, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert cli.main(["falcon", "keys", "--public-key", "same", "--secret-key", same]) == 2
+    assert "which would be lost" in capsys.readouterr().err
+    assert not (tmp_path / "same").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("note", "is MESSAGE"),
+        ("./sk", "is --secret-key"),
+        (".", "is a folder"),
+        ("none/sig", "there is no folder none"),
+    ],
+)
+def test_a_signature_goes_where_nothing_is_lost(
+    keys: Path, monkeypatch, output: str, said: str, capsys
+) -> None:
+    monkeypatch.chdir(keys)
+    before = {path.name: path.read_bytes() for path in keys.iterdir()}
+    assert cli.main(["falcon", "sign", "note", "--secret-key", "sk", "--output", output]) == 2
+    assert said in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in keys.iterdir()} == before
+
+
+def test_wrong_use_says_what_is_needed(keys: Path, capsys) -> None:
+    sign = ["falcon", "sign", str(keys / "note"), "--output", str(keys / "sig")]
+    assert cli.main([*sign, "--secret-key", str(keys / "pk")]) == 2
+    assert "1281 or 2305" in capsys.readouterr().err
+    assert cli.main([*sign, "--secret-key", str(keys / "sk"), "--backend", "gpu"]) == 2
+    assert cli.main([*sign, "--secret-key", str(keys / "nothing")]) == 1
+    assert not (keys / "sig").exists()
+
+
+def test_the_profile_is_shown(capsys) -> None:
+    assert cli.main(["falcon", "profile", "--degree", "1024", "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert {row["where"] for row in steps} == {"software", "engine"}
+    assert cli.main(["falcon", "profile"]) == 0
+    assert "SamplerZ" in capsys.readouterr().out
+
+
+def test_the_model_labels_every_row(capsys) -> None:
+    assert cli.main(["falcon", "model", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {row["kind"] for row in data["table3"]} == {"published", "estimated", "modelled"}
+    assert data["resources"]
+    assert cli.main(["falcon", "model"]) == 0
+    shown = capsys.readouterr()
+    assert "40.1" in shown.out
+    assert "assumed" in shown.err
+
+
+def test_the_doctor_tries_every_backend(capsys) -> None:
+    assert cli.main(["falcon", "doctor", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["backends"]
+    assert [row["backend"] for row in rows] == ["reference", "kernel", "simboard", "overlay"]
+    assert all(row["works"] or row["reason"] for row in rows)
+    assert cli.main(["falcon", "doctor"]) == 0
+    assert "ok  kernel" in capsys.readouterr().out
+
+
+def test_published_and_modelled_meet_in_rows_of_one_kind() -> None:
+    frame = accelerator.table3()
+    assert list(frame.columns) == [
+        "algorithm", "row", "kind", "seconds", "published_seconds", "ratio", "assumptions",
+    ]  # fmt: skip
+    printed = frame[frame["kind"] == "published"]
+    assert sorted(printed["seconds"]) == pytest.approx([0.0401, 0.0832, 0.4111, 0.8798])
+    schedule = frame[frame["row"] == "M4 + engine, the paper's schedule"]
+    assert ((schedule["ratio"] - 1).abs() < 0.15).all()

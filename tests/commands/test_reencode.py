@@ -1,0 +1,148 @@
+"""`pqchain reencode`: what is run, what is said, which exit code answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain import results
+from pqchain.commands.main import main
+from pqchain.reencode import replay, scenario
+from pqchain.wire.drivers import namespaces
+from tests import frames
+
+SMALL = ["reencode", "--block-bytes", "7000"]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
+    """Stand in for the replay; remembers what was asked for."""
+    calls: list[dict[str, object]] = []
+
+    def fake_replay(one: scenario.Scenario, **options: object):
+        calls.append({"scenario": one, **options})
+        kinds = options["streams"]
+        return frames.exchanges((1.0, 2.0)) if kinds else frames.replay_runs({})
+
+    monkeypatch.setattr(replay, "replay", fake_replay)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--datagram-bytes", "20000"], "datagrams of 20000 bytes: QUIC needs at least 1200"),
+        (["--datagram-bytes", "100"], "datagrams of 100 bytes"),
+        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number from 1 to"),
+        (["--blocks", "0"], "blocks is 0"),
+        (["--repeats", "0"], "--repeats 0: give 1 to 10000"),
+        (["--seed=-1"], "seed is -1"),
+        (["--streams", "foo"], "unknown streams 'foo'; expected one of single, multiplexed"),
+        (["--resume", "/proc/nothing"], "--resume /proc/nothing cannot be made"),
+        (["--streams", "single-"], "did you mean 'single'?"),
+        (["--loss", "1.5"], "a loss of 1.5 is no probability below 1"),
+        (["--bits-per-second", "-1"], "link rate is -1.0 bit/s; expected a finite number above 0"),
+        (["--datagram-seconds", "-1"], "datagram_seconds is -1.0 s"),
+        (["--mode", "loopback", "--loss", "0.1"], "loopback models and shapes nothing"),
+        (["--mode", "loopback", "--resume", "kept"], "--resume works with virtual only"),
+        (["--transport", "qh3", "--qlog", "logs"], "--qlog works with aioquic only"),
+        (["--transport", "grpc", "--qlog", "logs"], "--qlog works with aioquic only"),
+        (["--mode", "virtual", "--transport", "grpc"], "grpc needs sockets"),
+        (["--output", "runs.txt"], "--output runs.txt should end in .csv"),
+        (["--mode", "moon"], "invalid choice: 'moon'"),
+        (["--blocks", "many"], "invalid int value: 'many'"),
+    ],
+)
+def test_bad_input_is_refused_with_the_value(arguments, said, capsys):
+    assert main(["reencode", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert not captured.out
+
+
+def test_json_is_alone_on_stdout_and_always_the_same(capsys):
+    texts = []
+    for _ in range(2):
+        assert main([*SMALL, "--json"]) == 0
+        captured = capsys.readouterr()
+        assert "idle machine" in captured.err
+        texts.append(captured.out)
+    assert texts[0] == texts[1]
+    run = json.loads(texts[0])["runs"][0]
+    assert (run["mode"], run["nodes"], run["status"]) == ("virtual", 9, "ok")
+    assert run["cpu_seconds"] is None
+
+
+def test_streams_are_compared_and_the_interval_is_shown(fake, capsys):
+    arguments = [*SMALL, "--streams", "single,multiplexed", "--repeats", "2"]
+    assert main(arguments) == 0
+    assert "95 % interval" in capsys.readouterr().out
+    assert (fake[0]["streams"], fake[0]["repeats"]) == (["single", "multiplexed"], 2)
+    assert main([*arguments, "--json"]) == 0
+    contrast = json.loads(capsys.readouterr().out)["contrast"][0]
+    assert contrast["saving_percent"] == pytest.approx(1.5)
+
+
+def test_one_pair_is_no_comparison_and_says_so(fake, capsys):
+    assert main([*SMALL, "--streams", "single,multiplexed"]) == 0
+    captured = capsys.readouterr()
+    assert "give --repeats 10" in captured.err
+    assert "interval" not in captured.out
+
+
+def test_the_paper_preset_says_how_long_it_takes_before_it_begins(monkeypatch, capsys):
+    said: list[str] = []
+
+    def stop(one: scenario.Scenario, **options: object) -> None:
+        said.append(capsys.readouterr().err)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(replay, "replay", stop)
+    assert main(["reencode", "--preset", "paper"]) == 130
+    assert "min on an idle machine: 1 run of" in said[0] or "h on an idle machine" in said[0]
+
+
+def test_options_reach_the_scenario(fake):
+    options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3", "--overlap"]
+    reason = namespaces.reason()
+    assert main([*SMALL, *options]) == 0
+    if reason:
+        assert not fake
+        options[1] = "virtual"
+        assert main([*SMALL, *options]) == 0
+    one = fake[0]["scenario"]
+    assert isinstance(one, scenario.Scenario)
+    assert (one.link.bits_per_second, one.seed, one.overlap) == (1e7, 3, True)
+    assert main([*SMALL, "--datagram-seconds", "2e-6"]) == 0
+    one = fake[1]["scenario"]
+    assert isinstance(one, scenario.Scenario)
+    assert one.compute.datagram_seconds == 2e-6
+
+
+def test_another_transport_runs_on_loopback(fake):
+    assert main([*SMALL, "--transport", "tcp-tls"]) == 0
+    one = fake[0]["scenario"]
+    assert isinstance(one, scenario.Scenario)
+    assert (one.mode, one.transport) == ("loopback", "tcp-tls")
+
+
+def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
+    monkeypatch.setattr(namespaces, "reason", lambda: "network namespaces need root")
+    assert main([*SMALL, "--mode", "netns"]) == 0
+    assert "unsupported: network namespaces need root" in capsys.readouterr().out
+    assert not fake
+
+
+def test_runs_are_saved_with_their_provenance(fake, tmp_path, capsys):
+    assert main([*SMALL, "--output", str(tmp_path / "runs.csv")]) == 0
+    assert len(results.load(tmp_path / "runs.csv")) == 1
+    assert "Saved:" in capsys.readouterr().err
+
+
+def test_help_teaches_modes_and_phases(capsys):
+    assert main(["reencode", "--help"]) == 0
+    text = capsys.readouterr().out
+    for word in ("virtual", "loopback", "netns", "phases:", "--qlog logs", "(7,3)", "qvis"):
+        assert word in text
+    assert max(map(len, text.splitlines())) <= 100

@@ -1,0 +1,100 @@
+"""`pqchain study`: lists, answers, writes, refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pqchain import results
+from pqchain.commands import main as cli
+from pqchain.study import load, ready, sensitivity
+
+
+def test_studies_are_listed(capsys) -> None:
+    assert cli.main(["study", "--list"]) == 0
+    assert "ethereum" in capsys.readouterr().out
+    assert cli.main(["study", "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pqdpol"] == load("pqdpol").title
+
+
+def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
+    assert cli.main(["study", "pqdpol", "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.strip() == ready("pqdpol").strip()
+    (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
+    page, figures = tmp_path / "my.html", tmp_path / "my.csv"
+    files = ["--page", str(page), "--output", str(figures)]
+    assert cli.main(["study", str(tmp_path / "my.toml"), *files]) == 0
+    out = capsys.readouterr()
+    assert "Falcon-512" in out.out
+    assert "final_seconds" in out.out
+    assert str(page) in out.err
+    assert "<svg" in page.read_text(encoding="utf-8")
+    saved = results.load(figures)
+    assert saved.attrs["provenance"]["costs"] == "paper:pqdpol"
+    assert set(saved["quantity"]) >= {"final_seconds", "repair_seconds"}
+
+
+def test_the_network_can_be_set_too(capsys) -> None:
+    change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
+    assert cli.main(["study", "pqdpol", "--json", *change]) == 0
+    sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
+    assert any("gossip" in source for source in sources)
+
+
+def test_inputs_are_listed_with_units_and_help_names_every_figure(capsys) -> None:
+    assert cli.main(["study", "--inputs"]) == 0
+    assert "rate_bits_per_second" in capsys.readouterr().out
+    assert cli.main(["study", "--inputs", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["input"]: row["unit"] for row in rows}["block_bytes"] == "B"
+    assert cli.main(["study", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert all(output in told for output in sensitivity.OUTPUTS)
+
+
+def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
+    changes = ["nodes=abc", "block_bytes=-1", "zz=1", "peers=4", "law"]
+    assert cli.main(["study", "pqdpol", *(f"--set={change}" for change in changes)]) == 2
+    told = capsys.readouterr().err
+    for part in ("nodes is 'abc'", "block_bytes is -1", "'zz'", "peers is set", "law has no value"):
+        assert part in told
+
+
+def test_inputs_can_be_set(capsys) -> None:
+    values = []
+    for nodes in ("32", "16"):
+        change = ["--set", f"nodes={nodes}", "--set", "block_seconds=0.0"]
+        assert cli.main(["study", "pqdpol", "--json", *change]) == 0
+        figures = json.loads(capsys.readouterr().out)["figures"]
+        found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
+        values.append(found["Falcon-512", "final_seconds"])
+    assert values[0] == pytest.approx(4 * values[1], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no study given"),
+        (["etherium"], "'ethereum'"),
+        (["pqdpol", "--set", "nodes"], "has no value"),
+        (["pqdpol", "--set", "nodes=0"], "nodes is 0; expected 1 to"),
+        (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
+        (["pqdpol", "--set", "schemes=Falcon-512"], "write a TOML file"),
+        (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
+        (["pqdpol", "--matters-for", "weather"], "unknown figure"),
+        (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),
+        (["pqdpol", "--page", "none/x.html"], "there is no folder none"),
+        (["pqdpol", "--page", "x.txt"], "should end in .html"),
+    ],
+)
+def test_wrong_use_says_what_is_needed(arguments, message, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pqchain.study.run", lambda *given, **named: pytest.fail("computed"))
+    assert cli.main(["study", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "pqchain.study" not in told
+    assert not list(tmp_path.iterdir())

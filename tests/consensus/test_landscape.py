@@ -1,0 +1,127 @@
+"""Other networks than the paper's: how latency grows, and who wins."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqchain import results
+from pqchain.consensus import Scenario, landscape, named
+from pqchain.costs import Costs, CostTable
+from pqchain.errors import DataError, PqchainError
+from pqchain.works import papers
+
+PAPER = papers.costs("pqdpol")
+
+
+@pytest.fixture(scope="module")
+def laws() -> pd.DataFrame:
+    """Return every kind of network up to 256 nodes."""
+    return landscape.laws(PAPER, exponents=range(1, 9), everybody=6, seeds=(0, 1))
+
+
+def growth(frame: pd.DataFrame, setting: str) -> float:
+    """Return the exponent of N between 16 and 64 nodes."""
+    latency = frame[frame["setting"] == setting].groupby("nodes")["latency_seconds"].median()
+    return math.log(latency[64] / latency[16], 4)
+
+
+def test_each_network_has_the_law_of_its_name(laws):
+    assert growth(laws, "paper-serial") == pytest.approx(2, abs=0.01)
+    assert growth(laws, "csma") == pytest.approx(2, abs=0.1)
+    assert growth(laws, "star") == pytest.approx(1, abs=0.1)
+    assert growth(laws, "mesh") == pytest.approx(0, abs=0.05)
+    assert growth(laws, "gossip") < 0.3
+
+
+def test_everybody_votes_up_to_a_bound_and_delegates_beyond(laws):
+    voting = laws["setting"].isin(landscape.EVERYBODY)
+    assert (laws["delegates"] == laws["nodes"])[voting].all()
+    assert laws.loc[voting, "nodes"].max() == 64
+    gossip = laws[~voting]
+    assert gossip["nodes"].max() == 256
+    assert (gossip["delegates"] == gossip["nodes"].clip(upper=landscape.DELEGATES)).all()
+    assert gossip["spread_seconds"].notna().all()
+
+
+def test_only_networks_with_regions_are_drawn_several_times(laws):
+    seeds = laws.groupby("setting")["seed"].nunique()
+    assert seeds["regions"] == seeds["gossip in regions"] == 2
+    assert seeds.drop(["regions", "gossip in regions"]).eq(1).all()
+    assert laws[laws["setting"].str.contains("regions")]["rate_bits_per_second"].isna().all()
+
+
+def test_frames_keep_their_contract(laws):
+    pd.testing.assert_frame_equal(results.check(laws, "landscape"), laws)
+
+
+def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
+    frame = landscape.contest(
+        PAPER, algorithms=["Falcon-512", "Dilithium2", "Dilithium5"], exponents=(4,),
+        rates=(1e6, 1e10), capacities=(50_000,), loads=(300,),
+    )  # fmt: skip
+    found = landscape.winners(frame).set_index(["question", "rate_bits_per_second"])
+    assert len(found) == 4
+    # On a slow network bytes decide; on a fast one verification does, where Dilithium2 is better.
+    assert found.loc[("50000 B", 1e6), "winner"] == "Falcon-512"
+    assert found.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
+    assert found.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
+    assert (found["lead"] >= 1).all()
+    full = frame[frame["question"] == "50000 B"]
+    best = full[full["rate_bits_per_second"] == 1e6]["throughput_per_second"].nlargest(2)
+    assert found.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
+    loads = frame[frame["question"] == "300 transactions"]["transactions_per_block"]
+    assert loads.between(298, 301).all()
+
+
+def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
+    frame = landscape.contest(
+        PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,),
+        capacities=(50_000, 1_000_000), loads=(),
+    )  # fmt: skip
+    small, large = frame["transactions_per_block"]
+    assert small == pytest.approx(29.43, abs=0.01)
+    assert large == int(large) > landscape.LARGE
+
+
+def test_a_scheme_alone_wins_without_a_lead():
+    frame = landscape.contest(
+        PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,), capacities=(50_000,),
+        loads=(),
+    )  # fmt: skip
+    row = landscape.winners(frame).iloc[0]
+    assert (row["winner"], row["runner_up"]) == ("Falcon-512", "")
+    assert np.isnan(row["lead"])
+
+
+def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
+    def refuse(scenario: Scenario) -> None:
+        raise PqchainError("too large for this machine")
+
+    monkeypatch.setattr(landscape, "run", refuse)
+    frame = landscape.delegation(PAPER, exponents=(3,))
+    assert set(frame["status"]) == {"unsupported"}
+    assert set(frame["reason"]) == {"too large for this machine"}
+    assert landscape.winners(frame).empty
+
+
+def test_winners_refuse_another_frame():
+    with pytest.raises(DataError, match="landscape"):
+        landscape.winners(pd.DataFrame({"question": []}))
+
+
+def test_equal_loads_hold_equally_many_transactions_of_any_scheme():
+    row = Costs(
+        algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420,
+        generate_keypair_seconds=1e-4, sign_seconds=1e-4, verify_seconds=1e-4, source="test",
+    )  # fmt: skip
+    one = Scenario(
+        algorithm="Dilithium2", costs=CostTable(rows=(row,), source="test"), nodes=4,
+        network=named("mesh"),
+    )  # fmt: skip
+    for count in (1, 30, 299):
+        held = one.with_(block_bytes=landscape._holding(one, count))
+        assert held.transactions_per_block() == count

@@ -1,0 +1,181 @@
+"""What lies in dist/: every wheel there, and the sdist. `make test-wheel` runs this."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+import tarfile
+import zipfile
+from email.parser import BytesParser
+from pathlib import Path
+
+import pytest
+
+import pqchain
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+pytestmark = pytest.mark.wheel
+
+ROOT = Path(__file__).resolve().parents[2]
+WHEELS = sorted((ROOT / "dist").glob("*.whl"))
+SDISTS = sorted((ROOT / "dist").glob("*.tar.gz"))
+
+MACHINES = {"x86_64": 62, "aarch64": 183}
+"""Numbers of processors in the header of an ELF file."""
+
+SYSTEM = re.compile(rb"lib(?:c|m)\.so\.6|ld-linux-[a-z0-9-]+\.so\.\d")
+"""Libraries that every Linux with glibc has."""
+
+
+@pytest.fixture(params=WHEELS, ids=lambda path: path.name.rpartition("_")[2])
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def libraries(path: Path) -> dict[str, bytes]:
+    """Return the shared objects of a wheel by the name of their folder."""
+    with zipfile.ZipFile(path) as wheel:
+        names = [name for name in wheel.namelist() if name.endswith(".so")]
+        return {name.split("/")[2]: wheel.read(name) for name in names}
+
+
+def metadata(path: Path, name: str) -> bytes:
+    """Return one file of the wheel's .dist-info."""
+    with zipfile.ZipFile(path) as wheel:
+        return wheel.read(f"pqchain-{pqchain.__version__}.dist-info/{name}")
+
+
+def needed(library: bytes) -> list[bytes]:
+    """Return the libraries that an ELF file of 64 bits asks for, and its search paths."""
+    sections, size, count, names = struct.unpack_from("<Q10xHHH", library, 40)
+    assert size == 64
+    assert names < count
+    headers = [
+        struct.unpack_from("<IIQQQQIIQQ", library, sections + size * index)
+        for index in range(count)
+    ]
+    dynamic = next(header for header in headers if header[1] == 6)
+    strings = headers[dynamic[6]][4]
+    wanted = []
+    for at in range(dynamic[4], dynamic[4] + dynamic[5], 16):
+        tag, value = struct.unpack_from("<qQ", library, at)
+        if tag in (1, 15, 29):  # DT_NEEDED, DT_RPATH, DT_RUNPATH
+            start = strings + value
+            wanted.append(library[start : library.index(b"\0", start)])
+    return wanted
+
+
+def test_name_says_any_python_3_and_manylinux(path):
+    pattern = rf"pqchain-{re.escape(pqchain.__version__)}-py3-none-manylinux_2_\d+_\w+\.whl"
+    assert re.fullmatch(pattern, path.name)
+    tags = BytesParser().parsebytes(metadata(path, "WHEEL")).get_all("Tag")
+    assert tags == [path.stem.split("-", 2)[2]]
+
+
+def test_libraries_are_for_the_named_processor_and_need_only_the_c_library(path):
+    processor = next(name for name in MACHINES if path.stem.endswith(name))
+    found = libraries(path)
+    assert {"liboqs-0.13-ref", "liboqs-0.7.1-ref", "falcon-kernel", "hawk-ref"} <= set(found)
+    assert any(name.endswith("-avx2") for name in found) == (processor == "x86_64")
+    for name, library in found.items():
+        assert library[:5] == b"\x7fELF\x02"
+        assert struct.unpack_from("<H", library, 18)[0] == MACHINES[processor]
+        for wanted in needed(library):
+            assert SYSTEM.fullmatch(wanted), f"{name} needs {wanted.decode()}"
+
+
+def test_libraries_say_how_they_were_built(path):
+    with zipfile.ZipFile(path) as wheel:
+        for name in libraries(path):
+            build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
+            assert path.stem.endswith(build["processor"])
+            assert name.endswith(build["variant"])
+
+
+def test_no_name_of_the_machine_that_built_it_is_inside(path):
+    places = [str(ROOT).encode(), str(Path.home()).encode() + b"/"]
+    with zipfile.ZipFile(path) as wheel:
+        for name in wheel.namelist():
+            text = wheel.read(name)
+            assert not [place for place in places if place in text], name
+
+
+def test_licences_of_all_code_are_inside(path):
+    with zipfile.ZipFile(path) as wheel:
+        files = [name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()]
+    releases = {
+        f"liboqs-{build['source_version']}"
+        for build in json_builds(path)
+        if build["source"] == "liboqs"
+    }
+    assert set(filter(None, files)) == {
+        "LICENSE",
+        *(f"LICENSE-{release}.txt" for release in releases),
+    }
+    assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+    for release in releases:
+        text = metadata(path, f"licenses/LICENSE-{release}.txt").decode()
+        # MIT of liboqs itself, and a notice of code that it took from elsewhere.
+        assert "Permission is hereby granted, free of charge" in text
+        assert "Thomas Pornin" in text
+
+
+def json_builds(path: Path) -> list[dict[str, str]]:
+    """Return every build.json of a wheel."""
+    with zipfile.ZipFile(path) as wheel:
+        return [json.loads(wheel.read(n)) for n in wheel.namelist() if n.endswith("/build.json")]
+
+
+def test_package_is_whole_and_its_sources_of_c_stay_out(path):
+    with zipfile.ZipFile(path) as wheel:
+        inside = {name for name in wheel.namelist() if not name.endswith("/")}
+    modules = {
+        file.relative_to(ROOT).as_posix()
+        for file in (ROOT / "pqchain").rglob("*.py")
+        if "native" not in file.relative_to(ROOT / "pqchain").parts[:1]
+    }
+    data = {
+        f"pqchain/{file.relative_to(ROOT).as_posix()}"
+        for file in (ROOT / "data").rglob("*")
+        if file.is_file()
+    }
+    assert modules | data <= inside
+    assert {name for name in inside if name.endswith(".py")} == modules
+    assert not [name for name in inside if name.endswith((".c", ".h", ".cpp", ".cmake"))]
+    assert not [name for name in inside if name.startswith("pqchain/native/")]
+
+
+def test_dependencies_are_those_of_pyproject(path):
+    """auditwheel rewrites the wheel; what it must not lose is what the project asks for."""
+    told = BytesParser().parsebytes(metadata(path, "METADATA"))
+    assert told["Requires-Python"] == ">=3.10"
+    names = {re.split(r"[^\w-]", line)[0] for line in told.get_all("Requires-Dist")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
+    assert asked
+    assert asked <= names
+
+
+def test_sdist_has_what_a_build_and_the_tests_need():
+    assert [path.name for path in SDISTS] == [f"pqchain-{pqchain.__version__}.tar.gz"]
+    with tarfile.open(SDISTS[0]) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("LICENSE", "Makefile", "constraints.txt", "tests/conftest.py", "notebooks"):
+        assert any(file == name or file.startswith(f"{name}/") for file in inside), name
+    for folder in ("pqchain/native", "hls_kernels/src", "data"):
+        files = {
+            file.relative_to(ROOT).as_posix()
+            for file in (ROOT / folder).rglob("*")
+            if file.is_file() and "__pycache__" not in file.parts
+        }
+        assert files <= inside
+    made = [
+        file for file in inside if "__pycache__" in file or file.startswith((".venv", "build/"))
+    ]
+    assert made == []

@@ -1,0 +1,141 @@
+"""Plots of the consensus: what is drawn, not how it looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+from pqchain import plots
+from pqchain.consensus import landscape
+from pqchain.errors import DataError, UsageError
+from pqchain.works import papers
+from pqchain.works.pqdpol import work as pqdpol
+
+PAPER = papers.costs("pqdpol")
+
+
+@pytest.fixture(scope="module")
+def cells() -> pd.DataFrame:
+    """Return both tables with the paper's costs."""
+    return pqdpol.tables()
+
+
+@pytest.fixture(scope="module")
+def laws() -> pd.DataFrame:
+    """Return every kind of network, up to 256 nodes."""
+    return landscape.laws(PAPER, exponents=(2, 4, 8), everybody=4, seeds=(0, 1, 2))
+
+
+@pytest.fixture(scope="module")
+def won() -> pd.DataFrame:
+    """Return the winners of a small contest."""
+    frame = landscape.contest(
+        PAPER, algorithms=["Falcon-512", "Dilithium2"], exponents=(2, 4), rates=(1e6, 1e9, 1e10),
+        capacities=(50_000,), loads=(300,),
+    )  # fmt: skip
+    return landscape.winners(frame)
+
+
+def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
+    """Collect the labelled lines."""
+    return {
+        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()))
+        for line in axes.get_lines()
+        if not str(line.get_label()).startswith("_")
+    }
+
+
+@pytest.mark.parametrize("quantity", ["latency", "throughput"])
+def test_cells_are_markers_where_printed_and_lines_where_modelled(cells, quantity):
+    axes = plots.plot_cells(cells, quantity)
+    column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
+    one = cells[cells["algorithm"] == "Falcon-1024"]
+    assert axes.get_yscale() == "log"
+    nodes, printed = lines(axes)["Falcon-1024"]
+    assert nodes == [2, 4, 8, 16, 32]
+    assert printed == pytest.approx(list(one[f"published_{column}"]))
+    drawn = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "-"]
+    assert any(np.allclose(values, one[column]) for values in drawn)
+    assert len(lines(axes)) == len(drawn) == 6
+    markers = {line.get_marker() for line in axes.get_lines() if line.get_linestyle() != "-"}
+    assert len(markers) == 6
+
+
+def test_cells_per_pair_are_divided_by_n_squared(cells):
+    nodes, printed = lines(plots.plot_cells(cells, "latency", per_pair=True))["Dilithium2"]
+    one = cells[cells["algorithm"] == "Dilithium2"]
+    assert printed == pytest.approx(list(one["published_latency_seconds"] / np.square(nodes)))
+    axes = plots.plot_cells(cells, "throughput", per_pair=True)
+    nodes, printed = lines(axes)["Dilithium2"]
+    assert printed == pytest.approx(list(one["published_throughput_per_second"] * np.square(nodes)))
+    assert "N²" in axes.get_ylabel()
+
+
+def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
+    axes = plots.plot_networks(laws)
+    styles = {str(line.get_label()): line.get_linestyle() for line in axes.get_lines()}
+    assert {name for name, style in styles.items() if style == "--"} == set(landscape.GOSSIP)
+    assert set(styles) == {*landscape.EVERYBODY, *landscape.GOSSIP}
+    assert {text.get_text() for text in axes.texts} == set(styles)
+    drawn = laws[laws["setting"] == "regions"].groupby("nodes")["latency_seconds"].median()
+    assert lines(axes)["regions"][1] == pytest.approx(list(drawn))
+    assert len(axes.collections) == 2
+
+
+def test_networks_leave_out_what_did_not_run(laws):
+    broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
+    assert "star" not in lines(plots.plot_networks(broken))
+    with pytest.raises(UsageError, match="nothing to draw"):
+        plots.plot_networks(laws.assign(status="unsupported"))
+
+
+def test_every_square_names_its_winner_and_lead(won):
+    figure = plots.plot_winners(won)
+    full, loads = figure.axes
+    assert full.get_title(loc="left") == "highest throughput, blocks of 50\u202f000 B"
+    assert loads.get_title(loc="left") == "lowest latency, 300 transactions a block"
+    texts = {tuple(text.get_position()): text.get_text() for text in loads.texts}
+    assert len(texts) == 6
+    names = {place: text.split("\n")[0] for place, text in texts.items()}
+    assert names[0, 0] == "Falcon-512"
+    assert names[0, 2] == "Dilithium2"
+    lead = won.set_index(["question", "nodes", "rate_bits_per_second"])["lead"]
+    assert texts[0, 0].endswith(f"×{lead['300 transactions', 4, 1e6]:.2f}")
+    assert [text.get_text() for text in loads.get_yticklabels()] == [
+        "1\u202fMb/s", "1\u202fGb/s", "10\u202fGb/s",
+    ]  # fmt: skip
+
+
+def test_a_tie_names_the_runner_up_in_place_of_a_lead(won):
+    tie = won.assign(lead=1.004, runner_up="SPHINCS+-SHA2-128f-simple").iloc[:1]
+    assert plots.plot_winners(tie).axes[0].texts[0].get_text() == "Falcon-512\n≈ SPHINCS+"
+    alone = plots.plot_winners(won.assign(lead=np.nan, runner_up="").iloc[:1])
+    assert alone.axes[0].texts[0].get_text() == "Falcon-512"
+
+
+def test_an_odd_number_of_questions_leaves_no_empty_frame(won):
+    three = pd.concat([won, won[won["question"] == "50000 B"].assign(question="9 B")])
+    figure = plots.plot_winners(three)
+    assert [axes.axison for axes in figure.axes] == [True, True, True, False]
+
+
+def test_wrong_frames_are_refused(cells, won):
+    with pytest.raises(UsageError, match="expected one of latency, throughput"):
+        plots.plot_cells(cells, "speed")
+    with pytest.raises(DataError, match="published_latency_seconds"):
+        plots.plot_cells(cells.drop(columns="published_latency_seconds"))
+    with pytest.raises(UsageError, match="nothing to draw"):
+        plots.plot_cells(cells.iloc[:0])
+    with pytest.raises(DataError, match="lead"):
+        plots.plot_winners(won.drop(columns="lead"))
+    with pytest.raises(UsageError, match="nothing to draw"):
+        plots.plot_winners(won.iloc[:0])
+
+
+def test_figures_are_drawn_into_the_callers_axes_and_are_the_same_twice(cells, won):
+    axes = plots.plot_cells(cells)
+    assert plots.plot_cells(cells, "throughput", ax=axes) is axes
+    pictures = [plots.figure_bytes(plots.plot_winners(won), "svg") for _ in range(2)]
+    assert pictures[0] == pictures[1]

@@ -1,0 +1,192 @@
+"""One node with a transport of the test's own: what it says to the well-behaved and the others."""
+
+import pytest
+
+from pqchain.reencode.protocol.node import Node
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.drivers import virtual
+from pqchain.wire.messages import Reader, pack
+from pqchain.wire.session import Closed, Opened, Received
+from tests.reencode.mesh import small
+
+
+class Wire:
+    """A transport that notes what the node wants."""
+
+    def __init__(self):
+        self.dialled, self.sent, self.closed, self.stopped = {}, [], [], []
+        self.channels = 0
+
+    def dial(self, peer, *, early, now):
+        self.dialled[len(self.dialled) + 1] = peer
+        return len(self.dialled)
+
+    def open(self, session):
+        self.channels += 1
+        return self.channels
+
+    def send(self, session, channel, data, *, end=False):
+        self.sent.append((session, channel, bytes(data)))
+
+    def stop(self, session, channel):
+        self.stopped.append((session, channel))
+
+    def close(self, session, reason, *, now):
+        self.closed.append((session, reason))
+
+    def queued_bytes(self):
+        return 0
+
+    def said(self, kind):
+        """Return session, channel and message of all messages of one kind so far."""
+        found = []
+        for session, channel, data in self.sent:
+            if data[4:5] != b"{":
+                continue
+            for item in Reader().feed(data):
+                if isinstance(item, dict) and item["type"] == kind:
+                    found.append((session, channel, item))
+        return found
+
+
+PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
+
+
+def beat(**changes):
+    return pack({"type": "beat", "number": 1, "since": 0.5, "queued": 0, "plan": None,
+                 "failed": False, "stored": {}, **changes})  # fmt: skip
+
+
+def works(node, now):
+    """Do all tasks of a node."""
+    while (task := node.poll()) is not None:
+        node.started(now)
+        node.finished(task.outcome(), now)
+
+
+@pytest.fixture
+def mesh(tmp_path):
+    """Node 0 of five, connected to all: the node, its wire, the sessions and all the stores."""
+    one = small(streams="single")
+    virtual.prepare(one, tmp_path)
+    wire = Wire()
+    node = Node(0, one, ChunkStore(tmp_path / "0"), wire)
+    node.start(0.0)
+    sessions = {peer: session for session, peer in wire.dialled.items()}
+    for peer, session in sessions.items():
+        node.handle(Opened(session, peer, True), 0.01)
+        node.handle(Opened(100 + peer, peer, False), 0.01)
+    return node, wire, sessions, tmp_path
+
+
+def ask(node, wire, **request):
+    """Let node 1 ask for a chunk; return the kinds of answer."""
+    message = {"type": "get", "index": 0, "epoch": 1, **request}
+    node.handle(Received(101, 7, pack(message), False), 0.02)
+    works(node, 0.02)
+    return [item["type"] for at, on, item in wire.said("chunk") + wire.said("none")
+            if (at, on) == (101, 7)]  # fmt: skip
+
+
+def test_it_greets_everyone_and_serves_its_chunk(mesh):
+    node, wire, sessions, folder = mesh
+    assert node.connected
+    assert {session for session, _, _ in wire.said("beat")} == set(sessions.values())
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    assert ask(node, wire, block=manifest.block_hash) == ["chunk"]
+    assert wire.sent[-1][2] == ChunkStore(folder / "0").get(manifest, 0).tobytes()
+
+
+@pytest.mark.parametrize(
+    "request_", [{"block": "0" * 64}, {"block": "../../1"}, {"index": 3}, {"epoch": 9}]
+)
+def test_what_it_does_not_have_it_says(mesh, request_):
+    node, wire, _, folder = mesh
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    assert ask(node, wire, **{"block": manifest.block_hash, **request_}) == ["none"]
+    assert wire.closed == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pack({"type": "dance"}), pack({"no": "type"}), b"\xff\xff\xff\xff....",
+        pack({"type": "get", "block": "00"}), beat(plan={"epoch": "x"}), beat(queued=[]),
+        beat(queued=float("inf")), pack([1]), beat(plan=PLAN) + beat(plan=PLAN, stored=[1]),
+        pack({"type": "chunk", "bytes": 3}) + b"abc",
+    ],
+)  # fmt: skip
+def test_who_breaks_the_protocol_is_cut_off_and_nobody_else(mesh, data):
+    node, wire, _, _ = mesh
+    node.handle(Received(101, 7, data, False), 0.02)
+    assert wire.closed == [(101, "protocol broken")]
+    assert node.error is None
+    node.handle(Received(101, 7, b"more", False), 0.03)
+    assert wire.closed == [(101, "protocol broken")]
+
+
+def gathering(mesh):
+    """Let the node begin to gather: another has found node 4 dead."""
+    node, wire, sessions, _ = mesh
+    node.handle(Received(101, 0, beat(plan=PLAN), False), 0.02)
+    works(node, 0.02)
+    return node, wire, sessions
+
+
+def asked(wire):
+    """Return which node was asked on which session and channel."""
+    return {wire.dialled[session]: (session, channel) for session, channel, _ in wire.said("get")}
+
+
+def test_a_chunk_of_another_length_is_not_taken_and_not_asked_for_again(mesh):
+    node, wire, _ = gathering(mesh)
+    assert set(asked(wire)) == {1, 2}
+    session, channel = asked(wire)[1]
+    node.handle(Received(session, channel, pack({"type": "chunk", "bytes": 5}), False), 0.03)
+    assert wire.closed == [(session, "protocol broken")]
+    assert set(asked(wire)) == {1, 2, 3}
+    before = len(wire.said("get"))
+    # It comes back, but is not trusted with this chunk any more, though 4 is gone.
+    node.handle_timer(0.3)
+    fresh = max(wire.dialled)
+    assert wire.dialled[fresh] == 1
+    node.handle(Opened(fresh, 1, True), 0.31)
+    assert len(wire.said("get")) == before
+
+
+def test_a_closed_session_moves_its_requests_elsewhere(mesh):
+    node, wire, _ = gathering(mesh)
+    session, _ = asked(wire)[2]
+    node.handle(Closed(session, 2, "gone"), 0.03)
+    assert set(asked(wire)) == {1, 2, 3}
+
+
+def test_plans_with_strangers_and_worse_plans_are_ignored(mesh):
+    node, _, _ = gathering(mesh)
+    plan = node.plan
+    for other in (
+        {"epoch": 3, "leader": 1, "members": [0, 77]},
+        {"epoch": 3, "leader": 1, "members": [0, 0, 1, 2]},
+        {"epoch": 3, "leader": 1, "members": [0, 1, 2, 3, 4]},
+        {"epoch": 2, "leader": 3, "members": [0, 1, 2, 4]},
+        {"epoch": 1, "leader": 0, "members": [0, 1, 2, 3]},
+    ):
+        node.handle(Received(102, 0, beat(plan=other), False), 0.03)
+    assert node.plan == plan
+
+
+def test_two_leaders_end_up_with_one_plan(mesh):
+    node, _, _ = gathering(mesh)
+    other = {"epoch": 2, "leader": 0, "members": [0, 1, 2, 4]}
+    node.handle(Received(102, 0, beat(plan=other), False), 0.03)
+    assert node.plan.plain() == other
+    assert node.record.ended is None
+
+
+def test_a_peer_that_has_restarted_is_dialled_anew(mesh):
+    node, wire, sessions, _ = mesh
+    node.handle(Received(101, 0, beat(), False), 0.02)
+    count = len(wire.dialled)
+    node.handle(Received(101, 0, beat(since=9.0, number=2), False), 0.03)
+    assert wire.closed == [(sessions[1], "the other side has restarted")]
+    assert [peer for session, peer in wire.dialled.items() if session > count] == [1]

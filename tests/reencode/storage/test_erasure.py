@@ -1,0 +1,158 @@
+"""The code: every way to lose chunks recovers; engines and libraries give the same bytes."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqchain.errors import BadLength, DataError, Unsupported, UsageError
+from pqchain.reencode.storage import erasure, field
+from pqchain.reencode.storage.erasure import ENGINES, ReedSolomon, chunk_bytes
+
+CODES = [(7, 3), (6, 3)]
+
+
+def rows(count, length, seed=0):
+    generator = np.random.default_rng(seed)
+    return [generator.integers(0, 256, length, np.uint8) for _ in range(count)]
+
+
+def encoded(code, data):
+    parity = [np.zeros_like(data[0]) for _ in range(code.parity_chunks)]
+    code.encode(data, parity)
+    return [*data, *parity]
+
+
+def test_parity_matrices_are_those_of_reedsolo():
+    first = ((233, 139, 61, 142, 99, 27, 7), (196, 127, 56, 176, 186, 34, 14),
+             (44, 245, 4, 63, 216, 56, 8))  # fmt: skip
+    assert field.parity_matrix(7, 3) == first
+    # A shortened code: the longer one without its first column.
+    assert field.parity_matrix(6, 3) == tuple(row[1:] for row in first)
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("length", [1, 8, 63, 200])
+def test_engines_agree_byte_for_byte(code, length):
+    data = rows(code[0], length)
+    found = {
+        name: b"".join(row.tobytes() for row in encoded(ReedSolomon(*code, engine=name), data))
+        for name in ENGINES
+    }
+    assert len(set(found.values())) == 1
+
+
+def test_galois_agrees_byte_for_byte():
+    galois = pytest.importorskip("galois", reason="galois is not installed: the dev extra has it")
+    # Calculated, not compiled: compiling takes longer than all other tests of the code.
+    gf = galois.GF(2**8, irreducible_poly=0x11D, compile="python-calculate")
+    for code in CODES:
+        data = rows(code[0], 64)
+        product = gf(np.array(field.parity_matrix(*code), np.uint8)) @ gf(np.array(data))
+        ours = encoded(ReedSolomon(*code, engine="numpy"), data)[code[0] :]
+        assert np.array_equal(np.asarray(product), np.array(ours))
+
+
+@pytest.mark.parametrize("engine", ["isal", "numpy"])
+@pytest.mark.parametrize("code", CODES)
+def test_every_way_to_lose_three_chunks_recovers(engine, code):
+    codec = ReedSolomon(*code, engine=engine)
+    chunks = encoded(codec, rows(code[0], 72))
+    ways = list(combinations(range(codec.chunks), 3))
+    assert len(ways) == {(7, 3): 120, (6, 3): 84}[code]
+    for lost in ways:
+        present = {at: row for at, row in enumerate(chunks) if at not in lost}
+        missing = {at: np.zeros_like(chunks[0]) for at in lost}
+        codec.recover(present, missing)
+        assert all(np.array_equal(missing[at], chunks[at]) for at in lost), lost
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_oracle_recovers_every_way_too(code):
+    codec = ReedSolomon(*code, engine="reedsolo")
+    chunks = encoded(codec, rows(code[0], 1))
+    for lost in combinations(range(codec.chunks), 3):
+        present = {at: row for at, row in enumerate(chunks) if at not in lost}
+        missing = {at: np.zeros(1, np.uint8) for at in lost}
+        codec.recover(present, missing)
+        assert all(np.array_equal(missing[at], chunks[at]) for at in lost), lost
+
+
+@settings(max_examples=50)
+@given(
+    data_chunks=st.integers(1, 20), parity_chunks=st.integers(1, 8), length=st.integers(1, 70),
+    seed=st.integers(0, 99), choose=st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_any_k_chunks_of_any_code_recover(data_chunks, parity_chunks, length, seed, choose):
+    codec = ReedSolomon(data_chunks, parity_chunks, engine="numpy")
+    chunks = encoded(codec, rows(data_chunks, length, seed))
+    kept = choose.sample(range(codec.chunks), data_chunks)
+    missing = {at: np.zeros(length, np.uint8) for at in range(codec.chunks) if at not in kept}
+    codec.recover({at: chunks[at] for at in kept}, missing)
+    assert all(np.array_equal(row, chunks[at]) for at, row in missing.items())
+
+
+@given(left=st.integers(0, 255), right=st.integers(1, 255), other=st.integers(0, 255))
+def test_the_field_is_a_field(left, right, other):
+    times = field.multiply
+    assert times(times(left, right), field.inverse(right)) == left
+    assert times(left, right ^ other) == times(left, right) ^ times(left, other)
+    assert times(left, right) == times(right, left)
+
+
+def test_auto_takes_the_fastest_and_says_which():
+    assert ReedSolomon(7, 3).engine == "isal"
+    assert all(reason == "" for reason in erasure.available().values())
+
+
+def test_without_isal_auto_takes_numpy(monkeypatch):
+    monkeypatch.setattr(erasure, "_isal", lambda: None)
+    assert ReedSolomon(7, 3).engine == "numpy"
+    with pytest.raises(Unsupported, match="pip install pyeclib"):
+        ReedSolomon(7, 3, engine="isal")
+
+
+@pytest.mark.parametrize("code", [(0, 3), (3, 0), (253, 3), (-1, 3)])
+def test_impossible_codes_are_refused(code):
+    with pytest.raises(UsageError, match="at most 255 together"):
+        ReedSolomon(*code)
+
+
+def test_unknown_engines_are_refused():
+    with pytest.raises(UsageError, match="expected auto, isal"):
+        ReedSolomon(7, 3, engine="fpga")
+
+
+def test_too_few_chunks_are_named():
+    codec = ReedSolomon(7, 3)
+    chunks = encoded(codec, rows(7, 64))
+    present = {at: chunks[at] for at in (0, 1, 2, 4, 6, 9)}
+    with pytest.raises(DataError, match=r"missing: \[3, 5, 7, 8\]"):
+        codec.recover(present, {3: np.zeros(64, np.uint8)})
+
+
+def test_chunks_of_wrong_length_are_refused():
+    codec = ReedSolomon(7, 3)
+    data = rows(7, 64)
+    with pytest.raises(BadLength, match="6 data chunks; this code needs 7"):
+        codec.encode(data[:6], rows(3, 64))
+    with pytest.raises(BadLength, match="parity chunk 1 has 63 bytes, the others 64"):
+        codec.encode(data, [*rows(1, 64), *rows(1, 63), *rows(1, 64)])
+    with pytest.raises(UsageError, match="no contiguous row"):
+        codec.encode(data, [np.zeros(128, np.uint8)[::2] for _ in range(3)])
+    with pytest.raises(UsageError, match="chunk 10 is none"):
+        codec.recover({10: data[0]}, {})
+
+
+@given(block=st.integers(1, 10**9), data_chunks=st.integers(1, 200))
+def test_chunks_hold_the_block_and_little_more(block, data_chunks):
+    size = chunk_bytes(block, data_chunks)
+    assert size % erasure.ALIGNMENT_BYTES == 0
+    assert block <= size * data_chunks < block + data_chunks * erasure.ALIGNMENT_BYTES
+
+
+def test_empty_blocks_are_refused():
+    with pytest.raises(UsageError, match="a block of 0 bytes"):
+        chunk_bytes(0, 7)

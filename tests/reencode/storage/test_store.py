@@ -1,0 +1,173 @@
+"""Chunks as files: complete or absent, and checked on every read."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pqchain.errors import BadLength, DataError, UsageError
+from pqchain.reencode.storage import store
+from pqchain.reencode.storage.erasure import ReedSolomon
+from pqchain.reencode.storage.store import ChunkStore, Manifest, encode_block
+
+MEMBERS = tuple(range(5))
+CODE = ReedSolomon(3, 2)
+
+
+@pytest.fixture
+def block():
+    return np.random.default_rng(1).bytes(1000)
+
+
+@pytest.fixture
+def stored(tmp_path, block):
+    manifest, chunks = encode_block(block, CODE, epoch=1, members=MEMBERS)
+    chunk_store = ChunkStore(tmp_path / "node")
+    chunk_store.put(manifest, 2, chunks[2])
+    return chunk_store, manifest, chunks
+
+
+def place(chunk_store, manifest, name):
+    return chunk_store.folder / manifest.block_hash / str(manifest.epoch) / name
+
+
+def files(chunk_store):
+    return sorted(path.name for path in chunk_store.folder.rglob("*") if path.is_file())
+
+
+def test_what_is_stored_comes_back(stored):
+    chunk_store, manifest, chunks = stored
+    assert chunk_store.manifests() == [manifest]
+    assert chunk_store.held(manifest) == [2]
+    assert np.array_equal(chunk_store.get(manifest, 2), chunks[2])
+    assert files(chunk_store) == ["chunk-2", "manifest.json"]
+
+
+def test_padding_is_recorded_and_removed(stored, block):
+    _, manifest, chunks = stored
+    assert manifest.padding_bytes == 3 * manifest.chunk_bytes - 1000 > 0
+    data = b"".join(chunk.tobytes() for chunk in chunks[:3])
+    assert data[: manifest.block_bytes] == block
+    assert data[manifest.block_bytes :] == bytes(manifest.padding_bytes)
+
+
+@pytest.mark.parametrize("at", [0, 100, 383])
+def test_a_flipped_byte_is_found_on_read(stored, at):
+    chunk_store, manifest, _ = stored
+    path = place(chunk_store, manifest, "chunk-2")
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"chunk 2 .* is damaged"):
+        chunk_store.get(manifest, 2)
+
+
+def test_a_cut_chunk_is_found_on_read(stored):
+    chunk_store, manifest, _ = stored
+    path = place(chunk_store, manifest, "chunk-2")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match="damaged"):
+        chunk_store.get(manifest, 2)
+
+
+def test_a_missing_chunk_is_named(stored):
+    chunk_store, manifest, _ = stored
+    with pytest.raises(DataError, match=r"chunk 3 of block .* is not here"):
+        chunk_store.get(manifest, 3)
+
+
+def test_a_chunk_of_wrong_length_or_content_leaves_nothing(stored):
+    chunk_store, manifest, chunks = stored
+    before = files(chunk_store)
+    with pytest.raises(BadLength, match="its manifest says"):
+        chunk_store.put(replace(manifest, epoch=2), 2, chunks[2][:-1])
+    with pytest.raises(DataError, match="damaged"):
+        chunk_store.put(replace(manifest, epoch=2), 2, chunks[3])
+    with pytest.raises(DataError, match="no chunk 5"):
+        chunk_store.put(replace(manifest, epoch=2), 5, chunks[3])
+    assert files(chunk_store) == before
+
+
+def test_a_failing_disk_leaves_nothing(stored, monkeypatch):
+    chunk_store, manifest, chunks = stored
+    before = files(chunk_store)
+    write = ChunkStore._write
+
+    def fail(self, path, data):
+        if path.name == "manifest.json":
+            raise OSError(28, "No space left on device")
+        write(self, path, data)
+
+    monkeypatch.setattr(ChunkStore, "_write", fail)
+    with pytest.raises(OSError, match="No space"):
+        chunk_store.put(replace(manifest, epoch=2), 2, chunks[2])
+    assert files(chunk_store) == before
+    assert not list(chunk_store.folder.rglob("*.tmp"))
+    assert chunk_store.manifests() == [manifest]
+
+
+def test_the_newest_epoch_counts_and_the_old_stays_until_removed(stored):
+    chunk_store, manifest, chunks = stored
+    newer = replace(manifest, epoch=2)
+    chunk_store.put(newer, 2, chunks[2])
+    assert chunk_store.manifests() == [newer]
+    assert chunk_store.held(manifest) == [2]
+    chunk_store.remove(manifest.block_hash, 1)
+    assert chunk_store.held(manifest) == []
+    assert chunk_store.manifests() == [newer]
+    chunk_store.remove(manifest.block_hash, 1)
+
+
+def test_storing_again_replaces(stored):
+    chunk_store, manifest, chunks = stored
+    chunk_store.put(manifest, 2, chunks[2])
+    assert files(chunk_store) == ["chunk-2", "manifest.json"]
+
+
+def test_fsync_stores_the_same(tmp_path, block):
+    manifest, chunks = encode_block(block, CODE, epoch=1, members=MEMBERS)
+    chunk_store = ChunkStore(tmp_path, synchronise=True)
+    chunk_store.put(manifest, 0, chunks[0])
+    assert np.array_equal(chunk_store.get(manifest, 0), chunks[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "version 2, this pqchain reads 1"),
+        ({"version": None}, "version None"),
+        ({"block_bytes": 999}, "contradicts itself"),
+        ({"block_bytes": "x"}, "wrong type"),
+        ({"block_hash": "../../etc"}, "contradicts itself"),
+        ({"chunk_hashes": ["00"] * 5}, "contradicts itself"),
+        ({"members": [0, 0]}, "contradicts itself"),
+        ({"colour": "red"}, "has the fields"),
+    ],
+)
+def test_a_broken_manifest_is_refused(stored, change, message):
+    chunk_store, manifest, _ = stored
+    path = place(chunk_store, manifest, "manifest.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(DataError, match=message):
+        chunk_store.manifests()
+
+
+def test_what_is_no_json_is_refused(stored):
+    chunk_store, manifest, _ = stored
+    place(chunk_store, manifest, "manifest.json").write_text("{")
+    with pytest.raises(DataError, match="is no manifest"):
+        chunk_store.manifest(manifest.block_hash, 1)
+    with pytest.raises(DataError, match="cannot read"):
+        chunk_store.manifest(manifest.block_hash, 7)
+
+
+def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored):
+    _, manifest, _ = stored
+    assert Manifest.from_json(manifest.to_json(), "here") == manifest
+    assert replace(manifest, epoch=2).digest != manifest.digest == replace(manifest).digest
+
+
+def test_an_empty_block_is_refused():
+    with pytest.raises(UsageError, match="nothing to encode"):
+        store.encode_block(b"", CODE, epoch=1, members=MEMBERS)

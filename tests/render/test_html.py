@@ -1,0 +1,107 @@
+"""The building blocks of the report."""
+
+from html.parser import HTMLParser
+
+from pqchain import plots
+from pqchain.render import html
+from pqchain.render.html import Column, Markup
+
+
+class Reader(HTMLParser):
+    """Collects tags with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        """Read the whole text."""
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember a tag."""
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        """Return the attributes of all tags of a name."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def test_text_is_escaped_and_markup_is_not():
+    inside = html.element("b", "a < b & c")
+    assert html.element("p", inside, ' "x"', title='say "x"') == (
+        '<p title="say &quot;x&quot;"><b>a &lt; b &amp; c</b> &quot;x&quot;</p>'
+    )
+    assert isinstance(inside, Markup)
+
+
+def test_empty_attributes_are_left_out():
+    assert html.element("p", class_="", lang="ko") == '<p lang="ko"></p>'
+
+
+def test_every_verdict_has_a_word_and_a_sign():
+    for verdict, (tone, sign) in html.VERDICTS.items():
+        written = html.badge(verdict)
+        assert verdict in written
+        assert sign in written
+        assert tone in written
+    assert "unseen" in html.badge("equal", short=True)
+
+
+def test_headings_of_a_table_have_a_scope():
+    columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
+    written = html.table(columns, [["x", "1", "2"]], caption="Some.", source=("measured",))
+    scopes = [attributes["scope"] for attributes in Reader(written).all("th")]
+    assert scopes == ["col", "colgroup", "col", "col", "row"]
+    assert Reader(written).all("th")[0]["rowspan"] == "2"
+    assert Reader(written).all("th")[1]["colspan"] == "2"
+
+
+def test_a_table_says_where_its_numbers_come_from():
+    written = html.table([Column("x")], [["1"]], caption="C.", source=("published", "measured"))
+    assert '<caption><span class="label published"' in written
+    assert 'class="label measured"' in written
+    assert Reader(written).all("div")[0]["aria-label"] == "C."
+
+
+def test_equal_row_headers_share_a_cell_that_covers_remarks():
+    columns = [Column("name"), Column("with"), Column("time")]
+    rows = [["x", "avx2", "1"], ["x", "ref", "2"], ["y", "ref", "3"]]
+    written = html.table(
+        columns, rows, caption="C.", source=("measured",), row_headers=2, remarks=["", "slow", ""]
+    )
+    spanning = [attributes for attributes in Reader(written).all("th") if "rowspan" in attributes]
+    assert spanning == [{"scope": "rowgroup", "rowspan": "3"}]
+    assert '<tr class="remark"><td colspan="2">slow</td></tr>' in written
+
+
+def test_two_figures_share_no_identifier_and_take_the_colours_of_the_page():
+    svg = plots.figure_bytes(plots.plot_sizes(["Falcon-512", "Kyber512"]), "svg")
+    figures = [
+        html.figure(svg, identifier=name, description="Dots.", caption="C.")
+        for name in ("one", "two")
+    ]
+    used = [
+        {attributes["id"] for _, attributes in Reader(figure).tags if "id" in attributes}
+        for figure in figures
+    ]
+    assert used[0]
+    assert not used[0] & used[1]
+    assert "#222222" not in figures[0]
+    assert "var(--ink)" in figures[0]
+    assert Reader(figures[0]).all("svg")[0]["aria-label"] == "Dots."
+    assert "<metadata>" not in figures[0]
+    for reference in Reader(figures[0]).all("use"):
+        assert reference["xlink:href"].removeprefix("#") in used[0]
+
+
+def test_document_is_complete_and_asks_nobody():
+    text = html.document("T & U", [("a", "First")], html.section("a", "First", "body"))
+    reader = Reader(text)
+    assert text.startswith("<!doctype html>")
+    assert reader.all("html") == [{"lang": "en"}]
+    assert reader.all("meta")[0] == {"charset": "utf-8"}
+    assert not reader.all("script")
+    assert not reader.all("link")
+    assert "url(" not in text.partition("</style>")[0]
+    assert "@import" not in text
+    assert "<title>T &amp; U</title>" in text
+    assert {"href": "#a"} in reader.all("a")

@@ -1,0 +1,34 @@
+"""The pages of docs/papers: made by the code, and still what it makes."""
+
+from pathlib import Path
+
+import pytest
+
+from pqchain.commands import main as cli
+from pqchain.report import findings
+from pqchain.works import papers
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
+
+
+@pytest.mark.parametrize("key", papers.keys())
+def test_the_committed_page_is_what_the_code_writes(key):
+    assert (FOLDER / f"{key}.md").read_text(encoding="utf-8") == findings.page(key).rstrip() + "\n"
+
+
+def test_there_is_a_page_for_each_work_and_no_other():
+    assert sorted(path.stem for path in FOLDER.glob("*.md")) == sorted(papers.keys())
+
+
+@pytest.mark.parametrize("key", papers.keys())
+def test_every_statement_is_there(key):
+    found = findings.judged(key)
+    from pqchain.works import compare
+
+    assert set(found["claim_id"]) >= set(compare.claims(key)["claim_id"])
+    assert not found.duplicated(["claim_id", "source"]).any()
+
+
+def test_the_command_writes_a_page(capsys):
+    assert cli.main(["papers", "round3", "--findings"]) == 0
+    assert capsys.readouterr().out == (FOLDER / "round3.md").read_text(encoding="utf-8")

@@ -1,0 +1,57 @@
+"""The modelled network against closed forms."""
+
+import pytest
+
+from pqchain.reencode.scenario import Link
+from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Network
+
+
+def run(link, sends, seed=0):
+    """Return (time, receiver, sender, size) of every arrival."""
+    clock, came = Clock(), []
+    network = Network(
+        link, 4, clock, lambda to, by, data: came.append((clock.now, to, by, len(data))), seed=seed
+    )
+    for time, sender, receiver, size in sends:
+        clock.at(time, lambda s=sender, r=receiver, n=size: network.send(s, r, bytes(n)))
+    while clock.step():
+        pass
+    return came, network
+
+
+def test_one_datagram_takes_its_time_on_the_wire_and_the_delay():
+    link = Link(bits_per_second=1e6, delay_seconds=0.01)
+    came, _ = run(link, [(1.0, 0, 1, 1000)])
+    wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
+    assert came == [(pytest.approx(1.0 + wire + 0.01), 1, 0, 1000)]
+
+
+def test_a_port_sends_one_after_the_other():
+    link = Link(bits_per_second=1e6, delay_seconds=0.01)
+    came, network = run(link, [(0.0, 0, 1, 1000)] * 10)
+    wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
+    assert [time for time, *_ in came] == pytest.approx([n * wire + 0.01 for n in range(1, 11)])
+    assert network.received_wire_bytes(1) == 10 * (1000 + OVERHEAD_BYTES)
+
+
+def test_two_senders_share_the_receivers_port():
+    link = Link(bits_per_second=1e6, delay_seconds=0.0)
+    came, _ = run(link, [(0.0, sender, 2, 1000) for sender in (0, 1) for _ in range(5)])
+    wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
+    assert came[-1][0] == pytest.approx(10 * wire)
+
+
+def test_a_full_queue_drops():
+    link = Link(bits_per_second=1e6, queue_bytes=20_000)
+    came, network = run(link, [(0.0, 0, 1, 1000)] * 100)
+    assert network.dropped == 100 - len(came) > 70
+
+
+def test_losses_follow_the_seed_and_the_rate():
+    link = Link(loss=0.2, queue_bytes=10**9)
+    sends = [(n * 1e-3, 0, 1, 100) for n in range(2000)]
+    came, network = run(link, sends)
+    assert network.lost == 2000 - len(came)
+    assert 330 < network.lost < 470  # five standard deviations around 400
+    assert run(link, sends)[0] == came
+    assert run(link, sends, seed=1)[0] != came

@@ -1,0 +1,52 @@
+"""What goes over a channel comes out whole, however it is cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.errors import DataError
+from pqchain.wire.messages import Reader, pack
+
+
+@given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(max_size=60))
+def test_messages_and_chunks_survive_any_cutting(cuts, chunk):
+    wire = (pack({"type": "chunk", "bytes": len(chunk)}) + chunk + pack({"type": "end"})) * 2
+    pieces, at = [], 0
+    for cut in [*cuts, len(wire)]:
+        pieces.append(wire[at : at + cut])
+        at += cut
+    reader, told, memory = Reader(), [], []
+    for piece in pieces:
+        for item in reader.feed(piece):
+            if isinstance(item, dict):
+                told.append(item)
+                if item["type"] == "chunk" and item["bytes"]:
+                    memory.append(bytearray(item["bytes"]))
+                    reader.expect(item["bytes"], memoryview(memory[-1]))
+    assert told == [{"type": "chunk", "bytes": len(chunk)}, {"type": "end"}] * 2
+    assert all(each == chunk for each in memory)
+
+
+def test_a_chunk_can_be_thrown_away_midway():
+    reader, memory = Reader(), bytearray(6)
+    reader.expect(6, memoryview(memory))
+    assert list(reader.feed(b"abc")) == [3]
+    reader.forget()
+    assert list(reader.feed(b"def" + pack({"type": "end"}))) == [3, {"type": "end"}]
+    assert memory == b"abc\0\0\0"
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        b"\xff\xff\xff\xff....",
+        b"\0\0\0\x02[]",
+        b"\0\0\0\x02{!",
+        b"\0\0\0\x01\xff",
+        (1 << 17).to_bytes(4, "big") + b"[" * (1 << 17),
+    ],
+    ids=range(5),
+)
+def test_what_is_no_message_is_refused(wire):
+    with pytest.raises(DataError):
+        list(Reader().feed(wire))

@@ -1,0 +1,69 @@
+"""gRPC between nodes: known ones talk, strangers get nothing."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("grpc", reason="grpcio is not installed: the dev extra has it")
+
+PROGRAM = """
+import asyncio, json
+from pqchain.crypto import certificates
+from pqchain.wire.transports.grpc import Grpc
+from pqchain.wire.session import Received
+
+async def wait(events, kind):
+    for _ in range(1000):
+        if any(type(event).__name__ == kind for event in events):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+async def main():
+    known = certificates.generate(2, algorithm="Ed25519", certificate_key="p256")
+    stranger = certificates.generate(1, algorithm="Ed25519", certificate_key="p256")[0]
+    directory, addresses, told = [each.public for each in known], {}, []
+    server = Grpc(known[1], directory, addresses)
+    addresses[1] = await server.listen("127.0.0.1", 0, told.append)
+
+    outside, events = Grpc(stranger, directory, addresses), []
+    await outside.listen("127.0.0.1", 0, events.append)
+    session = outside.dial(1, early=False, now=0.0)
+    while not events:
+        await asyncio.sleep(0.01)
+    if type(events[0]).__name__ == "Opened":
+        outside.send(session, outside.open(session), b"give me chunks", end=True)
+        assert await wait(events, "Closed")
+    strange = [type(event).__name__ for event in told]
+    await outside.shut()
+
+    client, events = Grpc(known[0], directory, addresses), []
+    await client.listen("127.0.0.1", 0, events.append)
+    session = client.dial(1, early=False, now=0.0)
+    assert await wait(events, "Opened")
+    channel = client.open(session)
+    client.send(session, channel, bytes(3_000_000), end=True)
+    while sum(len(e.data) for e in told if isinstance(e, Received)) < 3_000_000:
+        await asyncio.sleep(0.01)
+    opened = next(event for event in told if type(event).__name__ == "Opened")
+    server.send(opened.session, 1, b"thanks", end=True)
+    assert await wait(events, "Received")
+    await client.shut()
+    assert await wait(told, "Closed")
+    await server.shut()
+    answer = b"".join(event.data for event in events if isinstance(event, Received))
+    print(json.dumps({"stranger": strange, "peer": opened.peer, "answer": answer.decode()}))
+
+asyncio.run(main())
+"""
+
+
+def test_known_nodes_talk_and_strangers_get_nothing():
+    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"stranger": [], "peer": 0, "answer": "thanks"}

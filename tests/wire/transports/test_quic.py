@@ -1,0 +1,323 @@
+"""QUIC endpoints in memory: who gets in, what 0-RTT saves and what a replay of it does."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pqchain.errors import Unsupported
+from pqchain.wire import identities
+from pqchain.wire.session import Closed, Opened, Received
+from pqchain.wire.transports import quic
+from pqchain.wire.transports.aioquic import AIOQUIC
+from pqchain.wire.transports.quic import QuicEndpoint
+from tests.reencode.mesh import Pair
+
+
+def events(pair, index, kind):
+    return [event for event in pair.endpoints[index].events() if isinstance(event, kind)]
+
+
+@pytest.fixture
+def pair():
+    return Pair()
+
+
+@pytest.fixture(params=["aioquic", "qh3"])
+def either(request):
+    """Return a pair of each library."""
+    if request.param == "aioquic":
+        return Pair()
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import QH3
+
+    return Pair(library=QH3)
+
+
+def opened(pair, *, early=False):
+    """Dial from 0 to 1 and return the session."""
+    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
+    pair.run()
+    return session
+
+
+def test_both_sides_know_each_other(either):
+    session = opened(either)
+    assert events(either, 0, Opened) == [Opened(session, 1, True)]
+    assert events(either, 1, Opened) == [Opened(1, 0, False)]
+
+
+def test_bytes_arrive_in_order_on_every_channel(either):
+    session = opened(either)
+    either.endpoints[1].events()
+    client, payload = either.endpoints[0], bytes(range(256)) * 4000
+    channels = [client.open(session) for _ in range(3)]
+    for channel in channels:
+        client.send(session, channel, memoryview(payload)[:500_000])
+        client.send(session, channel, memoryview(payload)[500_000:], end=True)
+    either.run()
+    came = events(either, 1, Received)
+    assert {event.channel for event in came} == set(channels)
+    for channel in channels:
+        assert b"".join(event.data for event in came if event.channel == channel) == payload
+        assert [e.end for e in came if e.channel == channel].count(True) == 1
+    assert client.queued_bytes() == 0
+
+
+def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
+    session = opened(either)
+    client = either.endpoints[0]
+    channel = client.open(session)
+    payload = bytes(3 * quic.WINDOW_BYTES)
+    client.send(session, channel, payload, end=True)
+    client.datagrams(either.now)
+    assert client.queued_bytes() >= 2 * quic.WINDOW_BYTES - quic.SLICE_BYTES
+
+
+def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
+    stranger = either.strangers(3)[2]
+    either.endpoints[2] = either.endpoint(stranger)
+    either.endpoints[2].dial(1, early=False, now=either.now)
+    session = 1
+    either.run()
+    # It believes in the session, because it has seen the certificate; it learns better.
+    channel = 0
+    either.endpoints[2].send(session, channel, b"give me chunks", end=True)
+    either.run()
+    assert either.endpoints[1].events() == []
+    closed = events(either, 2, Closed)
+    assert [event.reason for event in closed] == ["no known identity was proven"]
+
+
+def test_a_known_name_with_a_wrong_key_is_shut_out(either):
+    impostor = either.strangers(1)[0]
+    assert impostor.index == 0
+    either.endpoints[2] = either.endpoint(impostor)
+    either.endpoints[2].dial(1, early=False, now=either.now)
+    either.run()
+    assert either.endpoints[1].events() == []
+
+
+def test_a_server_with_another_certificate_is_not_believed(either):
+    impostor = either.strangers(2)[1]
+    either.endpoints[1] = either.endpoint(impostor)
+    opened(either)
+    assert events(either, 0, Opened) == []
+
+
+def test_an_answer_to_one_server_is_no_answer_to_another():
+    first, second, client = identities.generate(3, algorithm="Ed25519")
+    challenge = bytes(32)
+    answer = client.sign(challenge, first.public)
+    assert identities.verify(answer, challenge, client=client.public, server=first.public)
+    assert not identities.verify(answer, challenge, client=client.public, server=second.public)
+    assert not identities.verify(answer, b"x" * 32, client=client.public, server=first.public)
+    assert not identities.verify(answer, challenge, client=second.public, server=first.public)
+
+
+@pytest.mark.native
+def test_nodes_prove_themselves_with_a_post_quantum_signature():
+    identity, server = identities.generate(2)
+    assert identity.public.algorithm == "ML-DSA-44"
+    answer = identity.sign(bytes(32), server.public)
+    assert len(answer) == 2420
+    assert identities.verify(answer, bytes(32), client=identity.public, server=server.public)
+
+
+def request_time(pair, *, early):
+    """Return how long after dialling the server has a request."""
+    begun = pair.now
+    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
+    client = pair.endpoints[0]
+    asked = False
+    while True:
+        if not asked and any(isinstance(event, Opened) for event in client.events()):
+            client.send(session, client.open(session), b"request", end=True)
+            asked = True
+        before = pair.now
+        sent = [(i, d, a[1]) for i, e in pair.endpoints.items() for d, a in e.datagrams(pair.now)]
+        pair.wire += [(pair.now, by, to, data) for by, data, to in sent]
+        pair.now += pair.delay_seconds
+        for by, data, to in sent:
+            pair.endpoints[to].receive(data, ("127.0.0.1", by), pair.now)
+        if any(isinstance(event, Received) for event in pair.endpoints[1].events()):
+            return round((pair.now - begun) / pair.delay_seconds)
+        assert pair.now > before
+
+
+def test_0_rtt_saves_a_round_trip():
+    pair = Pair(delay_seconds=0.05)
+    full = request_time(pair, early=False)
+    pair.run()
+    early = request_time(pair, early=True)
+    # In one-way delays: hello, answer, request; against the request in the first flight.
+    assert (full, early) == (3, 1)
+    assert pair.endpoints[1].early_sessions == 1
+
+
+@pytest.mark.parametrize("over", [False, True], ids=["while it lasts", "when it is over"])
+def test_a_replayed_first_flight_does_nothing(over):
+    pair = Pair()
+    opened(pair)
+    pair.endpoints[1].events()
+    pair.wire.clear()
+    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
+    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    pair.run()
+    came = pair.endpoints[1].events()
+    assert [event.data for event in came if isinstance(event, Received)] == [b"request"]
+    first = [data for at, by, _, data in pair.wire if by == 0 and at == pair.wire[0][0]]
+    server = pair.endpoints[1]
+    if over:
+        pair.endpoints[0].close(session, "enough", now=pair.now)
+        pair.run(quiet_seconds=20)
+        assert [type(event) for event in server.events()] == [Closed]
+    # An attacker sends the very same bytes again, from elsewhere.
+    for data in first:
+        server.receive(data, ("127.0.0.1", 66), pair.now)
+    answers = server.datagrams(pair.now)
+    assert server.events() == []
+    assert server.early_sessions == 1
+    # It is offered a handshake that it cannot complete, and no more than thrice what it sent.
+    assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
+
+
+def test_a_ticket_is_good_for_one_session(pair):
+    opened(pair)
+    tickets = pair.endpoints[0]._kept[1]
+    copy = tickets[0]
+    opened(pair, early=True)
+    assert pair.endpoints[1].early_sessions == 1
+    tickets[:] = [copy]
+    opened(pair, early=True)
+    # The copy was not accepted; the session came about by the challenge.
+    assert pair.endpoints[1].early_sessions == 1
+    assert len(events(pair, 1, Opened)) == 3
+
+
+def test_0_rtt_to_a_server_that_has_forgotten_falls_back(pair):
+    opened(pair)
+    pair.endpoints[1] = pair.endpoint(pair.identities[1])
+    session = pair.endpoints[0].dial(1, early=True, now=pair.now)
+    pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
+    pair.run()
+    came = pair.endpoints[1].events()
+    assert [type(event) for event in came] == [Opened, Received]
+    assert came[0].peer == 0
+    assert came[1].data == b"request"
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\x40" + bytes(30), bytes(1200), b"\xc0" * 1300])
+def test_garbage_is_ignored(either, garbage):
+    either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
+    assert either.endpoints[1].datagrams(0.0) == []
+    assert either.endpoints[1].events() == []
+
+
+def test_closing_tells_the_other_side_only(either):
+    session = opened(either)
+    for endpoint in either.endpoints.values():
+        endpoint.events()
+    either.endpoints[0].close(session, "enough", now=either.now)
+    either.run(quiet_seconds=20)
+    assert events(either, 0, Closed) == []
+    assert [event.reason for event in events(either, 1, Closed)] == ["enough"]
+    either.endpoints[0].send(session, 0, b"into the void")
+
+
+def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
+    session = opened(either)
+    client, server = either.endpoints[0], either.endpoints[1]
+    channel = client.open(session)
+    client.events()
+    server.events()
+    server.close(1, "enough", now=either.now)
+    for data, _ in server.datagrams(either.now):
+        client.receive(data, ("127.0.0.1", 1), either.now)
+    client.send(session, channel, b"into the void", end=True)
+    client.send(session, client.open(session), bytes(1_000_000), end=True)
+    either.run(quiet_seconds=20)
+    assert [event.reason for event in events(either, 0, Closed)] == ["enough"]
+    assert server.events() == []
+
+
+def test_a_stopped_channel_takes_nothing_more(either):
+    session = opened(either)
+    client, server = either.endpoints[0], either.endpoints[1]
+    channel = client.open(session)
+    client.send(session, channel, b"request", end=True)
+    either.run()
+    server.events()
+    server.send(1, channel, bytes(20_000_000))
+    server.datagrams(either.now)
+    client.stop(session, channel)
+    either.run()
+    server.send(1, channel, b"more", end=True)
+    either.run()
+    assert server.queued_bytes() == 0
+
+
+def test_the_log_is_on_our_clock(pair, tmp_path):
+    endpoint = QuicEndpoint(
+        pair.identities[0], pair.directory, pair.addresses, AIOQUIC, log=True, datagram_bytes=1200
+    )
+    pair.endpoints[0] = endpoint
+    pair.now = 1000.0
+    opened(pair)
+    quic.write_qlog(endpoint, tmp_path / "a.qlog")
+    log = json.loads((tmp_path / "a.qlog").read_text())
+    times = [event["time"] for trace in log["traces"] for event in trace["events"]]
+    assert log["qlog_version"]
+    assert times
+    assert 1_000_000 <= min(times) <= max(times) < 1_001_000
+
+
+def test_too_long_datagrams_for_an_old_library_are_refused(pair):
+    old = replace(AIOQUIC, longest_bytes=1500)
+    with pytest.raises(Unsupported, match="sends at most 1500"):
+        QuicEndpoint(pair.identities[0], pair.directory, pair.addresses, old, datagram_bytes=8952)
+
+
+def test_hundreds_of_channels_one_after_another(either):
+    session = opened(either)
+    client, server = either.endpoints[0], either.endpoints[1]
+    server.events()
+    for _ in range(220):
+        channel = client.open(session)
+        client.send(session, channel, b"request", end=True)
+        either.run()
+        assert [event.channel for event in events(either, 1, Received)][-1] == channel
+        server.send(1, channel, b"thanks", end=True)
+        either.run()
+        assert b"".join(event.data for event in events(either, 0, Received)) == b"thanks"
+
+
+def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import QH3
+
+    def broken(now):
+        raise QH3.over[0](1, None, "packet builder capacity exhausted")
+
+    pair = Pair(library=QH3)
+    first, second = opened(pair), opened(pair)
+    client = pair.endpoints[0]
+    client.events()
+    monkeypatch.setattr(client._sessions[first].quic, "datagrams_to_send", broken)
+    client.send(first, client.open(first), b"request", end=True)
+    client.send(second, client.open(second), b"request", end=True)
+    pair.run()
+    assert [event.session for event in events(pair, 0, Closed)] == [first]
+    assert [event.session for event in events(pair, 1, Received)] == [2]
+
+
+def test_sessions_of_qh3_are_not_resumed():
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import QH3
+
+    pair = Pair(library=QH3)
+    opened(pair)
+    assert quic.kept_tickets(pair.endpoints[0]) == {1: 0}
+    opened(pair, early=True)
+    assert pair.endpoints[1].early_sessions == 0
+    assert len(events(pair, 1, Opened)) == 2

@@ -1,0 +1,250 @@
+"""The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
+
+import asyncio
+import dataclasses
+import math
+
+import pandas as pd
+import pytest
+
+from pqchain import results
+from pqchain.errors import PqchainError, UnknownName
+from pqchain.reencode import replay
+from pqchain.reencode.scenario import Scenario
+from pqchain.wire.drivers import processes
+from pqchain.wire.transports import aioquic
+from pqchain.works import compare, papers
+from pqchain.works.quic_reencoding import tables as replaylayout
+from pqchain.works.quic_reencoding import work as reencoding
+from tests import frames
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, pd.DataFrame]:
+    """Synthetic frames of a reproduction."""
+    return frames.replays()
+
+
+def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
+    """Return verdict and evidence of one statement by one source."""
+    row = claims[(claims["claim_id"] == claim) & (claims["source"] == source)]
+    assert len(row) == 1
+    return row["verdict"].iloc[0], row["evidence"].iloc[0]
+
+
+def test_every_frame_keeps_its_contract(found):
+    assert set(found) == set(reencoding.CONTRACTS)
+    for name, frame in found.items():
+        results.check(frame, reencoding.CONTRACTS[name])
+
+
+def test_table1_holds_the_print_and_never_mixes_kinds(found):
+    table = found["table1"]
+    printed = table[table["run"] == "printed"].set_index("phase")
+    assert printed.loc["transfer", "seconds"] == 4.9978
+    assert printed.loc["encode", "share_percent"] == 6.62
+    assert printed["seconds"].sum() == pytest.approx(6.5575, abs=1e-4)
+    assert set(zip(table["run"], table["kind"], strict=True)) == {
+        ("printed", "published"), (reencoding.LINK_ONLY, "modelled"),
+        (reencoding.CALIBRATED, "modelled"), (reencoding.LOOPBACK, "measured"),
+    }  # fmt: skip
+
+
+def test_shares_are_of_the_total_and_seconds_are_kept():
+    table = reencoding.table1({"here": frames.replay_runs({}, {"repeat": 1})})
+    ours = table[table["run"] == "here"].set_index("phase")
+    assert list(ours.index) == list(reencoding.PHASES)
+    assert ours["share_percent"].sum() == pytest.approx(100)
+    assert ours.loc["transfer", "seconds"] == 4e-3
+    assert ours.loc["transfer", "share_percent"] == pytest.approx(40)
+
+
+def test_a_run_that_failed_has_no_numbers_but_a_reason():
+    frame = frames.replay_runs({"status": "failed", "verdict": "no room", "mode": "loopback"})
+    ours = reencoding.table1({"here": frame}).query("run == 'here'")
+    assert set(ours["status"]) == {"failed"}
+    assert set(ours["note"]) == {"no room"}
+    assert ours["seconds"].isna().all()
+
+
+def test_figure1_has_mean_and_extremes():
+    series = reencoding.figure1(frames.exchanges((0.0, 10.0)))
+    row = series[series["streams"] == "multiplexed"].iloc[0]
+    assert (row["repeats"], row["blocks"], row["kind"]) == (2, 10, "modelled")
+    assert row["transfer_seconds"] == pytest.approx(4.75e-3)
+    assert (row["low_seconds"], row["high_seconds"]) == pytest.approx((4.5e-3, 5e-3))
+
+
+def test_transports_that_cannot_run_stay_as_rows(found):
+    table = found["transports"].set_index("transport")
+    assert table.loc["aioquic", "repeats"] == 3
+    assert table.loc["aioquic", "transfer_seconds"] == pytest.approx(0.62)
+    assert table.loc["grpc", "status"] == "unsupported"
+    assert table.loc["grpc", "verdict"] == "needs grpcio"
+    assert math.isnan(table.loc["grpc", "transfer_seconds"])
+
+
+@pytest.mark.parametrize(
+    ("savings", "verdict"),
+    [
+        ((3.6, 3.7, 3.8, 3.7), "holds"),
+        ((0.1, 0.2, 0.1, 0.2), "does not hold"),
+        ((-8.0, 12.0, 15.0, -6.0), "cannot be decided here"),
+        ((-1.0, 1.0, -0.5, 0.5), "does not hold"),
+        ((-5.0, -5.1, -5.2, -5.1), "does not hold"),
+    ],
+)
+def test_the_saving_is_judged_by_its_interval(found, savings, verdict):
+    contrast = reencoding.contrast(frames.exchanges(savings))
+    claims = reencoding.claims({**found, "contrast": contrast}, compare.claims(reencoding.PAPER))
+    decided, evidence = judged(claims, "multiplexing-saves-time", "modelled")
+    assert decided == verdict
+    assert f"over {len(savings)} pairs" in evidence
+    assert "95 % interval" in evidence
+
+
+def test_one_pair_gives_no_comparison():
+    assert reencoding.contrast(frames.exchanges((3.7,))).empty
+
+
+def test_our_runs_answer_what_the_print_cannot(found):
+    before = compare.claims(reencoding.PAPER)
+    after = reencoding.claims(found, before)
+    assert list(dict.fromkeys(after["claim_id"])) == list(dict.fromkeys(before["claim_id"]))
+    assert judged(after, "single-stream-first-chunk", "modelled")[0] == "holds"
+    assert judged(after, "transfer-decisive", "modelled")[0] == "does not hold"
+    assert judged(after, "transfer-decisive", "measured")[0] == "holds"
+    published = [frame[frame["source"] == "published"] for frame in (before, after)]
+    pd.testing.assert_frame_equal(*(each.reset_index(drop=True) for each in published))
+
+
+def test_what_was_fitted_to_the_print_does_not_support_it(found):
+    claims = reencoding.claims(found, compare.claims(reencoding.PAPER))
+    assert not claims["evidence"].str.startswith(reencoding.CALIBRATED).any()
+
+
+def test_other_works_keep_their_claims(found):
+    before = compare.claims("pqdpol")
+    pd.testing.assert_frame_equal(reencoding.claims(found, before), before)
+
+
+def test_the_datagram_time_follows_from_the_print():
+    printed = papers.table(reencoding.PAPER, "table1").set_index("printed_name")
+    received = 10 * 8 * 64e6 / 7
+    each = printed.loc["QUIC 전송", "duration_seconds"] / (received / 1452) / 2
+    assert 0.85 * each < reencoding.DATAGRAM_SECONDS < each
+
+
+def test_unknown_preset_is_refused():
+    with pytest.raises(UnknownName, match="quik"):
+        reencoding.reproduce("quik")
+
+
+def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
+    options = ["--experiment", "exchange", "--block-bytes", "7000", "--seed", "5"]
+    steps: list[int] = []
+    apart = reencoding._apart([("a", options, 2)], lambda: steps.append(1))["a"]
+    assert steps == [1]
+    assert apart["repeat"].tolist() == [2]
+    here = replay.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5))
+    assert apart["transfer_seconds"].tolist() == here["transfer_seconds"].tolist()
+    assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
+
+
+def test_a_process_that_fails_leaves_a_row_that_says_why():
+    row = reencoding._apart([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
+    assert row["status"] == "failed"
+    assert "a loss of 2.0 is no probability" in row["verdict"]
+
+
+def test_text_shows_all_and_says_what_was_left_out(found):
+    text = replaylayout.text(found)
+    for expected in ("published", "modelled", "measured", "5.00", "76.21 %", "grpc", "3.7 %",
+                     "by construction", "95 % interval"):  # fmt: skip
+        assert expected in text
+    assert "Not done with this preset: single against multiplexed on real sockets" in text
+    assert "--preset paper" in text
+
+
+def test_markup_labels_every_table(found):
+    phases, streams = replaylayout.markup(found, {})
+    assert 'class="label published"' in phases[0]
+    assert 'class="label modelled"' in phases[0]
+    assert 'class="label measured"' in phases[0]
+    assert 'class="label measured"' not in streams[0]
+    assert any("unsupported: needs grpcio" in part for part in streams)
+
+
+def test_many_runs_are_shown_as_means_few_one_by_one():
+    few, many = frames.exchanges((1.0, 2.0)), frames.exchanges((1.0, 2.0, 3.0, 4.0))
+    assert "mean of" not in replaylayout.runs_text(few)
+    assert "mean of 4" in replaylayout.runs_text(many)
+
+
+def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
+    async def fine(mesh: processes._Mesh) -> str:
+        return "an outcome"
+
+    async def cell() -> object:
+        return processes.run(Scenario(mode="loopback"), tmp_path)
+
+    monkeypatch.setattr(processes._Mesh, "run", fine)
+    assert asyncio.run(cell()) == "an outcome"
+    assert processes.run(Scenario(mode="loopback"), tmp_path) == "an outcome"
+
+
+def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch):
+    asked: list[tuple[Scenario, dict[str, object]]] = []
+
+    def apart(orders, step):
+        sizes = {options[options.index("--block-bytes") + 1] for _, options, _ in orders}
+        assert sizes == {"64000000", "640000"}
+        repeats = [options[options.index("--repeats") + 1] for _, options, _ in orders[2:]]
+        assert sum(map(int, repeats)) == sum(count for _, count in reencoding.PLANS["paper"].series)
+        one = frames.replay_runs({"block_bytes": 64_000_000})
+        return {
+            reencoding.LINK_ONLY: one, reencoding.CALIBRATED: one,
+            "series": frames.exchanges((1.0, 2.0)),
+        }  # fmt: skip
+
+    def attempt(one, **options):
+        asked.append((one, options))
+        about = {"mode": one.mode, "transport": one.transport}
+        if one.experiment == "exchange":
+            return frames.exchanges((float(one.seed % 3),), mode=one.mode)
+        return frames.replay_runs(about)
+
+    monkeypatch.setattr(reencoding, "_apart", apart)
+    monkeypatch.setattr(reencoding, "_attempt", attempt)
+    found = reencoding.reproduce("paper")
+    pairs = found["contrast"].set_index("mode")["repeats"]
+    assert (pairs["virtual"], pairs["loopback"]) == (2, 10)
+    first = [options["streams"][0] for one, options in asked if one.experiment == "exchange"]
+    assert first == ["single", "multiplexed"] * 5
+    links = {one.link for one, _ in asked if one.mode == "netns"}
+    assert {link.bits_per_second for link in links} == {reencoding.SHAPED_BITS_PER_SECOND}
+    assert found["transports"]["repeats"].tolist() == [5] * 4
+    assert found["table1"].attrs["provenance"]["preset"] == "paper"
+    assert "Not done" not in replaylayout.text(found)
+
+
+def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
+    def refuse(one, **options):
+        raise PqchainError("no sockets left")
+
+    monkeypatch.setattr(replay, "replay", refuse)
+    row = reencoding._attempt(Scenario(mode="loopback")).iloc[0]
+    assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
+
+
+def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
+    assert reencoding._live_datagram_bytes() <= 8952
+    older = dataclasses.replace(aioquic.AIOQUIC, longest_bytes=1500)
+    monkeypatch.setattr(aioquic, "AIOQUIC", older)
+    asked = []
+    monkeypatch.setattr(
+        reencoding, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame()
+    )
+    for _ in reencoding._live_pairs(1, lambda: None):
+        pass
+    assert [one.datagram_bytes for one in asked] == [1500]

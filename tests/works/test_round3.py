@@ -1,0 +1,221 @@
+"""Table 1 of the round-3 comparison: fourteen columns, cell by cell, in JSON, text and pictures."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqchain import algorithms, plots, results
+from pqchain.errors import DataError, UsageError
+from pqchain.render import numbers
+from pqchain.works import papers
+from pqchain.works.round3 import tables as layout
+from pqchain.works.round3 import work as round3
+from tests import frames
+
+ALGORITHMS = (
+    "Classic-McEliece-348864", "Kyber512", "NTRU-HPS-2048-509", "LightSaber-KEM",
+    "Dilithium2", "Falcon-512", "Rainbow-I-Classic",
+)  # fmt: skip
+
+
+def measured(*, without: str = "") -> pd.DataFrame:
+    """Measure every implementation of the seven; 0.7.1 takes twice as long, AVX2 a quarter."""
+    records = []
+    for number, name in enumerate(ALGORITHMS, start=1):
+        row = algorithms.get(name)
+        for implementation in row.implementations:
+            if implementation.endswith("/dispatch") or (without and without in implementation):
+                continue
+            for step, operation in enumerate(row.operations, start=1):
+                median = number * step * 1e-4
+                median *= 2 if "0.7.1" in implementation else 1
+                median /= 4 if implementation.endswith("/avx2") else 1
+                records.append(
+                    {
+                        "algorithm": name, "implementation": implementation,
+                        "operation": operation, "samples": 9, "median_seconds": median,
+                        "mean_seconds": median, "mad_seconds": median / 50,
+                        "min_seconds": median * 0.9, "p95_seconds": median * 1.2,
+                        "median_cycles": median * 2.5e9, "status": "ok",
+                        "reason": row.note(implementation),
+                    }
+                )  # fmt: skip
+    frame = results.check(pd.DataFrame(records), "measurement")
+    frame.attrs["provenance"] = dict(frames.PROVENANCE)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return round3.table1(measured())
+
+
+def cell(table: pd.DataFrame, algorithm: str, variant: str, quantity: str) -> dict:
+    """Return one cell."""
+    rows = table[(table["algorithm"] == algorithm) & (table["variant"] == variant)]
+    (found,) = rows[rows["quantity"] == quantity].to_dict("records")
+    return found
+
+
+def test_all_fourteen_columns_are_there_and_measured(table):
+    found = round3.columns(table)
+    assert [(row["table"], row["variant"], row["printed_name"]) for row in found] == [
+        ("table1-kem", variant, name)
+        for variant in ("ref", "avx2")
+        for name in ("McEliece", "Kyber", "NTRU", "Saber")
+    ] + [
+        ("table1-signature", variant, name)
+        for variant in ("ref", "avx2")
+        for name in ("Dilithium", "Falcon", "Rainbow")
+    ]
+    assert {row["status"] for row in found} == {"ok"}
+    assert all(len(row["cells"]) == 6 for row in found)
+    for row in found:
+        assert row["implementation"].endswith("/" + row["variant"])
+        library = row["implementation"].partition("/")[0]
+        dropped = row["printed_name"] in ("NTRU", "Saber", "Rainbow")
+        ours = (row["printed_name"], row["variant"]) == ("Rainbow", "avx2")
+        expected = "rainbow" if ours else "liboqs-0.7.1" if dropped else "liboqs-0.13"
+        assert library == expected
+    json.dumps(found, allow_nan=False)
+
+
+def test_every_printed_number_of_both_halves_is_there(table):
+    printed = papers.published("round3")
+    printed = printed[printed["table"].isin(round3.HALVES)]
+    cycles = printed["quantity"].str.endswith("_cycles")
+    assert len(table) == (~cycles).sum() == 84
+    assert sorted(table["published"]) == sorted(printed.loc[~cycles, "value"])
+    assert sorted(table["published_cycles"].dropna()) == sorted(printed.loc[cycles, "value"])
+    assert cell(table, "Falcon-512", "avx2", "sign_seconds")["published_cycles"] == 791943
+
+
+def test_speedups_are_ratios_of_one_side(table):
+    kyber = cell(table, "Kyber512", "avx2", "decapsulate_seconds")
+    assert kyber["published_speedup"] == pytest.approx(49 / 8)
+    assert kyber["here_speedup"] == pytest.approx(4)
+    assert math.isnan(cell(table, "Kyber512", "ref", "decapsulate_seconds")["here_speedup"])
+    assert math.isnan(cell(table, "Kyber512", "avx2", "ciphertext_bytes")["here_speedup"])
+    assert table["here_speedup"].notna().sum() == table["published_speedup"].notna().sum() == 21
+
+
+def test_sizes_are_equal_but_for_the_errata(table):
+    sizes = table[table["quantity"].str.endswith("_bytes")]
+    errata = sizes[sizes["status"] != "equal"]
+    assert set(errata["status"]) == {"erratum"}
+    assert {(r.algorithm, r.quantity, r.published, r.here) for r in errata.itertuples()} == {
+        ("Classic-McEliece-348864", "ciphertext_bytes", 128, 96),
+        ("Dilithium2", "secret_key_bytes", 2544, 2528),
+        ("Falcon-512", "signature_bytes", 666, 655),
+    }
+    assert all(errata["note"])
+
+
+def test_sizes_are_those_of_the_implementation_in_the_column():
+    older = round3.table1(measured(without="0.13"))
+    ciphertext = cell(older, "Classic-McEliece-348864", "ref", "ciphertext_bytes")
+    secret_key = cell(older, "Classic-McEliece-348864", "ref", "secret_key_bytes")
+    assert (ciphertext["here"], ciphertext["status"]) == (128, "equal")
+    assert (secret_key["here"], secret_key["published"]) == (6452, 6492)
+
+
+def test_the_column_of_rainbow_says_whose_code_it_is(table):
+    for operation in algorithms.SIGNATURE_OPERATIONS:
+        note = cell(table, "Rainbow-I-Classic", "avx2", f"{operation}_seconds")["note"]
+        assert "AVX2 code of pqchain" in note
+        assert "key generation is portable code" in note
+
+
+def test_what_was_not_measured_is_a_cell_with_a_status():
+    rows = measured()
+    rows = rows[rows["algorithm"] != "NTRU-HPS-2048-509"].copy()
+    lacking = rows["implementation"] == "liboqs-0.13/avx2"
+    rows.loc[lacking, "status"] = "unsupported"
+    rows.loc[lacking, ["median_seconds", "mad_seconds", "median_cycles"]] = math.nan
+    rows.loc[lacking, "reason"] = "this processor lacks avx2"
+    rows = rows[~rows["implementation"].str.startswith("liboqs-0.7.1")]
+    partial = round3.table1(rows)
+    assert len(partial) == 84
+    ntru = cell(partial, "NTRU-HPS-2048-509", "ref", "encapsulate_seconds")
+    assert (ntru["status"], ntru["implementation"]) == ("not measured", "")
+    kyber = cell(partial, "Kyber512", "avx2", "encapsulate_seconds")
+    assert (kyber["status"], kyber["note"]) == ("unsupported", "this processor lacks avx2")
+    assert math.isnan(kyber["here_speedup"])
+    shown = layout.text(partial, round3.cross_check(rows))
+    assert "unsupported" in shown
+    assert "not measured" in shown
+    assert "liboqs-0.7.1  gain" not in shown
+
+
+def test_a_frame_of_another_kind_is_refused(table):
+    with pytest.raises(DataError, match="median_seconds"):
+        round3.table1(table)
+
+
+def test_cross_check_pairs_both_versions():
+    checks = round3.cross_check(measured())
+    assert set(checks["algorithm"]) == {
+        "Classic-McEliece-348864", "Kyber512", "Dilithium2", "Falcon-512",
+    }  # fmt: skip
+    assert len(checks) == 4 * 3 * 2
+    assert np.allclose(checks["other_seconds"], 2 * checks["main_seconds"])
+    avx2 = checks["variant"] == "avx2"
+    assert np.allclose(checks.loc[avx2, ["main_speedup", "other_speedup"]], 4)
+    assert checks.loc[~avx2, ["main_speedup", "other_speedup"]].isna().all(axis=None)
+
+
+def test_text_holds_every_cell_in_the_order_of_print(table):
+    shown = layout.text(table, round3.cross_check(measured()))
+    lines = shown.splitlines()
+    assert lines[0].split()[:3] == ["KEM", "McEliece", "ref"]
+    start = lines.index(next(line for line in lines if line.startswith("decapsulate")))
+    cells = [line.replace(numbers.NARROW_SPACE, "") for line in lines[start : start + 6]]
+    assert cells[0].split()[1:6] == ["printed", "19.445ms", "49µs", "1.879ms", "31µs"]
+    assert cells[1].split()[0] == "here"
+    assert cells[4].split()[2:] == ["×560", "×6.1", "×59", "×2.2"]
+    assert cells[5].split() == ["gain", "here", "×4.0", "×4.0", "×4.0", "×4.0"]
+    assert "96 !" in shown
+    for name in round3.DIFFERENCES:
+        assert f"- {name}: " in shown
+    assert "Rainbow, AVX2: AVX2 code of pqchain" in shown
+
+
+def test_markup_holds_both_halves_and_the_reasons(table):
+    halves_and_check = layout.markup(table, round3.cross_check(measured()))
+    assert [part.count("<table") for part in halves_and_check] == [1, 1, 1, 0, 0]
+    assert "Table 1 in its own layout, KEM half" in halves_and_check[0]
+    assert "signature half" in halves_and_check[1]
+    assert "Toom-Cook" in halves_and_check[-1]
+    assert len(layout.markup(table, round3.cross_check(measured(without="0.7.1")))) == 4
+
+
+@pytest.mark.parametrize("operation", algorithms.OPERATIONS)
+def test_bars_end_at_the_values(table, operation):
+    axes = plots.plot_operation(table, operation)
+    rows = table[table["quantity"] == f"{operation}_seconds"]
+    ends = sorted(bar.get_x() + bar.get_width() for bar in axes.patches)
+    assert np.allclose(ends, sorted([*rows["published"], *rows["here"]]))
+    assert axes.get_xscale() == "log"
+    assert min(bar.get_width() for bar in axes.patches) > 0
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == list(dict.fromkeys(rows["algorithm"]))
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "reference, printed", "reference, here", "AVX2, printed", "AVX2, here",
+    ]  # fmt: skip
+
+
+def test_a_bar_that_is_missing_says_why():
+    rows = measured()
+    rows = rows[rows["algorithm"] != "Kyber512"]
+    axes = plots.plot_operation(round3.table1(rows), "encapsulate")
+    assert [text.get_text() for text in axes.texts].count("not measured") == 2
+
+
+def test_an_unknown_operation_is_refused(table):
+    with pytest.raises(UsageError, match="no operation 'seal'; expected one of generate_keypair"):
+        plots.plot_operation(table, "seal")
