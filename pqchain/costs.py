@@ -15,6 +15,16 @@ import pandas as pd
 
 from pqchain import algorithms
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.results import Contract
+
+MEASUREMENT = Contract.of(
+    "measurement",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "samples"),
+    ("float64", "median_seconds mean_seconds mad_seconds min_seconds p95_seconds median_cycles"),
+    ("str", "status reason"),
+)
+
 
 PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
 """What stands for "measured here" where nobody chose; without it the fastest that ran."""

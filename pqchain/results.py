@@ -1,4 +1,4 @@
-"""Frames and files: the columns every frame promises, and CSV files with a JSON sidecar.
+"""Frames that keep their contracts, and CSV files with a JSON sidecar.
 
 The sidecar holds the schema version, the contract, the checksum of the CSV and the provenance:
 where and how the numbers were made. `pqchain.machine.provenance` lists the keys; the one that this
@@ -12,356 +12,37 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pqchain.errors import DataError, MachineMismatch, UnknownName, UsageError
+from pqchain.errors import DataError, MachineMismatch, UsageError
 
-SCHEMA_VERSION = 1
-"""Version of the file format. 1: the first one."""
+SCHEMA_VERSION = 2
+"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself."""
 
-CONTRACTS: dict[str, dict[str, str]] = {
-    "measurement": {
-        "algorithm": "str",
-        "implementation": "str",
-        "operation": "str",
-        "samples": "Int64",
-        "median_seconds": "float64",
-        "mean_seconds": "float64",
-        "mad_seconds": "float64",
-        "min_seconds": "float64",
-        "p95_seconds": "float64",
-        "median_cycles": "float64",
-        "status": "str",
-        "reason": "str",
-    },
-    "samples": {
-        "algorithm": "str",
-        "implementation": "str",
-        "operation": "str",
-        "index": "Int64",
-        "warmup": "bool",
-        "seconds": "float64",
-        "cycles": "float64",
-    },
-    "published": {
-        "paper": "str",
-        "table": "str",
-        "algorithm": "str",
-        "printed_name": "str",
-        "implementation": "str",
-        "quantity": "str",
-        "value": "float64",
-        "unit": "str",
-        "note": "str",
-    },
-    "comparison": {
-        "paper": "str",
-        "table": "str",
-        "algorithm": "str",
-        "operation": "str",
-        "published_implementation": "str",
-        "published_seconds": "float64",
-        "implementation": "str",
-        "median_seconds": "float64",
-        "mad_seconds": "float64",
-        "ratio": "float64",
-        "status": "str",
-        "note": "str",
-    },
-    "sizes": {
-        "paper": "str",
-        "table": "str",
-        "algorithm": "str",
-        "quantity": "str",
-        "published_bytes": "float64",
-        "registry_bytes": "float64",
-        "verdict": "str",
-        "note": "str",
-    },
-    "table1": {
-        "table": "str",
-        "algorithm": "str",
-        "printed_name": "str",
-        "variant": "str",
-        "quantity": "str",
-        "published": "float64",
-        "published_cycles": "float64",
-        "published_speedup": "float64",
-        "implementation": "str",
-        "here": "float64",
-        "here_mad": "float64",
-        "here_cycles": "float64",
-        "here_speedup": "float64",
-        "status": "str",
-        "note": "str",
-    },
-    "accelerator": {
-        "algorithm": "str",
-        "row": "str",
-        "kind": "str",
-        "seconds": "float64",
-        "published_seconds": "float64",
-        "ratio": "float64",
-        "assumptions": "str",
-    },
-    "claims": {
-        "paper": "str",
-        "claim_id": "str",
-        "section": "str",
-        "statement": "str",
-        "verdict": "str",
-        "evidence": "str",
-        "source": "str",
-    },
-    "block": {
-        "algorithm": "str",
-        "implementation": "str",
-        "public_key": "str",
-        "threads": "Int64",
-        "transactions": "Int64",
-        "public_key_bytes": "Int64",
-        "signature_bytes": "float64",
-        "block_bytes": "Int64",
-        "transaction_bytes": "float64",
-        "wallets": "Int64",
-        "wallet_median_seconds": "float64",
-        "wallet_mad_seconds": "float64",
-        "sign_median_seconds": "float64",
-        "sign_mad_seconds": "float64",
-        "rounds": "Int64",
-        "verify_median_seconds": "float64",
-        "verify_mad_seconds": "float64",
-        "loop_median_seconds": "float64",
-        "apply_median_seconds": "float64",
-        "apply_mad_seconds": "float64",
-        "hash_median_seconds": "float64",
-        "valid": "str",
-        "tampered": "str",
-        "previous_hash": "str",
-        "block_hash": "str",
-        "status": "str",
-        "reason": "str",
-    },
-    "study": {
-        "study": "str",
-        "scheme": "str",
-        "quantity": "str",
-        "value": "float64",
-        "unit": "str",
-        "kind": "str",
-        "source": "str",
-    },
-    "study-tornado": {
-        "scheme": "str",
-        "output": "str",
-        "unit": "str",
-        "input": "str",
-        "base": "float64",
-        "low": "float64",
-        "high": "float64",
-    },
-    "study-plane": {
-        "across": "str",
-        "upwards": "str",
-        "across_factor": "float64",
-        "upwards_factor": "float64",
-        "winner": "str",
-        "capacity_per_second": "float64",
-        "margin": "float64",
-    },
-    "block-comparison": {
-        "paper": "str",
-        "table": "str",
-        "algorithm": "str",
-        "printed_name": "str",
-        "quantity": "str",
-        "published": "str",
-        "here": "str",
-        "ratio": "float64",
-        "note": "str",
-    },
-    "reencode": {
-        "scenario_id": "str",
-        "experiment": "str",
-        "mode": "str",
-        "transport": "str",
-        "streams": "str",
-        "repeat": "Int64",
-        "block": "Int64",
-        "seed": "Int64",
-        "nodes": "Int64",
-        "blocks": "Int64",
-        "block_bytes": "Int64",
-        "transfer_seconds": "float64",
-        "decode_seconds": "float64",
-        "encode_seconds": "float64",
-        "io_seconds": "float64",
-        "other_seconds": "float64",
-        "total_seconds": "float64",
-        "span_seconds": "float64",
-        "first_chunk_seconds": "float64",
-        "mean_chunk_seconds": "float64",
-        "wire_limit_seconds": "float64",
-        "cpu_seconds": "float64",
-        "cpu_share": "float64",
-        "machine_busy": "float64",
-        "received_bytes": "Int64",
-        "wasted_bytes": "Int64",
-        "dropped_datagrams": "Int64",
-        "lost_datagrams": "Int64",
-        "engine": "str",
-        "identity": "str",
-        "status": "str",
-        "verdict": "str",
-    },
-    "reencode_nodes": {
-        "scenario_id": "str",
-        "repeat": "Int64",
-        "block": "Int64",
-        "node": "Int64",
-        "state": "str",
-        "noticed_seconds": "float64",
-        "begun_seconds": "float64",
-        "transfer_seconds": "float64",
-        "decode_seconds": "float64",
-        "encode_seconds": "float64",
-        "io_seconds": "float64",
-        "other_seconds": "float64",
-        "total_seconds": "float64",
-        "decode_work_seconds": "float64",
-        "encode_work_seconds": "float64",
-        "cpu_seconds": "float64",
-        "received_bytes": "Int64",
-        "wasted_bytes": "Int64",
-        "verified_blocks": "Int64",
-        "reason": "str",
-    },
-    "reencode_contrast": {
-        "experiment": "str",
-        "mode": "str",
-        "transport": "str",
-        "repeats": "Int64",
-        "single_seconds": "float64",
-        "multiplexed_seconds": "float64",
-        "saving_percent": "float64",
-        "low_percent": "float64",
-        "high_percent": "float64",
-        "claimed_percent": "float64",
-        "verdict": "str",
-    },
-    "reencode_table1": {
-        "run": "str",
-        "kind": "str",
-        "phase": "str",
-        "seconds": "float64",
-        "share_percent": "float64",
-        "payload_bytes": "Int64",
-        "status": "str",
-        "note": "str",
-    },
-    "reencode_figure1": {
-        "kind": "str",
-        "mode": "str",
-        "streams": "str",
-        "blocks": "Int64",
-        "block_bytes": "Int64",
-        "repeats": "Int64",
-        "transfer_seconds": "float64",
-        "low_seconds": "float64",
-        "high_seconds": "float64",
-    },
-    "reencode_transports": {
-        "mode": "str",
-        "transport": "str",
-        "bits_per_second": "float64",
-        "block_bytes": "Int64",
-        "repeats": "Int64",
-        "transfer_seconds": "float64",
-        "low_seconds": "float64",
-        "high_seconds": "float64",
-        "wire_limit_seconds": "float64",
-        "cpu_seconds": "float64",
-        "status": "str",
-        "verdict": "str",
-    },
-    "consensus": {
-        "scenario": "str",
-        "costs": "str",
-        "algorithm": "str",
-        "nodes": "Int64",
-        "delegates": "Int64",
-        "network": "str",
-        "exchange": "str",
-        "vote_phases": "Int64",
-        "proposal": "str",
-        "seed": "Int64",
-        "transactions_per_block": "float64",
-        "latency_seconds": "float64",
-        "throughput_per_second": "float64",
-        "spread_seconds": "float64",
-        "final_blocks": "Int64",
-        "views": "Int64",
-        "messages": "Int64",
-        "rivals": "Int64",
-        "is_safe": "bool",
-        "is_live": "bool",
-        "status": "str",
-        "reason": "str",
-    },
-    "pqdpol-cells": {
-        "algorithm": "str",
-        "n": "Int64",
-        "nodes": "Int64",
-        "transactions_per_block": "float64",
-        "published_latency_seconds": "float64",
-        "latency_seconds": "float64",
-        "latency_error_percent": "float64",
-        "published_throughput_per_second": "float64",
-        "throughput_per_second": "float64",
-        "throughput_error_percent": "float64",
-        "costs": "str",
-        "scenario": "str",
-        "note": "str",
-    },
-    "pqdpol-left-out": {
-        "left_out": "str",
-        "cells": "Int64",
-        "rms_percent": "float64",
-        "worst_percent": "float64",
-        "pair_seconds": "float64",
-        "byte_seconds": "float64",
-        "verifies": "float64",
-        "signs": "float64",
-    },
-    "pqdpol-forms": {
-        "form": "str",
-        "rms_percent": "float64",
-        "worst_percent": "float64",
-    },
-    "landscape": {
-        "question": "str",
-        "setting": "str",
-        "algorithm": "str",
-        "nodes": "Int64",
-        "delegates": "Int64",
-        "seed": "Int64",
-        "rate_bits_per_second": "float64",
-        "block_bytes": "Int64",
-        "transactions_per_block": "float64",
-        "latency_seconds": "float64",
-        "throughput_per_second": "float64",
-        "spread_seconds": "float64",
-        "costs": "str",
-        "scenario": "str",
-        "status": "str",
-        "reason": "str",
-    },
-}
-"""Columns, in order, and dtypes of every kind of frame. Text is never missing: it may be ""."""
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a kind of frame promises. It stands where frames of that kind are made."""
+
+    name: str
+    columns: Mapping[str, str]
+    """Columns in order, with their dtypes: "str" (never missing, it may be ""), "Int64", "float64"
+    or "bool"."""
+
+    @classmethod
+    def of(cls, name: str, *runs: tuple[str, str]) -> Contract:
+        """Make a contract of runs of columns: a dtype and, between spaces, who has it."""
+        return cls(name, {column: dtype for dtype, names in runs for column in names.split()})
+
+    def frame(self, rows: Iterable[Any] = ()) -> pd.DataFrame:
+        """Return a checked frame of rows: dictionaries, or sequences in the contract's order."""
+        return check(pd.DataFrame(list(rows), columns=list(self.columns)), self)
+
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "str": str,
@@ -380,50 +61,60 @@ _EXPECTED = {
 """The dtypes in words, for errors."""
 
 
-def check(frame: pd.DataFrame, contract: str) -> pd.DataFrame:
+def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """Return the frame with the contract's column order and dtypes, attrs kept, index dropped.
 
-    Raises DataError if columns are missing or unexpected, or a value has the wrong type, and
-    UnknownName if there is no such contract.
+    Raises DataError if columns are missing or unexpected, or a value has the wrong type.
     """
-    columns = _contract(contract)
+    columns, kind = contract.columns, contract.name
     if sorted(map(str, frame.columns)) != sorted(columns):
         raise DataError(
-            f"a {contract} frame has the columns {list(columns)}, but this one has "
+            f"a {kind} frame has the columns {list(columns)}, but this one has "
             f"{list(frame.columns)}; add or drop columns until they agree"
         )
     ordered = frame[list(columns)].reset_index(drop=True)
     checked = pd.DataFrame(
         {
-            name: _cast(ordered[name], dtype, f"column {name!r} of a {contract} frame")
+            name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
             for name, dtype in columns.items()
         }
     )
-    checked.attrs = dict(frame.attrs)
+    checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
     return checked
+
+
+def joined(frames: Iterable[pd.DataFrame], contract: Contract) -> pd.DataFrame:
+    """Return the rows of all frames of a contract in one; there may be none. attrs are dropped."""
+    filled = [check(frame, contract) for frame in frames if len(frame)]
+    for frame in filled:
+        frame.attrs = {}
+    return check(pd.concat(filled, ignore_index=True), contract) if filled else contract.frame()
 
 
 def save(
     frame: pd.DataFrame,
     path: str | Path,
     *,
-    contract: str,
+    contract: Contract | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the frame to `path` (.csv) and its sidecar (.json) beside it; return `path`.
 
-    Without `provenance`, that of `frame.attrs["provenance"]` is written. Floats keep every bit.
-    Each file is replaced in one step; a pair of which only one half was replaced does not load.
+    Frames of pqchain know their contract; another can be given. Without `provenance`, that of
+    `frame.attrs["provenance"]` is written. Floats keep every bit. Each file is replaced in
+    one step; a pair of which only one half was replaced does not load.
     Raises DataError as `check` does, and if the provenance is not plain JSON.
     """
     path = _csv_path(path)
+    contract = contract or contract_of(frame)
     checked = check(frame, contract)
     table = checked.to_csv(index=False, lineterminator="\n").encode()
     if provenance is None:
         provenance = frame.attrs.get("provenance", {})
     sidecar = {
         "schema_version": SCHEMA_VERSION,
-        "contract": contract,
+        "contract": contract.name,
+        "columns": dict(contract.columns),
         "rows": len(checked),
         "csv_sha256": hashlib.sha256(table).hexdigest(),
         "provenance": dict(provenance),
@@ -459,14 +150,14 @@ def load(path: str | Path) -> pd.DataFrame:
             f"{path} was changed after its sidecar was written, so its provenance no longer holds; "
             "restore both files or make the numbers again"
         )
-    contract = str(sidecar.get("contract"))
-    columns = _contract(contract)
+    contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
+    columns = contract.columns
     with path.open(encoding="utf-8", newline="") as file:
         printed = pd.read_csv(file, dtype=str, keep_default_na=False)
     if list(printed.columns) != list(columns):
         raise DataError(
             f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "
-            f"save it again as {contract!r}"
+            f"save it again as a {contract.name} frame"
         )
     parsed: dict[str, Any] = {
         name: [_PARSERS[dtype](text) for text in printed[name]] for name, dtype in columns.items()
@@ -477,16 +168,18 @@ def load(path: str | Path) -> pd.DataFrame:
     return frame
 
 
-def merge(frames: Iterable[pd.DataFrame], *, contract: str = "measurement") -> pd.DataFrame:
-    """Return the rows of all frames in one, with the contract's columns.
+def merge(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of all frames in one, with the contract's columns; all keep the first one's.
 
     What all provenances agree on stays at the top of `attrs["provenance"]`; what differs is kept
     per frame in its list "runs". Raises MachineMismatch if the frames were made on different
     machines, and DataError if one does not say where it was made or there are none.
     """
-    checked = [check(frame, contract) for frame in frames]
-    if not checked:
+    given = list(frames)
+    if not given:
         raise DataError("no frames to merge; give at least one")
+    contract = contract_of(given[0])
+    checked = [check(frame, contract) for frame in given]
     provenances: list[dict[str, Any]] = [frame.attrs.get("provenance", {}) for frame in checked]
     machines = [str(provenance.get("machine_id", "")) for provenance in provenances]
     if "" in machines:
@@ -558,11 +251,21 @@ def _unwritable(path: Path, error: OSError | ValueError) -> UsageError:
     return UsageError(f"{path} cannot be written: {reason}; name another file")
 
 
-def _contract(name: str) -> dict[str, str]:
-    """Return the columns of a contract."""
-    if name not in CONTRACTS:
-        raise UnknownName("contract", name, CONTRACTS, "pqchain.results.CONTRACTS.")
-    return CONTRACTS[name]
+def contract_of(frame: pd.DataFrame) -> Contract:
+    """Return the contract that the frame was checked by. Raises DataError if it was by none."""
+    plain = frame.attrs.get("contract", {})
+    return _contract(plain.get("name"), plain.get("columns"), "attrs['contract'] of this frame")
+
+
+def _contract(name: object, columns: object, what: str) -> Contract:
+    """Return a contract that was kept as plain data."""
+    known = isinstance(columns, dict) and set(columns.values()) <= set(_PARSERS)
+    if not isinstance(name, str) or not isinstance(columns, dict) or not known:
+        raise DataError(
+            f"{what} does not say which columns there are; give contract=..., or make the numbers "
+            "again"
+        )
+    return Contract(name, columns)
 
 
 def _csv_path(path: str | Path) -> Path:

@@ -7,7 +7,9 @@ import math
 import pandas as pd
 
 from pqchain import algorithms, results
+from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
+from pqchain.reencode.replay import RUN
 
 PROVENANCE = {
     "machine_id": "test-machine-00000000",
@@ -113,7 +115,7 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
         algorithm = algorithms.get(name)
         size = encoded_size(name)
         for threads in (1, 4):
-            row = dict.fromkeys(results.CONTRACTS["block"], math.nan) | {
+            row = dict.fromkeys(BLOCK.columns, math.nan) | {
                 "algorithm": name, "implementation": "", "public_key": "inline", "threads": threads,
                 "transactions": pd.NA, "public_key_bytes": pd.NA, "block_bytes": pd.NA,
                 "wallets": pd.NA, "rounds": pd.NA, "valid": "", "tampered": "", "block_hash": "",
@@ -139,7 +141,7 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
                     "reason": "",
                 }  # fmt: skip
             rows.append(row)
-    frame = results.check(pd.DataFrame(rows), "block")
+    frame = results.check(pd.DataFrame(rows), BLOCK)
     frame.attrs["provenance"] = dict(PROVENANCE)
     return frame
 
@@ -162,7 +164,7 @@ def replay_run(**changes: object) -> dict[str, object]:
 
 def replay_runs(*rows: dict[str, object]) -> pd.DataFrame:
     """Build a "reencode" frame of rows that differ from `replay_run` in what is given."""
-    return results.check(pd.DataFrame([replay_run(**row) for row in rows]), "reencode")
+    return results.check(pd.DataFrame([replay_run(**row) for row in rows]), RUN)
 
 
 def exchanges(

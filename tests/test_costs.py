@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pqchain import costs, results
 from pqchain.algorithms import ALGORITHMS
-from pqchain.costs import Costs, CostTable, MissingCosts
+from pqchain.costs import MEASUREMENT, Costs, CostTable, MissingCosts
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 
 FALCON = Costs(
@@ -49,7 +49,7 @@ def measurements(*rows: tuple) -> pd.DataFrame:
         ]
     )
     frame.attrs["provenance"] = {"machine_id": "test-machine"}
-    return results.check(frame, "measurement")
+    return results.check(frame, MEASUREMENT)
 
 
 def all_three(algorithm: str, implementation: str, median: float, status: str = "ok") -> list:

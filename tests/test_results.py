@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain import results
+from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, MachineMismatch, PqchainError, UnknownName, UsageError
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
@@ -75,9 +76,7 @@ def test_a_saved_frame_comes_back_to_the_last_bit(
 
 
 def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
-    loaded = results.load(
-        results.save(measurement(reason="NA"), tmp_path / "a.csv", contract="measurement")
-    )
+    loaded = results.load(results.save(measurement(reason="NA"), tmp_path / "a.csv"))
     assert loaded.loc[0, "reason"] == "NA"
     assert math.isnan(loaded.loc[0, "median_cycles"])
     assert loaded.loc[0, "p95_seconds"] == 0.1 + 0.2
@@ -85,7 +84,7 @@ def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
 
 
 def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
-    results.save(measurement(), tmp_path / "deep" / "a.csv", contract="measurement")
+    results.save(measurement(), tmp_path / "deep" / "a.csv")
     sidecar = json.loads((tmp_path / "deep" / "a.json").read_text(encoding="utf-8"))
     assert list(sidecar) == ["schema_version", "contract", "rows", "csv_sha256", "provenance"]
     assert (sidecar["schema_version"], sidecar["contract"], sidecar["rows"]) == (
@@ -98,15 +97,15 @@ def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
 
 def test_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        results.save(measurement(), tmp_path / f"{name}.csv", contract="measurement")
+        results.save(measurement(), tmp_path / f"{name}.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 def test_check_orders_columns_and_casts_dtypes() -> None:
     frame = measurement(median_seconds=1, samples=2.0)
-    checked = results.check(frame[frame.columns[::-1]], "measurement")
-    assert list(checked.columns) == list(results.CONTRACTS["measurement"])
+    checked = results.check(frame[frame.columns[::-1]], MEASUREMENT)
+    assert list(checked.columns) == list(MEASUREMENT.columns)
     assert checked["samples"].dtype == "Int64"
     assert checked["median_seconds"].dtype == "float64"
     assert checked.attrs == frame.attrs
@@ -115,7 +114,7 @@ def test_check_orders_columns_and_casts_dtypes() -> None:
 def test_check_names_expected_and_actual_columns() -> None:
     frame = measurement().drop(columns="status").assign(extra=1)
     with pytest.raises(DataError) as caught:
-        results.check(frame, "measurement")
+        results.check(frame, MEASUREMENT)
     assert "'status'" in str(caught.value)
     assert "'extra'" in str(caught.value)
 
@@ -136,7 +135,7 @@ def test_check_names_expected_and_actual_columns() -> None:
 )
 def test_check_refuses_a_value_of_the_wrong_type(column: str, value: object) -> None:
     with pytest.raises(DataError, match=column):
-        results.check(measurement(**{column: value}), "measurement")
+        results.check(measurement(**{column: value}), MEASUREMENT)
 
 
 def test_unknown_contract_suggests_the_nearest() -> None:
@@ -145,21 +144,21 @@ def test_unknown_contract_suggests_the_nearest() -> None:
 
 
 def test_a_missing_sidecar_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path = results.save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").unlink()
     with pytest.raises(DataError, match=r"has no sidecar a\.json"):
         results.load(path)
 
 
 def test_a_missing_table_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path = results.save(measurement(), tmp_path / "a.csv")
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         results.load(path)
 
 
 def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path = results.save(measurement(), tmp_path / "a.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("Falcon", "Hawk"), encoding="utf-8")
     with pytest.raises(DataError, match="changed after its sidecar"):
         results.load(path)
@@ -167,14 +166,14 @@ def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": 99}', "{}"])
 def test_an_unknown_or_broken_sidecar_is_refused(tmp_path: Path, text: str) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path = results.save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"sidecar|schema version"):
         results.load(path)
 
 
 def test_a_table_under_another_contract_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv", contract="measurement")
+    path = results.save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     beside.write_text(beside.read_text(encoding="utf-8").replace('"measurement"', '"claims"'))
     with pytest.raises(DataError, match=r"columns \['paper'.*but has \['algorithm'"):
@@ -183,7 +182,7 @@ def test_a_table_under_another_contract_is_refused(tmp_path: Path) -> None:
 
 def test_only_csv_names_are_taken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"end in \.csv"):
-        results.save(measurement(), tmp_path / "a.json", contract="measurement")
+        results.save(measurement(), tmp_path / "a.json")
     with pytest.raises(DataError, match=r"end in \.csv"):
         results.load(tmp_path / "a")
 
@@ -191,9 +190,7 @@ def test_only_csv_names_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}])
 def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
     with pytest.raises(DataError, match="not plain JSON"):
-        results.save(
-            measurement(), tmp_path / "a.csv", contract="measurement", provenance={"a": value}
-        )
+        results.save(measurement(), tmp_path / "a.csv", provenance={"a": value})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -278,7 +275,7 @@ def test_merge_keeps_what_agrees_and_lists_what_differs() -> None:
 def test_merge_of_one_frame_is_that_frame() -> None:
     frame = made_on("m", date="d")
     merged = results.merge([frame])
-    pd.testing.assert_frame_equal(merged, results.check(frame, "measurement"))
+    pd.testing.assert_frame_equal(merged, results.check(frame, MEASUREMENT))
     assert merged.attrs == frame.attrs
 
 

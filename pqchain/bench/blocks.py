@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import crypto, machine, results
+from pqchain import crypto, machine
 from pqchain.algorithms import Algorithm
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, signature_schemes
@@ -29,6 +29,26 @@ from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.crypto import native
 from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.results import Contract
+
+BLOCK = Contract.of(
+    "block",
+    ("str", "algorithm implementation public_key"),
+    ("Int64", "threads transactions public_key_bytes"),
+    ("float64", "signature_bytes"),
+    ("Int64", "block_bytes"),
+    ("float64", "transaction_bytes"),
+    ("Int64", "wallets"),
+    ("float64", "wallet_median_seconds wallet_mad_seconds sign_median_seconds sign_mad_seconds"),
+    ("Int64", "rounds"),
+    (
+        "float64",
+        "verify_median_seconds verify_mad_seconds loop_median_seconds apply_median_seconds "
+        "apply_mad_seconds hash_median_seconds",
+    ),
+    ("str", "valid tampered previous_hash block_hash status reason"),
+)
+
 
 _SENDER_BALANCE = 2**40
 
@@ -118,7 +138,7 @@ def measure_blocks(
         except PqchainError as error:
             case.reason, case.failed = str(error), True
     rows = [row for case in cases for row in _rows(case, counts, public_key)]
-    frame = results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["block"])), "block")
+    frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
@@ -387,7 +407,7 @@ def _summary(what: str, seconds: Sequence[float]) -> dict[str, float]:
 
 def _rows(case: _Case, threads: Sequence[int], public_key: str) -> Iterator[dict[str, Any]]:
     """Yield a row for each number of threads."""
-    columns = results.CONTRACTS["block"]
+    columns = BLOCK.columns
     empty = {
         name: {"str": "", "Int64": pd.NA, "float64": float("nan")}[dtype]
         for name, dtype in columns.items()

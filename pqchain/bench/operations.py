@@ -19,8 +19,19 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import OPERATIONS, Algorithm
+from pqchain.costs import MEASUREMENT
 from pqchain.crypto import native
 from pqchain.errors import PqchainError, UsageError
+from pqchain.results import Contract
+
+SAMPLES = Contract.of(
+    "samples",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "index"),
+    ("bool", "warmup"),
+    ("float64", "seconds cycles"),
+)
+
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,7 +138,7 @@ def measure(
                 for cell in group:
                     if cell.status == "ok":
                         _run_round(cell, chosen, index, costs)
-    frame = results.check(pd.DataFrame([_row(cell) for cell in cells]), "measurement")
+    frame = results.check(pd.DataFrame([_row(cell) for cell in cells]), MEASUREMENT)
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
@@ -412,6 +423,6 @@ def _samples_frame(cells: Sequence[_Cell]) -> pd.DataFrame:
                 }
             )
         )
-    columns = list(results.CONTRACTS["samples"])
+    columns = list(SAMPLES.columns)
     frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    return results.check(frame, "samples")
+    return results.check(frame, SAMPLES)

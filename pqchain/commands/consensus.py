@@ -164,7 +164,7 @@ def run_consensus(arguments: argparse.Namespace) -> int:
         progress=sys.stderr.isatty(),
     )
     if output is not None:
-        results.save(runs, output, contract="consensus", provenance=machine.provenance())
+        results.save(runs, output, provenance=machine.provenance())
         talk(f"Saved: {output}")
     seeds = runs["seed"].nunique()
     means = over_seeds(runs) if seeds > 1 else None

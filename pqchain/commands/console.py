@@ -261,10 +261,10 @@ def run_bench(arguments: argparse.Namespace) -> int:
     samples = measured.attrs.pop("samples", None)
     provenance = measured.attrs["provenance"]
     if output is not None:
-        results.save(measured, output, contract="measurement")
+        results.save(measured, output)
         if samples is not None:
             beside = _samples_beside(output)
-            results.save(samples, beside, contract="samples", provenance=provenance)
+            results.save(samples, beside, provenance=provenance)
             talk(f"Samples: {beside}")
         talk(f"Saved: {output}")
     if arguments.json:
@@ -320,7 +320,7 @@ def run_chain(arguments: argparse.Namespace) -> int:
     provenance = measured.attrs["provenance"]
     measured.attrs.pop("rounds", None)
     if output is not None:
-        results.save(measured, output, contract="block")
+        results.save(measured, output)
         talk(f"Saved: {output}")
     if arguments.json:
         _write_json({"provenance": provenance, "blocks": _records(measured)})

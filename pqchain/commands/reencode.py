@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
     paired = len(streams) > 1 and arguments.repeats > 1 and not reason
     compared = replay.contrast(frame) if paired else None
     if output is not None:
-        results.save(frame, output, contract="reencode")
+        results.save(frame, output)
         talk(f"Saved: {output}")
     if arguments.json:
         extra = {} if compared is None else {"contrast": commands._records(compared)}

@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         plan, measurements=known, preset=arguments.preset, progress=sys.stderr.isatty()
     )
     if arguments.output is not None:
-        results.save(found.frame, arguments.output, contract="study",
+        results.save(found.frame, arguments.output,
                      provenance={"costs": found.costs.source})  # fmt: skip
     if arguments.json:
         commands._write_json({"study": plan.title, "costs": found.costs.source,

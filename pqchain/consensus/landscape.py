@@ -14,6 +14,18 @@ from pqchain.consensus import Network, Scenario, named, run
 from pqchain.consensus.network import NAMES, SECOND
 from pqchain.costs import CostTable
 from pqchain.errors import PqchainError
+from pqchain.results import Contract
+
+LANDSCAPE = Contract.of(
+    "landscape",
+    ("str", "question setting algorithm"),
+    ("Int64", "nodes delegates seed"),
+    ("float64", "rate_bits_per_second"),
+    ("Int64", "block_bytes"),
+    ("float64", "transactions_per_block latency_seconds throughput_per_second spread_seconds"),
+    ("str", "costs scenario status reason"),
+)
+
 
 DELEGATES = 128
 """Who vote where blocks travel by gossip; a network of fewer nodes elects them all."""
@@ -138,7 +150,7 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: question, nodes, rate_bits_per_second, winner, value (transactions per second, or
     seconds), runner_up, lead (how many times better than the runner-up; NaN without one).
     """
-    fine = results.check(frame, "landscape")
+    fine = results.check(frame, LANDSCAPE)
     fine = fine[fine["status"] == "ok"]
     rows = []
     keys = ["question", "nodes", "rate_bits_per_second"]
@@ -176,8 +188,8 @@ def _run(asked: list[tuple[str, str, Scenario]], *, progress: bool) -> pd.DataFr
     """Run scenarios one after the other and return them as a frame of the contract."""
     bar = tqdm(asked, disable=not progress, unit="scenario")
     rows = [_about(*one) | _outcome(one[2]) for one in bar]
-    columns = list(results.CONTRACTS["landscape"])
-    return results.check(pd.DataFrame(rows, columns=columns), "landscape")
+    columns = list(LANDSCAPE.columns)
+    return results.check(pd.DataFrame(rows, columns=columns), LANDSCAPE)
 
 
 def _about(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:

@@ -15,8 +15,24 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.errors import PqchainError
 from pqchain.intervals import half_width
+from pqchain.results import Contract
 
-COLUMNS = tuple(results.CONTRACTS["consensus"])
+CONSENSUS = Contract.of(
+    "consensus",
+    ("str", "scenario costs algorithm"),
+    ("Int64", "nodes delegates"),
+    ("str", "network exchange"),
+    ("Int64", "vote_phases"),
+    ("str", "proposal"),
+    ("Int64", "seed"),
+    ("float64", "transactions_per_block latency_seconds throughput_per_second spread_seconds"),
+    ("Int64", "final_blocks views messages rivals"),
+    ("bool", "is_safe is_live"),
+    ("str", "status reason"),
+)
+
+
+COLUMNS = tuple(CONSENSUS.columns)
 """Columns of a frame of runs."""
 
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
@@ -74,7 +90,7 @@ def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     without faults), rivals (Proof of Luck: other blocks released), is_safe, is_live, status,
     reason.
     """
-    return results.check(pd.DataFrame(list(records), columns=list(COLUMNS)), "consensus")
+    return results.check(pd.DataFrame(list(records), columns=list(COLUMNS)), CONSENSUS)
 
 
 def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +100,7 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
     throughput_per_second (means of live runs), and of each _half_width: Student's t times the
     standard error; NaN for fewer than two live runs.
     """
-    checked = results.check(runs, "consensus")
+    checked = results.check(runs, CONSENSUS)
     rows = []
     for keys, group in checked.groupby([*GROUP, "costs"], sort=False):
         live = group[group["is_live"]]

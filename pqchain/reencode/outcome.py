@@ -137,7 +137,7 @@ class Outcome:
         return "bound by neither the processor nor the link alone"
 
     def node_frame(self) -> pd.DataFrame:
-        """Return one row per node; see `pqchain.results.CONTRACTS["reencode_nodes"]`."""
+        """Return one row per node; see `pqchain.NODE.columns`."""
         import pandas as pd  # a node's own process needs none
 
         return pd.DataFrame([self._node_row(node) for node in self.nodes])

@@ -22,8 +22,51 @@ from pqchain.intervals import half_width
 from pqchain.reencode.outcome import Outcome
 from pqchain.reencode.protocol.node import PHASES
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
+from pqchain.results import Contract
 from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.virtual import Progress, World, prepare
+
+RUN = Contract.of(
+    "reencode",
+    ("str", "scenario_id experiment mode transport streams"),
+    ("Int64", "repeat block seed nodes blocks block_bytes"),
+    (
+        "float64",
+        "transfer_seconds decode_seconds encode_seconds io_seconds other_seconds "
+        "total_seconds span_seconds first_chunk_seconds mean_chunk_seconds wire_limit_seconds "
+        "cpu_seconds cpu_share machine_busy",
+    ),
+    ("Int64", "received_bytes wasted_bytes dropped_datagrams lost_datagrams"),
+    ("str", "engine identity status verdict"),
+)
+
+NODE = Contract.of(
+    "reencode_nodes",
+    ("str", "scenario_id"),
+    ("Int64", "repeat block node"),
+    ("str", "state"),
+    (
+        "float64",
+        "noticed_seconds begun_seconds transfer_seconds decode_seconds encode_seconds "
+        "io_seconds other_seconds total_seconds decode_work_seconds encode_work_seconds "
+        "cpu_seconds",
+    ),
+    ("Int64", "received_bytes wasted_bytes verified_blocks"),
+    ("str", "reason"),
+)
+
+CONTRAST = Contract.of(
+    "reencode_contrast",
+    ("str", "experiment mode transport"),
+    ("Int64", "repeats"),
+    (
+        "float64",
+        "single_seconds multiplexed_seconds saving_percent low_percent high_percent "
+        "claimed_percent",
+    ),
+    ("str", "verdict"),
+)
+
 
 _VIRTUAL_SECONDS = 360e-6
 """Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
@@ -91,11 +134,11 @@ def replay(
             at = {"repeat": repeat, "block": block}
             rows.append({**known["row"], **at})
             nodes.append(pd.DataFrame(known["nodes"]).assign(**at))
-    frame = results.check(pd.DataFrame(rows), "reencode")
+    frame = results.check(pd.DataFrame(rows), RUN)
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
     provenance |= {"scenario_id": scenario.id, "repeats": repeats, **_about(scenario)}
     frame.attrs["provenance"] = provenance
-    frame.attrs["nodes"] = results.check(pd.concat(nodes, ignore_index=True), "reencode_nodes")
+    frame.attrs["nodes"] = results.check(pd.concat(nodes, ignore_index=True), NODE)
     return frame
 
 
@@ -195,7 +238,7 @@ def _remembered(place: Path) -> dict[str, Any] | None:
 
 def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
     """Return the row of a scenario that cannot run here, with the reason as its verdict."""
-    empty = dict.fromkeys(results.CONTRACTS["reencode"], float("nan"))
+    empty = dict.fromkeys(RUN.columns, float("nan"))
     row: dict[str, Any] = {
         **empty, "scenario_id": scenario.id, "experiment": scenario.experiment,
         "mode": scenario.mode, "transport": scenario.transport, "streams": scenario.streams,
@@ -204,7 +247,7 @@ def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
         "dropped_datagrams": 0, "lost_datagrams": 0, "engine": "", "identity": "",
         "status": "unsupported", "verdict": reason,
     }  # fmt: skip
-    return results.check(pd.DataFrame([row]), "reencode")
+    return results.check(pd.DataFrame([row]), RUN)
 
 
 def contrast(frame: pd.DataFrame, *, claimed_percent: float = 3.7) -> pd.DataFrame:
@@ -243,7 +286,7 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float = 3.7) -> pd.DataFra
             "no pair of repeats with single and with multiplexed streams; run "
             "--streams single,multiplexed --repeats 10"
         )
-    return results.check(pd.DataFrame(rows), "reencode_contrast")
+    return results.check(pd.DataFrame(rows), CONTRAST)
 
 
 def _resolved(low: float, high: float, claimed: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import groupby
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
@@ -117,10 +118,12 @@ def text_table(
     *,
     right: Iterable[int] = (),
     width: int | None = None,
+    groups: Sequence[str] = (),
 ) -> str:
     """Lay out columns for a terminal; those whose index is in `right` are aligned to the right.
 
-    Where `width` is given, the last column is cut so that no line is longer.
+    Lines are cut to `width`. `groups` names what stands above each heading; neighbours of the same
+    group share it.
     """
     table = [list(header), *(list(row) for row in rows)]
     aligned_right = set(right)
@@ -139,7 +142,20 @@ def text_table(
             line = line.rstrip() + "…"
         lines.append(line)
     lines.insert(1, "  ".join("─" * each for each in widths)[:width])
+    if any(groups):
+        lines.insert(0, _group_line(groups, widths)[:width])
     return "\n".join(lines)
+
+
+def _group_line(groups: Sequence[str], widths: Sequence[int]) -> str:
+    """Write the name of each group above its first column, cut to what its columns take."""
+    line = ""
+    for name, members in groupby(range(len(groups)), key=lambda at: groups[at]):
+        indices = list(members)
+        room = sum(widths[at] for at in indices) + 2 * (len(indices) - 1)
+        shown = name[:room]
+        line += "  " * bool(indices[0]) + shown + " " * (room - _columns(shown))
+    return line.rstrip()
 
 
 def _columns(text: str) -> int:

@@ -23,7 +23,7 @@ from pqchain.report import chapter as chapters
 from pqchain.report import figures
 from pqchain.report import summary as overview
 from pqchain.report.run import Reproduction
-from pqchain.works import compare, papers
+from pqchain.works import claims, compare, papers
 from pqchain.works.falcon_hls import work as accelerator
 from pqchain.works.pqdpol import tables as pqdpol_layout
 from pqchain.works.pqdpol import work as pqdpol
@@ -74,7 +74,7 @@ def reproduce(
     measured = bench.measure(wanted, preset=preset, progress=progress)
     blocks = _blocks(keys, preset, progress)
     study = _study(measured, preset, progress) if pqdpol.KEY in keys else None
-    judged = _joined("claims", (_claims(key, measured, blocks, study) for key in keys))
+    judged = results.joined((_claims(key, measured, blocks, study) for key in keys), claims.CLAIMS)
     replays: dict[str, pd.DataFrame] = {}
     if reencoding.PAPER in keys:
         replays = reencoding.reproduce(preset, progress=progress)
@@ -83,18 +83,20 @@ def reproduce(
         output=output,
         keys=tuple(keys),
         measurements=measured,
-        comparison=_joined("comparison", (_aligned(measured, frame) for frame in published)),
-        sizes=_joined("sizes", (compare.sizes(frame) for frame in published)),
+        comparison=results.joined(
+            (_aligned(measured, frame) for frame in published), compare.COMPARISON
+        ),
+        sizes=results.joined((compare.sizes(frame) for frame in published), compare.SIZE),
         claims=judged,
         replays=replays,
         blocks=blocks,
-        block_comparison=_joined(
-            "block-comparison",
+        block_comparison=results.joined(
             (
                 compare.blocks(blocks, papers.table(key, table), paper=key, table=table)
                 for key, table in BLOCKS.items()
                 if key in keys
             ),
+            compare.BLOCK_COMPARISON,
         ),
         study=study,
     )
@@ -107,7 +109,7 @@ def _blocks(keys: Iterable[str], preset: str, progress: bool) -> pd.DataFrame:
     named = {name for key in keys if key in BLOCKS for name in papers.paper(key).names.values()}
     wanted = [name for name in algorithms.ALGORITHMS if name in named]
     if not wanted:
-        return _joined("block", ())
+        return results.joined((), blockbench.BLOCK)
     measured = blockbench.measure_blocks(wanted, preset=preset, progress=progress)
     measured.attrs.pop("rounds", None)
     return measured
@@ -129,7 +131,7 @@ def _claims(
     if key != pqdpol.KEY or study is None:
         return compare.claims(key, measured, blocks)
     found = compare.claims(key, measured, blocks, study.tables)
-    return _joined("claims", (found, pqdpol.softening(study.delegation)))
+    return results.joined((found, pqdpol.softening(study.delegation)), claims.CLAIMS)
 
 
 def write(done: Reproduction) -> Path:
@@ -211,17 +213,6 @@ def _keys(only: Iterable[str] | str | None) -> list[str]:
     return [key for key in known if key in chosen]
 
 
-def _joined(contract: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Put frames of one contract together; there may be none with rows."""
-    filled = [results.check(frame, contract) for frame in frames if len(frame)]
-    for frame in filled:
-        frame.attrs = {}
-    if not filled:
-        empty = pd.DataFrame(columns=list(results.CONTRACTS[contract]))
-        return results.check(empty, contract)
-    return pd.concat(filled, ignore_index=True)
-
-
 def _aligned(measured: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Set our times beside those of a processor like ours; a microcontroller is no counterpart."""
     alike = published["implementation"].isin(("", "ref", "avx2"))
@@ -231,9 +222,9 @@ def _aligned(measured: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 def _save_tables(done: Reproduction, folder: Path) -> None:
     """Save every frame with the provenance of the measurements that it rests on."""
     provenance = done.measurements.attrs.get("provenance", {})
-    results.save(done.measurements, folder / "measurements.csv", contract="measurement")
+    results.save(done.measurements, folder / "measurements.csv")
     if len(done.blocks):
-        results.save(done.blocks, folder / "blocks.csv", contract="block")
+        results.save(done.blocks, folder / "blocks.csv")
     frames = {
         "comparison": done.comparison,
         "sizes": done.sizes,
@@ -243,19 +234,19 @@ def _save_tables(done: Reproduction, folder: Path) -> None:
     for contract, frame in frames.items():
         for key, rows in frame.groupby("paper", sort=False):
             path = folder / str(key) / f"{contract}.csv"
-            results.save(rows, path, contract=contract, provenance=provenance)
-    for name, (frame, contract) in done.study.frames.items() if done.study else ():
+            results.save(rows, path, provenance=provenance)
+    for name, (frame, _) in done.study.frames.items() if done.study else ():
         path = folder / pqdpol.KEY / f"{name}.csv"
-        results.save(frame, path, contract=contract, provenance=provenance)
+        results.save(frame, path, provenance=provenance)
     if round3.KEY in done.keys:
         path = folder / round3.KEY / "table1.csv"
-        results.save(round3.table1(done.measurements), path, contract="table1")
+        results.save(round3.table1(done.measurements), path)
     if accelerator.PAPER in done.keys:
         path = folder / accelerator.PAPER / "table3.csv"
-        results.save(accelerator.table3(), path, contract="accelerator", provenance=provenance)
+        results.save(accelerator.table3(), path, provenance=provenance)
     for name, frame in done.replays.items():
         path = folder / reencoding.PAPER / f"{name}.csv"
-        results.save(frame, path, contract=reencoding.CONTRACTS[name])
+        results.save(frame, path)
 
 
 def _page(

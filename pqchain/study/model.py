@@ -24,8 +24,17 @@ from pqchain.consensus.lengths import distribution as signature_lengths
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
+from pqchain.results import Contract
 from pqchain.study.plan import Plan
 from pqchain.works import papers
+
+STUDY = Contract.of(
+    "study",
+    ("str", "study scheme quantity"),
+    ("float64", "value"),
+    ("str", "unit kind source"),
+)
+
 
 MIX = "as migrated"
 """Name of the row in which schemes are used side by side."""
@@ -189,8 +198,8 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         for name, quantity in QUANTITIES.items():
             said, source = _origin(plan, costs, kind, scheme, name)
             rows.append([plan.title, scheme, name, values[name], quantity.unit, said, source])
-    frame = pd.DataFrame(rows, columns=list(results.CONTRACTS["study"]))
-    return results.check(frame, "study")
+    frame = pd.DataFrame(rows, columns=list(STUDY.columns))
+    return results.check(frame, STUDY)
 
 
 def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:

@@ -14,8 +14,24 @@ import pandas as pd
 from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
+from pqchain.results import Contract
 from pqchain.study import model
 from pqchain.study.plan import Plan
+
+TORNADO = Contract.of(
+    "study-tornado",
+    ("str", "scheme output unit input"),
+    ("float64", "base low high"),
+)
+
+PLANE = Contract.of(
+    "study-plane",
+    ("str", "across upwards"),
+    ("float64", "across_factor upwards_factor"),
+    ("str", "winner"),
+    ("float64", "capacity_per_second margin"),
+)
+
 
 FACTOR = 2.0
 """By how much an input is divided and multiplied."""
@@ -120,11 +136,11 @@ def tornado(
         )
         if any(np.isfinite(value) and value != base for value in (low, high)):
             rows.append([chosen, output, model.QUANTITIES[output].unit, name, base, low, high])
-    columns = list(results.CONTRACTS["study-tornado"])
+    columns = list(TORNADO.columns)
     frame = pd.DataFrame(rows, columns=columns)
     span = (frame[["low", "high"]].sub(frame["base"], axis=0)).abs().max(axis=1)
     order = span.sort_values(ascending=False, kind="stable").index
-    return results.check(frame.loc[order].reset_index(drop=True), "study-tornado")
+    return results.check(frame.loc[order].reset_index(drop=True), TORNADO)
 
 
 def plane(
@@ -157,8 +173,8 @@ def plane(
         for up in upwards_list:
             rows.append([across, upwards, right, up, *_winner(alone, costs, across, right,
                                                               upwards, up)])  # fmt: skip
-    columns = list(results.CONTRACTS["study-plane"])
-    return results.check(pd.DataFrame(rows, columns=columns), "study-plane")
+    columns = list(PLANE.columns)
+    return results.check(pd.DataFrame(rows, columns=columns), PLANE)
 
 
 def _winner(

@@ -30,10 +30,19 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, results
-from pqchain.costs import choose
+from pqchain.bench.blocks import BLOCK
+from pqchain.costs import MEASUREMENT, choose
 from pqchain.errors import DataError
 from pqchain.render import numbers
+from pqchain.results import Contract
 from pqchain.works import papers
+from pqchain.works.pqdpol.work import CELLS
+
+CLAIMS = Contract.of(
+    "claims",
+    ("str", "paper claim_id section statement verdict evidence source"),
+)
+
 
 HOLDS = "holds"
 FAILS = "does not hold"
@@ -127,7 +136,7 @@ def claims(
         "sizes": _registry,
         "measured": _measured(measurements, blocks),
     }
-    models = [results.check(frame, "pqdpol-cells") for frame in modelled]
+    models = [results.check(frame, CELLS) for frame in modelled]
     rows = []
     for claim in papers.document(key, "claims.toml")["claims"]:
         about = (key, claim["id"], claim["section"], claim["statement"])
@@ -140,7 +149,7 @@ def claims(
                 continue
             verdict, evidence = _decide(key, claim, readers[source])
             rows.append((*about, verdict, evidence, source))
-    return results.check(pd.DataFrame(rows, columns=list(results.CONTRACTS["claims"])), "claims")
+    return CLAIMS.frame(rows)
 
 
 def _sources(checks: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -439,7 +448,7 @@ _IN_A_BLOCK = {
 def _in_a_block(blocks: pd.DataFrame | None, name: str, quantity: str) -> _Number:
     """Read a median of a measured block, validated by one thread."""
     what, counted, shared = _IN_A_BLOCK[quantity]
-    rows = [] if blocks is None else results.check(blocks, "block").to_dict("records")
+    rows = [] if blocks is None else results.check(blocks, BLOCK).to_dict("records")
     for row in rows:
         if row["algorithm"] != name or row["threads"] != 1:
             continue
@@ -454,7 +463,7 @@ def _in_a_block(blocks: pd.DataFrame | None, name: str, quantity: str) -> _Numbe
 
 def _measured(measurements: pd.DataFrame | None, blocks: pd.DataFrame | None) -> _Read:
     """Read our medians; their noise is MADS median absolute deviations of the samples."""
-    frame = None if measurements is None else results.check(measurements, "measurement")
+    frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache
     def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:

@@ -13,9 +13,36 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, results
-from pqchain.costs import choose
+from pqchain.bench.blocks import BLOCK
+from pqchain.costs import MEASUREMENT, choose
 from pqchain.render import numbers
+from pqchain.results import Contract
 from pqchain.works.claims import SIZES, claims
+from pqchain.works.papers import PUBLISHED
+
+COMPARISON = Contract.of(
+    "comparison",
+    ("str", "paper table algorithm operation published_implementation"),
+    ("float64", "published_seconds"),
+    ("str", "implementation"),
+    ("float64", "median_seconds mad_seconds ratio"),
+    ("str", "status note"),
+)
+
+SIZE = Contract.of(
+    "sizes",
+    ("str", "paper table algorithm quantity"),
+    ("float64", "published_bytes registry_bytes"),
+    ("str", "verdict note"),
+)
+
+BLOCK_COMPARISON = Contract.of(
+    "block-comparison",
+    ("str", "paper table algorithm printed_name quantity published here"),
+    ("float64", "ratio"),
+    ("str", "note"),
+)
+
 
 __all__ = ["align", "blocks", "claims", "sizes"]
 
@@ -61,10 +88,10 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     variant, with the one that `pqchain.costs.choose` prefers, and the note says so. Raises
     DataError if a frame breaks its contract.
     """
-    ours = results.check(measurements, "measurement")
-    theirs = results.check(published, "published")
+    ours = results.check(measurements, MEASUREMENT)
+    theirs = results.check(published, PUBLISHED)
     chosen = cache(partial(choose, ours))
-    columns = list(results.CONTRACTS["comparison"])
+    columns = list(COMPARISON.columns)
     rows = [
         _aligned(chosen, row)
         for row in theirs.to_dict("records")
@@ -73,7 +100,7 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=columns)
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
-    return results.check(_floats(frame, "comparison"), "comparison")
+    return results.check(frame, COMPARISON)
 
 
 def blocks(
@@ -86,7 +113,7 @@ def blocks(
     published and here (as text, with unit), ratio (here over published; NaN for what is no
     measurement), note. Raises DataError if the block frame breaks its contract.
     """
-    ours = results.check(measured, "block")
+    ours = results.check(measured, BLOCK)
     single = {
         row["algorithm"]: row
         for row in ours.to_dict("records")
@@ -112,9 +139,9 @@ def blocks(
                 "note": _BLOCK_NOTES.get(quantity, ""),
             }
         )
-    frame = pd.DataFrame(rows, columns=list(results.CONTRACTS["block-comparison"]))
+    frame = pd.DataFrame(rows, columns=list(BLOCK_COMPARISON.columns))
     frame.attrs["provenance"] = measured.attrs.get("provenance", {})
-    return results.check(_floats(frame, "block-comparison"), "block-comparison")
+    return results.check(frame, BLOCK_COMPARISON)
 
 
 def _of_a_block(row: Mapping[Hashable, Any], quantity: str) -> Any:
@@ -150,15 +177,15 @@ def sizes(published: pd.DataFrame) -> pd.DataFrame:
     contract, and UnknownAlgorithm.
     """
     rows = []
-    for row in results.check(published, "published").to_dict("records"):
+    for row in results.check(published, PUBLISHED).to_dict("records"):
         if row["algorithm"] and row["quantity"] in SIZES:
             size = float(getattr(algorithms.get(row["algorithm"]), row["quantity"]))
             differs = "erratum" if row["note"] else "different"
             verdict = "equal" if row["value"] == size else differs
             about = [row[column] for column in ("paper", "table", "algorithm", "quantity")]
             rows.append([*about, row["value"], size, verdict, row["note"]])
-    frame = pd.DataFrame(rows, columns=list(results.CONTRACTS["sizes"])).drop_duplicates()
-    return results.check(_floats(frame, "sizes"), "sizes")
+    frame = pd.DataFrame(rows, columns=list(SIZE.columns)).drop_duplicates()
+    return results.check(frame, SIZE)
 
 
 def _aligned(
@@ -193,9 +220,3 @@ def _aligned(
 def _joined(*notes: object) -> str:
     """Join what is not empty."""
     return "; ".join(str(note) for note in notes if note)
-
-
-def _floats(frame: pd.DataFrame, contract: str) -> pd.DataFrame:
-    """Give the number columns their dtype; a frame without rows has none."""
-    floats = [name for name, dtype in results.CONTRACTS[contract].items() if dtype == "float64"]
-    return frame.astype(dict.fromkeys(floats, "float64"))

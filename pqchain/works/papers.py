@@ -24,6 +24,15 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
+from pqchain.results import Contract
+
+PUBLISHED = Contract.of(
+    "published",
+    ("str", "paper table algorithm printed_name implementation quantity"),
+    ("float64", "value"),
+    ("str", "unit note"),
+)
+
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -235,7 +244,7 @@ def published(key: str | None = None) -> pd.DataFrame:
     note (the erratum or ""). Where a table goes across a parameter, the printed name ends in it
     ("Falcon 512, n = 1"). Raises UnknownPaper and DataError.
     """
-    columns = list(results.CONTRACTS["published"])
+    columns = list(PUBLISHED.columns)
     rows = [
         [getattr(cell, column) for column in columns]
         for name in (keys() if key is None else [key])
@@ -243,7 +252,7 @@ def published(key: str | None = None) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=columns)
     frame["value"] = frame["value"].astype("float64")
-    return results.check(frame, "published")
+    return results.check(frame, PUBLISHED)
 
 
 def costs(key: str, implementation: str | None = None) -> CostTable:

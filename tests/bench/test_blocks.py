@@ -7,16 +7,16 @@ import math
 
 import pytest
 
-from pqchain import algorithms, plots, results
+from pqchain import algorithms, plots
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import tables as blocktext
-from pqchain.bench.blocks import measure_blocks
+from pqchain.bench.blocks import BLOCK, measure_blocks
 from pqchain.chain import encoded_size, header_bytes
 from pqchain.errors import UnknownAlgorithm, UsageError
 from pqchain.works import claims, compare, papers
 from tests import frames
 
-COLUMNS = [name for name, dtype in results.CONTRACTS["block"].items() if dtype == "float64"]
+COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def short(monkeypatch):
 
 def test_the_frame_says_what_the_bytes_say():
     frame = measure_blocks("Ed25519", transactions=20, threads=(1, 2))
-    assert list(frame.columns) == list(results.CONTRACTS["block"])
+    assert list(frame.columns) == list(BLOCK.columns)
     assert list(frame["threads"]) == [1, 2]
     for row in frame.to_dict("records"):
         assert row["status"] == "ok"

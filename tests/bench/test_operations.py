@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pqchain import machine, results
+from pqchain import machine
 from pqchain.algorithms import ALGORITHMS
 from pqchain.bench import operations as bench
+from pqchain.costs import MEASUREMENT
 from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 def test_frame_and_provenance() -> None:
     frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/ref", keep_samples=True)
-    assert list(frame.columns) == list(results.CONTRACTS["measurement"])
+    assert list(frame.columns) == list(MEASUREMENT.columns)
     assert list(frame["operation"]) == ["generate_keypair", "sign", "verify"]
     assert (frame["status"] == "ok").all()
     assert (frame["min_seconds"] <= frame["median_seconds"]).all()

@@ -130,7 +130,7 @@ def test_costs_are_measured_or_read_from_a_file(capsys, tmp_path, monkeypatch):
     assert json.loads(out)["costs"] == "measured:test-machine-00000000"
     code, _, err = run(capsys, *measured, "--costs", "measured")
     assert "measured on this machine" in err
-    saved = results.save(frames.measurements(), tmp_path / "mine.csv", contract="measurement")
+    saved = results.save(frames.measurements(), tmp_path / "mine.csv")
     code, again, _ = run(capsys, *measured, "--costs", str(saved), "--json")
     assert code == 0
     assert json.loads(again) == json.loads(out)

@@ -10,6 +10,7 @@ import pytest
 
 from pqchain import results
 from pqchain.consensus import Scenario, landscape, named
+from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, PqchainError
 from pqchain.works import papers
@@ -55,7 +56,7 @@ def test_only_networks_with_regions_are_drawn_several_times(laws):
 
 
 def test_frames_keep_their_contract(laws):
-    pd.testing.assert_frame_equal(results.check(laws, "landscape"), laws)
+    pd.testing.assert_frame_equal(results.check(laws, LANDSCAPE), laws)
 
 
 def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():

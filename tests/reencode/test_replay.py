@@ -35,14 +35,14 @@ def test_a_replay_is_a_frame_with_its_contract(tmp_path):
     nodes = frame.attrs["nodes"]
     assert len(nodes) == 4 * 5
     assert "modelled" in frame.attrs["provenance"]
-    path = results.save(frame, tmp_path / "runs.csv", contract="reencode")
+    path = results.save(frame, tmp_path / "runs.csv")
     assert results.load(path).equals(frame)
 
 
 def test_equal_scenarios_give_equal_files(tmp_path):
     one = small(link=Link(loss=0.01))
     saved = [
-        results.save(replay.replay(one), tmp_path / name, contract="reencode").read_bytes()
+        results.save(replay.replay(one), tmp_path / name).read_bytes()
         for name in ("a.csv", "b.csv")
     ]
     assert saved[0] == saved[1]

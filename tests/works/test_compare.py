@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from pqchain import results
 from pqchain.algorithms import ALGORITHMS
+from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.works import claims as claims_module
 from pqchain.works import compare, papers
+from pqchain.works.claims import CLAIMS
+from pqchain.works.compare import COMPARISON, SIZE
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided here"
 
@@ -52,9 +55,9 @@ def unsupported(algorithm: str, implementation: str, operation: str):
 
 def measured(*rows: dict) -> pd.DataFrame:
     """Return a measurement frame."""
-    columns = list(results.CONTRACTS["measurement"])
+    columns = list(MEASUREMENT.columns)
     frame = pd.DataFrame(list(rows), columns=columns)
-    numbers = [n for n, dtype in results.CONTRACTS["measurement"].items() if dtype == "float64"]
+    numbers = [n for n, dtype in MEASUREMENT.columns.items() if dtype == "float64"]
     frame = frame.astype(dict.fromkeys(numbers, "float64") | {"samples": "Int64"})
     frame.attrs["provenance"] = {"machine_id": "test-machine"}
     return frame
@@ -131,7 +134,7 @@ def test_align_puts_ours_beside_published():
         }
     )
     frame = compare.align(ours, theirs)
-    pd.testing.assert_frame_equal(frame, results.check(expected, "comparison"))
+    pd.testing.assert_frame_equal(frame, results.check(expected, COMPARISON))
     assert frame.attrs["provenance"] == {"machine_id": "test-machine"}
 
 
@@ -171,7 +174,7 @@ def test_align_says_what_this_version_does_not_have(monkeypatch):
 def test_align_without_published_times():
     frame = compare.align(measured(), papers.published("quic-reencoding"))
     assert len(frame) == 0
-    assert list(frame.columns) == list(results.CONTRACTS["comparison"])
+    assert list(frame.columns) == list(COMPARISON.columns)
 
 
 OPERATIONS = [
@@ -273,7 +276,7 @@ def test_the_longest_signature_is_compared_with_the_longest():
 def test_sizes_without_any():
     frame = compare.sizes(papers.published("quic-reencoding"))
     assert len(frame) == 0
-    assert list(frame.columns) == list(results.CONTRACTS["sizes"])
+    assert list(frame.columns) == list(SIZE.columns)
 
 
 # Statements on the papers' own numbers
@@ -330,7 +333,7 @@ def test_how_many_claims_there_are():
 @pytest.mark.parametrize("key", KEYS)
 def test_claims_keep_the_contract(key):
     frame = compare.claims(key, measured())
-    pd.testing.assert_frame_equal(results.check(frame, "claims"), frame)
+    pd.testing.assert_frame_equal(results.check(frame, CLAIMS), frame)
     assert set(frame["verdict"]) <= {HOLDS, FAILS, OPEN}
     assert (frame["evidence"] != "").all()
     assert not frame.duplicated(["claim_id", "source"]).any()

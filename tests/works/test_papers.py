@@ -11,6 +11,7 @@ import pytest
 from pqchain import algorithms, results
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.works import papers
+from pqchain.works.papers import PUBLISHED
 
 TABLES = {
     "falcon-hls": ["table1", "table2", "table3", "prose"],
@@ -236,7 +237,7 @@ def test_every_table_reads_without_missing_text(key, name):
 
 def test_published_keeps_the_contract_and_every_paper():
     frame = papers.published()
-    pd.testing.assert_frame_equal(results.check(frame, "published"), frame)
+    pd.testing.assert_frame_equal(results.check(frame, PUBLISHED), frame)
     assert frame.groupby("paper").size().to_dict() == {
         "falcon-hls": 21,
         "mini-blockchain": 21,

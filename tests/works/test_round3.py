@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from pqchain import algorithms, plots, results
+from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UsageError
 from pqchain.render import numbers
 from pqchain.works import papers
@@ -43,7 +44,7 @@ def measured(*, without: str = "") -> pd.DataFrame:
                         "reason": row.note(implementation),
                     }
                 )  # fmt: skip
-    frame = results.check(pd.DataFrame(records), "measurement")
+    frame = results.check(pd.DataFrame(records), MEASUREMENT)
     frame.attrs["provenance"] = dict(frames.PROVENANCE)
     return frame
 

@@ -6,7 +6,16 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.falcon import model
+from pqchain.results import Contract
 from pqchain.works import papers
+
+TABLE3 = Contract.of(
+    "accelerator",
+    ("str", "algorithm row kind"),
+    ("float64", "seconds published_seconds ratio"),
+    ("str", "assumptions"),
+)
+
 
 PAPER = "falcon-hls"
 """Key of the work whose Table 3 is rebuilt."""
@@ -48,4 +57,4 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
         columns=["algorithm", "row", "kind", "seconds", "published_seconds", "assumptions"],
     )
     frame.insert(5, "ratio", frame["seconds"] / frame["published_seconds"])
-    return results.check(frame, "accelerator")
+    return results.check(frame, TABLE3)

@@ -8,9 +8,39 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.consensus import landscape
+from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable
+from pqchain.results import Contract
 from pqchain.works import papers
+from pqchain.works.claims import CLAIMS
 from pqchain.works.pqdpol import calibration
+
+CELLS = Contract.of(
+    "pqdpol-cells",
+    ("str", "algorithm"),
+    ("Int64", "n nodes"),
+    (
+        "float64",
+        "transactions_per_block published_latency_seconds latency_seconds "
+        "latency_error_percent published_throughput_per_second throughput_per_second "
+        "throughput_error_percent",
+    ),
+    ("str", "costs scenario note"),
+)
+
+LEFT_OUT = Contract.of(
+    "pqdpol-left-out",
+    ("str", "left_out"),
+    ("Int64", "cells"),
+    ("float64", "rms_percent worst_percent pair_seconds byte_seconds verifies signs"),
+)
+
+FORMS = Contract.of(
+    "pqdpol-forms",
+    ("str", "form"),
+    ("float64", "rms_percent worst_percent"),
+)
+
 
 KEY = "pqdpol"
 """The work's key."""
@@ -56,7 +86,7 @@ def tables(costs: CostTable | None = None) -> pd.DataFrame:
     used = costs if costs is not None else papers.costs(KEY)
     known = printed[[name in used for name in printed["algorithm"]]].reset_index(drop=True)
     modelled = calibration.tables(known, used)
-    return results.check(modelled.assign(note=known["note"]), "pqdpol-cells")
+    return results.check(modelled.assign(note=known["note"]), CELLS)
 
 
 def calibrate() -> calibration.Fit:
@@ -69,7 +99,7 @@ def left_out() -> pd.DataFrame:
 
     A frame of the contract "pqdpol-left-out"; see `pqchain.works.pqdpol.calibration.leave_out`.
     """
-    return results.check(calibration.leave_out(cells(), papers.costs(KEY)), "pqdpol-left-out")
+    return results.check(calibration.leave_out(cells(), papers.costs(KEY)), LEFT_OUT)
 
 
 def forms() -> pd.DataFrame:
@@ -77,7 +107,7 @@ def forms() -> pd.DataFrame:
 
     A frame of the contract "pqdpol-forms": form, rms_percent, worst_percent.
     """
-    return results.check(calibration.forms(cells()), "pqdpol-forms")
+    return results.check(calibration.forms(cells()), FORMS)
 
 
 def softening(modelled: pd.DataFrame) -> pd.DataFrame:
@@ -86,7 +116,7 @@ def softening(modelled: pd.DataFrame) -> pd.DataFrame:
     A row of the contract "claims" with source "modelled". The paper prints nothing without
     delegation, so a model is all that can be asked.
     """
-    frame = results.check(modelled, "landscape")
+    frame = results.check(modelled, LANDSCAPE)
     told, holds = [f"costs: {frame['costs'].iloc[0]}"], []
     for law, group in frame.groupby("setting", sort=False):
         rate = group.pivot(index="nodes", columns="question", values="throughput_per_second")
@@ -103,7 +133,7 @@ def softening(modelled: pd.DataFrame) -> pd.DataFrame:
     row = [
         KEY, "delegation-softens-the-fall", "4.3", statement, verdict, "; ".join(told), "modelled",
     ]  # fmt: skip
-    return results.check(pd.DataFrame([row], columns=list(results.CONTRACTS["claims"])), "claims")
+    return CLAIMS.frame([row])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,36 @@ import pandas as pd
 from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.reencode import replay, scenario
+from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
+from pqchain.results import Contract
 from pqchain.works import papers
+from pqchain.works.claims import CLAIMS
+
+TABLE1 = Contract.of(
+    "reencode_table1",
+    ("str", "run kind phase"),
+    ("float64", "seconds share_percent"),
+    ("Int64", "payload_bytes"),
+    ("str", "status note"),
+)
+
+FIGURE1 = Contract.of(
+    "reencode_figure1",
+    ("str", "kind mode streams"),
+    ("Int64", "blocks block_bytes repeats"),
+    ("float64", "transfer_seconds low_seconds high_seconds"),
+)
+
+TRANSPORTS = Contract.of(
+    "reencode_transports",
+    ("str", "mode transport"),
+    ("float64", "bits_per_second"),
+    ("Int64", "block_bytes repeats"),
+    ("float64", "transfer_seconds low_seconds high_seconds wire_limit_seconds cpu_seconds"),
+    ("str", "status verdict"),
+)
+
 
 PAPER = "quic-reencoding"
 """Key of the work that is replayed."""
@@ -127,7 +155,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     joined = pd.concat([*phases.values(), series, *shaped], ignore_index=True)
     joined.attrs = {}
     frames = {
-        "runs": results.check(joined, "reencode"),
+        "runs": results.check(joined, RUN),
         "table1": table1(phases),
         "figure1": figure1(series),
         "contrast": contrast(series),
@@ -223,8 +251,8 @@ def contrast(series: pd.DataFrame) -> pd.DataFrame:
     try:
         return replay.contrast(most, claimed_percent=CLAIMED_PERCENT)
     except UsageError:
-        empty = pd.DataFrame(columns=list(results.CONTRACTS["reencode_contrast"]))
-        return results.check(empty, "reencode_contrast")
+        empty = pd.DataFrame(columns=list(CONTRAST.columns))
+        return results.check(empty, CONTRAST)
 
 
 def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -254,8 +282,8 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for phase in PHASES:
             seconds = float(fine[f"{phase}_seconds"].mean())
             rows.append((run, kind, phase, seconds, 100 * seconds / total, payload, status, note))
-    columns = list(results.CONTRACTS["reencode_table1"])
-    return results.check(pd.DataFrame(rows, columns=columns), "reencode_table1")
+    columns = list(TABLE1.columns)
+    return results.check(pd.DataFrame(rows, columns=columns), TABLE1)
 
 
 def figure1(runs: pd.DataFrame) -> pd.DataFrame:
@@ -273,8 +301,8 @@ def figure1(runs: pd.DataFrame) -> pd.DataFrame:
         kind = "modelled" if mode == "virtual" else "measured"
         about = (kind, mode, streams, blocks, size, len(times))
         rows.append((*about, times.mean(), times.min(), times.max()))
-    columns = list(results.CONTRACTS["reencode_figure1"])
-    return results.check(pd.DataFrame(rows, columns=columns), "reencode_figure1")
+    columns = list(FIGURE1.columns)
+    return results.check(pd.DataFrame(rows, columns=columns), FIGURE1)
 
 
 def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.DataFrame:
@@ -299,8 +327,8 @@ def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.Dat
                     fine["cpu_seconds"].mean(), first["status"], first["verdict"],
                 )
             )  # fmt: skip
-    columns = list(results.CONTRACTS["reencode_transports"])
-    return results.check(pd.DataFrame(rows, columns=columns), "reencode_transports")
+    columns = list(TRANSPORTS.columns)
+    return results.check(pd.DataFrame(rows, columns=columns), TRANSPORTS)
 
 
 def claims(frames: Mapping[str, pd.DataFrame], published: pd.DataFrame) -> pd.DataFrame:
@@ -338,7 +366,7 @@ def claims(frames: Mapping[str, pd.DataFrame], published: pd.DataFrame) -> pd.Da
         if row["paper"] == PAPER and row["source"] == "published":
             for kind, verdict, evidence in ours:
                 rows.append({**row, "source": kind, "verdict": verdict, "evidence": evidence})
-    return results.check(pd.DataFrame(rows, columns=list(published.columns)), "claims")
+    return results.check(pd.DataFrame(rows, columns=list(published.columns)), CLAIMS)
 
 
 def _saving(row: Mapping[Any, Any]) -> tuple[str, str, str]:

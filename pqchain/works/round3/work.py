@@ -13,8 +13,19 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, results
-from pqchain.costs import choose
+from pqchain.costs import MEASUREMENT, choose
+from pqchain.results import Contract
 from pqchain.works import papers
+
+TABLE1 = Contract.of(
+    "table1",
+    ("str", "table algorithm printed_name variant quantity"),
+    ("float64", "published published_cycles published_speedup"),
+    ("str", "implementation"),
+    ("float64", "here here_mad here_cycles here_speedup"),
+    ("str", "status note"),
+)
+
 
 KEY = "round3"
 """The work's key."""
@@ -76,14 +87,14 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
     a time "ok", "unsupported", "failed" or "not measured"), note. Speed-ups stand in the AVX2
     columns; what is not there is NaN. Raises DataError if the frame breaks its contract.
     """
-    ours = results.check(measurements, "measurement")
+    ours = results.check(measurements, MEASUREMENT)
     printed = papers.published(KEY)
     cells = [
         _cell(ours, printed, row)
         for row in printed.to_dict("records")
         if row["table"] in HALVES and row["quantity"] in QUANTITIES
     ]
-    frame = pd.DataFrame(cells, columns=list(results.CONTRACTS["table1"]))
+    frame = pd.DataFrame(cells, columns=list(TABLE1.columns))
     for side in ("published", "here"):
         reference = {
             (row["algorithm"], row["quantity"]): row[side]
@@ -96,7 +107,7 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
             for row in frame.to_dict("records")
         ]
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
-    return results.check(frame, "table1")
+    return results.check(frame, TABLE1)
 
 
 def _cell(ours: pd.DataFrame, printed: pd.DataFrame, row: Mapping[Any, Any]) -> dict[str, Any]:

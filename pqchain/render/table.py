@@ -1,0 +1,209 @@
+"""One table, written once: shown on a terminal, in a page, in Markdown, or as records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from pqchain.render import html, numbers
+from pqchain.render.html import Markup, element
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column; neighbours of the same `group` share a heading above theirs."""
+
+    title: str
+    group: str = ""
+    numeric: bool = False
+    show: Callable[[Any], str] = str
+    """How a value becomes text."""
+    key: str = ""
+    """Its name in a frame and in records; else its headings serve."""
+
+    @property
+    def name(self) -> str:
+        """The name of its values in records."""
+        return self.key or f"{self.group} {self.title}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A cell with looks of its own, which its column cannot know."""
+
+    value: Any
+    text: str
+    html: Markup | None = None
+    """What a page shows; without it the text."""
+
+
+def verdict(word: str, *, short: bool = False) -> Shown:
+    """Show a verdict with its sign and tone."""
+    return Shown(word, word, html.badge(word, short=short))
+
+
+def ours(value: float, show: Callable[[float], str] = numbers.seconds) -> Shown:
+    """Show a number of this machine, which a page emphasises."""
+    return Shown(value, show(value), element("span", show(value), class_="here"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of values, columns that know how to show them, and what a reader needs beside them."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    """Of each column a value, or `Shown`."""
+    caption: str = ""
+    source: Sequence[str] = ()
+    """Where the numbers come from: names of `html.LABELS`."""
+    row_headers: int = 1
+    """So many first cells head their row; of two, equal neighbours in the first are shown once."""
+    remarks: Sequence[str] = ()
+    """Of each row what is to be said about it, or ""."""
+    notes: Sequence[str] = ()
+    """How to read the table, below it."""
+    part: str = ""
+    """The part of a chapter that it belongs to."""
+    style: str = ""
+    """A class of the style sheet."""
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame | Iterable[Mapping[Any, Any]],
+        columns: Sequence[Column],
+        *,
+        remark: str = "",
+        **more: Any,
+    ) -> Table:
+        """Make a table of the rows of a frame; `remark` names the column that holds remarks."""
+        records = list(frame.to_dict("records") if hasattr(frame, "to_dict") else frame)
+        rows = [[row[column.name] for column in columns] for row in records]
+        if remark:
+            more["remarks"] = [str(row[remark]) for row in records]
+        return cls(columns=columns, rows=rows, **more)
+
+    def text(self, width: int | None = None) -> str:
+        """Lay the table out for a terminal; lines are cut to `width`."""
+        headings = [column.title for column in self.columns]
+        cells = [[_text(*pair) for pair in zip(self.columns, row, strict=True)]
+                 for row in self.rows]  # fmt: skip
+        repeated = [bool(at) and cells[at - 1][0] == row[0] for at, row in enumerate(cells)]
+        if self.row_headers > 1:
+            cells = [["" if same else row[0], *row[1:]] for same, row in
+                     zip(repeated, cells, strict=True)]  # fmt: skip
+        right = [at for at, column in enumerate(self.columns) if column.numeric]
+        groups = [column.group for column in self.columns]
+        laid = numbers.text_table(headings, cells, right=right, width=width, groups=groups)
+        said = [f"{row[0]}: {remark}" for row, remark in zip(self.rows, self._remarks, strict=True)
+                if remark]  # fmt: skip
+        below = "\n".join(f"- {line}" for line in dict.fromkeys([*said, *self.notes]))
+        label = f"[{', '.join(self.source)}]" if self.source else ""
+        title = " ".join(part for part in (self.caption, label if self.caption else "") if part)
+        return "\n".join(part for part in (title, laid, below) if part)
+
+    def markdown(self) -> str:
+        """Write the table in Markdown, without its caption."""
+        headings = [f"{column.group} {column.title}".strip() for column in self.columns]
+        marks = ["--:" if column.numeric else "---" for column in self.columns]
+        rows = [[_text(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        lines = [_line(headings), f"|{'|'.join(marks)}|", *map(_line, rows)]
+        return "\n".join(lines)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as plain JSON: what is missing is None."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows]
+
+    def html(self) -> Markup:
+        """Write the table for a page, its notes below."""
+        headers = self.row_headers
+        body = [[_markup(*pair) for pair in zip(self.columns, row, strict=True)]
+                for row in self.rows]  # fmt: skip
+        said = self._remarks
+        spans = _row_spans(body, said) if headers > 1 else [1] * len(body)
+        written = []
+        for row, span, remark in zip(body, spans, said, strict=True):
+            cells = []
+            for index, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
+                if index == 0 and not span:
+                    continue
+                attributes = {"class_": "number" if column.numeric else ""}
+                if index < headers:
+                    attributes["scope"] = "rowgroup" if index == 0 and span > 1 else "row"
+                    attributes["rowspan"] = str(span) if index == 0 and span > 1 else ""
+                cells.append(element("th" if index < headers else "td", cell, **attributes))
+            written.append(element("tr", *cells, class_="first" if span else ""))
+            if remark:
+                wide = str(len(self.columns) - (headers > 1))
+                written.append(element("tr", element("td", remark, colspan=wide), class_="remark"))
+        title = element("caption", html.labels(*self.source), Markup(" "), self.caption)
+        head = element("thead", *_heading_rows(self.columns))
+        whole = element("table", title, head, element("tbody", *written))
+        scroll = element(
+            "div", whole, class_="scroll", tabindex="0", role="region", aria_label=self.caption
+        )
+        styled = element("div", scroll, class_=self.style) if self.style else scroll
+        return html.join(styled, html.bullets(self.notes)) if self.notes else styled
+
+    @property
+    def _remarks(self) -> Sequence[str]:
+        return self.remarks or [""] * len(self.rows)
+
+
+def _text(column: Column, cell: Any) -> str:
+    return cell.text if isinstance(cell, Shown) else column.show(cell)
+
+
+def _markup(column: Column, cell: Any) -> str:
+    return cell.html or cell.text if isinstance(cell, Shown) else column.show(cell)
+
+
+def _plain(cell: Any) -> Any:
+    value = cell.value if isinstance(cell, Shown) else cell
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _line(cells: Sequence[str]) -> str:
+    """Write a row of Markdown; neither bars nor line breaks may end a cell."""
+    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
+
+
+def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
+    """Write one row of headings, or two if columns are grouped."""
+
+    def heading(column: Column, rowspan: str = "") -> Markup:
+        kind = "number" if column.numeric else ""
+        return element("th", column.title, scope="col", class_=kind, rowspan=rowspan)
+
+    if not any(column.group for column in columns):
+        return [element("tr", *(heading(column) for column in columns))]
+    upper, lower = [], []
+    for group, members in groupby(columns, key=lambda column: column.group):
+        grouped = list(members)
+        if group:
+            width = str(len(grouped))
+            upper.append(element("th", group, scope="colgroup", colspan=width, class_="group"))
+            lower += [heading(column) for column in grouped]
+        else:
+            upper += [heading(column, rowspan="2") for column in grouped]
+    return [element("tr", *upper, class_="upper"), element("tr", *lower, class_="lower")]
+
+
+def _row_spans(rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
+    """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
+    spans: list[int] = []
+    for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
+        indices = list(members)
+        covered = len(indices) + sum(bool(remarks[index]) for index in indices)
+        spans += [covered] + [0] * (len(indices) - 1)
+    return spans
