@@ -436,7 +436,7 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     """Return the printed latencies of the runs that are cells of Table 6, by scenario."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
-    from pqchain.works.pqdpol import work as pqdpol
+    from pqchain.works.pqdpol import rebuilt as pqdpol
 
     cells = pqdpol.tables()
     known = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))

@@ -23,7 +23,7 @@ from pqchain.render import numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.works import papers
+    from pqchain.works.paper import Erratum
 
 FINE, CHECK_FAILED = 0, 1
 """Exit codes of a command; wrong use is an error that `pqchain.commands.main` turns into a 2."""
@@ -157,9 +157,10 @@ def show_papers(arguments: argparse.Namespace) -> int:
     paper = papers.paper(arguments.key)
     if arguments.findings:
         from pqchain.report import findings
+        from pqchain.works import registry
 
         if arguments.json:
-            _write_json(_records(findings.judged(paper.key)))
+            _write_json(_records(findings.judged(registry.get(paper.key))))
         else:
             _write(findings.page(paper.key).rstrip())
         return FINE
@@ -228,7 +229,7 @@ def _paper_table(arguments: argparse.Namespace) -> int:
     return FINE
 
 
-def _erratum(erratum: papers.Erratum) -> str:
+def _erratum(erratum: Erratum) -> str:
     """Say where a print is wrong and how."""
     where = ", ".join(part for part in (erratum.table, erratum.row, erratum.column) if part)
     return f"{where}: {erratum.note}"
@@ -365,12 +366,7 @@ def _numbers(values: list[str], option: str) -> list[int]:
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain.bench import operations as bench
-    from pqchain.report import reproduce as report
-    from pqchain.works.pqdpol import tables as pqdpol_layout
-    from pqchain.works.quic_reencoding import tables as replaylayout
-    from pqchain.works.round3 import tables as layout
-    from pqchain.works.round3 import work as round3
+    from pqchain import bench, report
 
     done = report.reproduce(
         arguments.output,
@@ -379,47 +375,38 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         progress=sys.stderr.isatty(),
     )
     by_print = done.claims["source"] == "published"
-    frames = (
-        ("statements by the print", done.claims[by_print], "verdict"),
-        ("statements by numbers from here", done.claims[~by_print], "verdict"),
-        ("sizes", done.sizes, "verdict"),
-        ("operations timed", done.measurements, "status"),
-    )
     counts = {
-        name: {str(value): int(count) for value, count in frame[column].value_counts().items()}
-        for name, frame, column in frames
+        name: {str(value): int(count) for value, count in column.value_counts().items()}
+        for name, column in (
+            ("statements by the print", done.claims.loc[by_print, "verdict"]),
+            ("statements by numbers from here", done.claims.loc[~by_print, "verdict"]),
+            ("sizes", done.sizes["verdict"]),
+            ("operations timed", done.measurements["status"]),
+        )
     }
-    table = round3.table1(done.measurements) if round3.KEY in done.keys else None
     if arguments.json:
-        extra: dict[str, Any] = {} if table is None else {"round3_table1": round3.columns(table)}
-        if done.study:
-            extra["pqdpol_tables"] = [row for frame in done.study.tables for row in _records(frame)]
-        if done.replays:
-            extra["quic_reencoding"] = {
-                name: _records(frame) for name, frame in done.replays.items() if name != "runs"
-            }
         _write_json(
             {
                 "ok": not done.failures,
                 "failures": done.failures,
                 "index": str(done.index),
                 "works": list(done.keys),
-                **{name.replace(" ", "_"): found for name, found in counts.items()},
-                **extra,
+                **{name.replace(" ", "_"): count for name, count in counts.items()},
+                "frames": {
+                    key: {name: _records(frame) for name, frame in frames.items()}
+                    for key, frames in done.frames.items()
+                },
             }
         )
-    else:
-        for name, found in counts.items():
-            talk(f"{name:>31}: " + ", ".join(f"{count} {what}" for what, count in found.items()))
-        for failure in done.failures:
-            talk(f"pqchain: {failure}")
-        if table is not None and arguments.only:
-            _write(layout.text(table, round3.cross_check(done.measurements)) + "\n")
-        if done.replays and arguments.only:
-            _write(replaylayout.text(done.replays) + "\n")
-        if done.study and arguments.only:
-            _write(pqdpol_layout.text(done.study) + "\n")
-        _write(str(done.index))
+        return CHECK_FAILED if done.failures else FINE
+    for name, count in counts.items():
+        talk(f"{name:>31}: " + ", ".join(f"{number} {what}" for what, number in count.items()))
+    for failure in done.failures:
+        talk(f"pqchain: {failure}")
+    for work in done.works if arguments.only else ():
+        for table in work.tables(done.frames[work.key]):
+            _write(table.text() + "\n")
+    _write(str(done.index))
     return CHECK_FAILED if done.failures else FINE
 
 
