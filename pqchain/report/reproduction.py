@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -47,11 +46,12 @@ def reproduce(
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
+
+    def measure_blocks(names: Iterable[str]) -> pd.DataFrame:
+        return bench.measure_blocks(names, preset=preset, progress=progress)
+
     tools = Bench(
-        preset=preset,
-        measurements=measured,
-        measure_blocks=partial(bench.measure_blocks, preset=preset, progress=progress),
-        progress=progress,
+        preset=preset, measurements=measured, measure_blocks=measure_blocks, progress=progress
     )
     frames = {work.key: work.compute(tools) for work in chosen}
     done = Reproduction(

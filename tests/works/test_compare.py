@@ -13,7 +13,7 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.works import claims as claims_module
-from pqchain.works import compare, papers
+from pqchain.works import compare, papers, readers
 from pqchain.works.claims import CLAIMS
 from pqchain.works.compare import COMPARISON, SIZE
 
@@ -486,7 +486,7 @@ def test_absolute_times_of_the_paper_are_not_asked_of_us():
 
 
 def test_the_standard_error_of_a_median():
-    assert math.isclose(claims_module.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
+    assert math.isclose(readers.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
 
 
 # Bad input
@@ -517,7 +517,6 @@ def test_an_operation_measured_twice_is_refused():
 
 def test_an_unknown_kind_of_check_is_named(monkeypatch):
     claim = {"id": "new", "section": "1", "statement": "It is so.", "checks": [{"kind": "magic"}]}
-    monkeypatch.setattr(papers, "document", lambda key, file: {"claims": [claim]})
-    monkeypatch.setattr(papers, "cells", lambda key: [])
+    monkeypatch.setattr(claims_module, "document", lambda folder, file: {"claims": [claim]})
     with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
         compare.claims("round3")

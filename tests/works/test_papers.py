@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import algorithms, results
+from pqchain import algorithms, installation, results
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.works import papers
 from pqchain.works.papers import PUBLISHED
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def printed(key: str, name: str) -> list[list[str]]:
     """Return the cells of a CSV file, headings first."""
-    path = papers.data_folder() / key / papers.paper(key).tables[name].file
+    path = installation.data("papers") / key / papers.paper(key).tables[name].file
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))
 
@@ -58,7 +58,7 @@ def test_papers_and_tables():
 @pytest.mark.parametrize("key", KEYS)
 def test_every_csv_belongs_to_a_table_and_every_name_to_the_registry(key):
     paper = papers.paper(key)
-    files = {path.name for path in (papers.data_folder() / key).glob("*.csv")}
+    files = {path.name for path in (installation.data("papers") / key).glob("*.csv")}
     assert {table.file for table in paper.tables.values()} == files
     for printed_name, name in paper.names.items():
         assert algorithms.get(name).name == name
@@ -517,8 +517,8 @@ def test_unknown_names_suggest_the_nearest():
 def copy(tmp_path, monkeypatch):
     """A copy of the data that a test may spoil."""
     folder = tmp_path / "papers"
-    shutil.copytree(papers.data_folder(), folder)
-    monkeypatch.setattr(papers, "data_folder", lambda: folder)
+    shutil.copytree(installation.data("papers"), folder)
+    monkeypatch.setattr(installation, "data", lambda name: folder)
     return folder
 
 
