@@ -64,12 +64,10 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
 
 
 def _slug(title: str) -> str:
-    """Return the identifier of a part."""
     return "-".join("".join(filter(str.isalnum, word)) for word in title.casefold().split())
 
 
 def _speed(done: Reproduction, work: Work) -> Iterator[Table]:
-    """Yield published times beside ours, and ours of what the work names without a time."""
     comparison = done.comparison[done.comparison["paper"] == work.key]
     if not len(comparison):
         return
@@ -81,7 +79,6 @@ def _speed(done: Reproduction, work: Work) -> Iterator[Table]:
 
 
 def _judged(done: Reproduction, work: Work) -> Iterator[Table]:
-    """Yield the sizes and statements of a work, each with its verdict."""
     for frame, show in ((done.sizes, size_table), (done.claims, claim_table)):
         rows = frame[frame["paper"] == work.key]
         if len(rows):
@@ -186,7 +183,6 @@ def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
 
 
 def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
-    """Show one published time, ours and their ratio."""
     if cell is None:
         return [numbers.MISSING] * 3
     published, ratio = cell["published_seconds"], cell["ratio"]
@@ -242,7 +238,6 @@ def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
 
 
 def _printed_tables(paper: Paper) -> Iterator[Markup]:
-    """Yield every table of the work as printed, in SI units, to be opened on demand."""
     for name, layout in paper.tables.items():
         table = published_table(printed.table(paper, name))
         yield html.folded(f"{name}: {layout.description}", table.html())

@@ -71,7 +71,6 @@ def judged(work: Work) -> pd.DataFrame:
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    """Show statements with the figures behind them."""
     shown = []
     for row in rows.to_dict("records"):
         decided = _DECIDED.get(row["source"])

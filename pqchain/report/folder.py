@@ -64,7 +64,6 @@ def _draw(done: Reproduction, place: Path) -> page.Plates:
 
 
 def _replace(building: Path, output: Path, files: list[Path]) -> None:
-    """Put the files into their place, and take away those of the earlier run."""
     stale = sorted(set(_listed(output)) - set(files))
     # Both runs' files, until the old ones are gone: whoever is stopped half way forgets none.
     output.mkdir(parents=True, exist_ok=True)
@@ -79,7 +78,6 @@ def _replace(building: Path, output: Path, files: list[Path]) -> None:
 
 
 def _list(output: Path, files: Iterable[Path]) -> None:
-    """Note which files of the folder are a run's own."""
     names = sorted(file.as_posix() for file in files)
     results.write_atomically(output / MANIFEST, json.dumps({"files": names}, indent=2) + "\n")
 
@@ -106,7 +104,6 @@ def _remove(output: Path, file: Path) -> None:
 
 
 def _save_frames(done: Reproduction, folder: Path) -> None:
-    """Save every frame with its provenance, or that of the measurements that it rests on."""
     results.save(done.measurements, folder / "measurements.csv")
     frames = {"comparison": done.comparison, "sizes": done.sizes, "claims": done.claims}
     for name, frame in frames.items():

@@ -70,7 +70,6 @@ def reproduce(
 
 
 def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
-    """Return the works to reproduce, in their order."""
     if only is None:
         return works
     keys = [only] if isinstance(only, str) else list(only)

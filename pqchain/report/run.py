@@ -59,7 +59,6 @@ class Reproduction:
         return list(dict.fromkeys([*sizes, *operations, *self._failed_rows()]))
 
     def _failed_rows(self) -> Iterator[str]:
-        """Say which rows of the works' frames failed: the first column names them."""
         for key, frames in self.frames.items():
             for name, frame in frames.items():
                 if "status" not in frame:

@@ -137,7 +137,6 @@ def provenance(facts: Mapping[str, Any]) -> Markup:
 
 
 def _build(facts: Mapping[str, Any]) -> str:
-    """Describe one native build in a line."""
     return "; ".join(
         f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}"
         for name, value in facts.items()
@@ -181,7 +180,6 @@ def tally(title: str, verdicts: Iterable[str], order: Sequence[str]) -> Markup:
 
 
 def _busy(facts: Mapping[str, Any]) -> str:
-    """Warn if the machine had other things to do."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
     if not isinstance(load, (int, float)) or not isinstance(count, int):
         return ""

@@ -102,7 +102,6 @@ def sizes(published: pd.DataFrame) -> pd.DataFrame:
 def _aligned(
     ours: Callable[..., Mapping[str, Mapping[str, Any]]], row: Mapping[Hashable, Any]
 ) -> list[object]:
-    """Return one row of the comparison."""
     algorithm = algorithms.get(row["algorithm"]).name
     operation = row["quantity"].removesuffix("_seconds")
     wanted, seconds = row["implementation"], row["value"]
@@ -129,5 +128,4 @@ def _aligned(
 
 
 def _joined(*notes: object) -> str:
-    """Join what is not empty."""
     return "; ".join(str(note) for note in notes if note)

@@ -94,8 +94,6 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
 
 
 def _first_of(readers: list[Reader]) -> Reader:
-    """Return a reader that asks the first of these that may know a quantity."""
-
     def read(name: str, quantity: str, implementation: str) -> Number:
         chosen = next(reader for reader in readers if reader.reads(quantity))
         return chosen.read(name, quantity, implementation)
@@ -149,7 +147,6 @@ class _Numbers:
         return reduce(add, terms)
 
     def cell(self, text: str) -> Number:
-        """Return the number of "<name>: <quantity>"."""
         name, _, quantity = text.rpartition(": ")
         return self.number(name + self.step, quantity)
 

@@ -189,7 +189,6 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a CSV file; each must have as many fields as there are headings."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             headings, *rows = csv.reader(file)
@@ -242,6 +241,5 @@ def _cell(
 
 
 def _number(cell: Cell) -> int | float:
-    """Return whole bytes, cycles and counts as int, all else as float."""
     is_whole = cell.unit in ("B", "cycles", "") and cell.rounding == 0
     return int(cell.value) if is_whole else float(cell.value)

@@ -42,7 +42,6 @@ def published_table(frame: pd.DataFrame) -> Table:
 
 
 def _heading(name: str) -> str:
-    """Turn the name of a column into a heading."""
     for ending in ("_seconds", "_bytes", "_percent", "_megahertz"):
         name = name.removesuffix(ending)
     return {"printed_name": "printed as"}.get(name, numbers.spoken(name))

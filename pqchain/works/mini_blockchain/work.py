@@ -179,7 +179,6 @@ def compare_blocks(
 
 
 def _answer(row: Mapping[Any, Any], quantity: str) -> Any:
-    """Return our answer to a published quantity, or "" if there is none."""
     if row and quantity == "block_index":
         return 1
     if row and quantity == "transaction_verify_seconds":
@@ -188,7 +187,6 @@ def _answer(row: Mapping[Any, Any], quantity: str) -> Any:
 
 
 def _shown(value: Any, quantity: str, unit: str) -> str:
-    """Write our answer as people read it."""
     if not isinstance(value, int | float):
         return str(value)
     if unit == "s":
@@ -204,7 +202,6 @@ def _shortened(text: str) -> str:
 
 
 def _reader(blocks: pd.DataFrame) -> Reader:
-    """Read medians of measured blocks, validated by one thread."""
     single = {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
 
     def read(name: str, quantity: str, implementation: str) -> Number:

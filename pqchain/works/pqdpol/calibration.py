@@ -153,14 +153,12 @@ def _least_squares(matrix: Floats) -> Floats:
 
 
 def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:
-    """Return what is modelled beside what is printed."""
     frame = cells[["algorithm", "n", "latency_seconds"]].reset_index(drop=True)
     error = 100 * (modelled / frame["latency_seconds"].to_numpy(dtype=float) - 1)
     return frame.assign(modelled_seconds=modelled, error_percent=error)
 
 
 def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
-    """Yield what can be left out: each algorithm, then each n."""
     for name in dict.fromkeys(cells["algorithm"]):
         yield str(name), cells["algorithm"] == name
     for n in sorted(set(cells["n"])):
@@ -168,5 +166,4 @@ def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
 
 
 def _rms(errors: Any) -> float:
-    """Return the root mean square."""
     return float(np.sqrt(np.mean(np.square(np.asarray(errors, dtype=float)))))

@@ -159,7 +159,6 @@ def beyond(frames: Frames) -> Iterator[Table]:
 
 
 def _remarks(frames: Frames) -> list[str]:
-    """Say what is established and what is not, with the figures."""
     frame, left, fit = frames["table5-6"], frames["left-out"], frames["fit"].iloc[0]
     by_form = frames["forms"].set_index("form")["rms_percent"]
     second = by_form.drop("N^2").sort_values()

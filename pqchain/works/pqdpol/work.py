@@ -146,7 +146,6 @@ def softening(delegation: pd.DataFrame) -> Verdict:
 
 
 def _measured(measurements: pd.DataFrame) -> CostTable:
-    """Return costs measured here, of no scheme if nothing was measured."""
     try:
         return from_frame(measurements)
     except DataError:

@@ -157,7 +157,6 @@ def _apart(
 
 
 def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
-    """Run a replay on sockets; one that fails is a row that says why."""
     reason = replay.check_possible(one)
     if reason:
         return replay.unsupported(one, reason)
@@ -170,7 +169,6 @@ def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
 
 
 def _live_datagram_bytes() -> int:
-    """Return the size of datagrams on loopback."""
     from pqchain.wire.transports import aioquic
 
     return min(_LIVE_DATAGRAM_BYTES, aioquic.AIOQUIC.longest_bytes)
@@ -197,7 +195,6 @@ def shaped_scenario(transport: str) -> Scenario:
 
 
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
-    """Yield each transport at equal links, in turn."""
     for repeat in range(repeats):
         for transport in scenario.TRANSPORTS:
             one = shaped_scenario(transport)

@@ -61,7 +61,6 @@ def table1(frame: pd.DataFrame) -> Table:
 
 
 def _phase(row: Mapping[Any, Any]) -> Shown:
-    """Show the time of a phase and its share."""
     seconds = row["seconds"]
     if not math.isfinite(seconds):
         return Shown(seconds, numbers.MISSING)
@@ -132,7 +131,6 @@ def streams(frames: Frames) -> Iterator[Table]:
 
 
 def _figure1(series: pd.DataFrame) -> Iterator[list[Any]]:
-    """Yield the rows of Figure 1 that have both kinds of streams."""
     for (mode, blocks, size), group in series.groupby(["mode", "blocks", "block_bytes"]):
         by = {row["streams"]: row for row in group.to_dict("records")}
         if {"single", "multiplexed"} <= set(by):
@@ -143,14 +141,12 @@ def _figure1(series: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _spread(row: Mapping[Any, Any]) -> Shown:
-    """Show a mean with the shortest and the longest run."""
     mean, low, high = (row[f"{what}_seconds"] for what in ("transfer", "low", "high"))
     text = f"{numbers.seconds(mean)} ({numbers.seconds(low)} to {numbers.seconds(high)})"
     return Shown(mean, text if math.isfinite(mean) else numbers.MISSING)
 
 
 def _left_out(frames: Frames) -> list[str]:
-    """Say what this preset did not do, and how to have it."""
     missing = []
     if set(frames["contrast"]["mode"]) == {"virtual"}:
         missing.append("single against multiplexed on real sockets")

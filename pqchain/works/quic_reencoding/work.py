@@ -114,7 +114,6 @@ def _earlier(runs: pd.DataFrame) -> Iterator[Verdict]:
 
 
 def _shares(claim: str, table: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge the shares of each of our runs of Table 1."""
     for run, group in table[table["kind"] != "published"].groupby("run", sort=False):
         kind, share = str(group["kind"].iloc[0]), group.set_index("phase")["share_percent"]
         if run == paper_frames.CALIBRATED or (group["status"] != "ok").any():

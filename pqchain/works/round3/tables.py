@@ -92,7 +92,6 @@ def versions(checks: pd.DataFrame) -> Table:
 
 
 def _remarks(table: pd.DataFrame) -> list[str]:
-    """Say why columns differ: the reasons of ours, then the notes of single cells."""
     records = table.to_dict("records")
     names = dict.fromkeys(row["algorithm"] for row in records)
     remarks = [f"{name}: {DIFFERENCES[name]}" for name in names if name in DIFFERENCES]
@@ -111,7 +110,6 @@ def _library(implementation: str, variant: str) -> str:
 
 
 def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[Any]]:
-    """Yield the rows of one size or operation."""
     label = numbers.spoken(quantity.rpartition("_")[0])
 
     def row(title: str, column: str, show: Any) -> list[Any]:
@@ -136,11 +134,9 @@ def _size(cell: Mapping[Any, Any]) -> Shown:
 
 
 def _time(cell: Mapping[Any, Any]) -> Shown:
-    """Show our time, or why there is none."""
     fine = cell["status"] == "ok"
     return Shown(cell["here"], numbers.seconds(cell["here"]) if fine else str(cell["status"]))
 
 
 def _gain(value: float) -> str:
-    """Show a speed-up; the reference columns have none."""
     return "" if math.isnan(value) else numbers.ratio(value, 2)
