@@ -113,6 +113,5 @@ def _save_frames(done: Reproduction, folder: Path) -> None:
             results.save(rows, place, contract=contract, provenance=done.provenance)
     for key, computed in done.frames.items():
         for name, frame in computed.items():
-            if len(frame):
-                provenance = frame.attrs.get("provenance") or done.provenance
-                results.save(frame, folder / key / f"{name}.csv", provenance=provenance)
+            provenance = frame.attrs.get("provenance") or done.provenance
+            results.save(frame, folder / key / f"{name}.csv", provenance=provenance)

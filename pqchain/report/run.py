@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,13 +56,7 @@ class Reproduction:
             f"{row['reason']}"
             for row in failed.to_dict("records")
         ]
-        return list(dict.fromkeys([*sizes, *operations, *self._failed_rows()]))
-
-    def _failed_rows(self) -> Iterator[str]:
-        for key, frames in self.frames.items():
-            for name, frame in frames.items():
-                if "status" not in frame:
-                    continue
-                reason = next(each for each in ("reason", "note", "verdict") if each in frame)
-                for row in frame[frame["status"] == "failed"].to_dict("records"):
-                    yield f"{key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
+        computed = [
+            failure for work in self.works for failure in work.failures(self.frames[work.key])
+        ]
+        return list(dict.fromkeys([*sizes, *operations, *computed]))

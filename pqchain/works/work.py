@@ -89,6 +89,14 @@ class Work:
         """Judge a statement that has a check of the kind "computed"."""
         return ()
 
+    def failures(self, frames: Frames) -> Iterable[str]:
+        """Say which rows failed, by their first column; what cannot run here is no failure."""
+        for name, frame in frames.items():
+            if "status" in frame:
+                reason = next(each for each in ("reason", "note", "verdict") if each in frame)
+                for row in frame[frame["status"] == "failed"].to_dict("records"):
+                    yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
+
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the frames; the chapter has a section for each `Table.part`."""
         return ()

@@ -38,6 +38,10 @@ class QuicReencoding(Work):
         if claim in ("transfer-decisive", "coding-small"):
             yield from _shares(claim, frames["table1"])
 
+    def failures(self, frames: Frames) -> Iterable[str]:
+        """Say which runs of Table 1 failed; its rows stand for those of `runs`."""
+        return super().failures({"table1": frames["table1"]} if frames else {})
+
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show Table 1 with how to read it, streams and transports."""
         if frames:
