@@ -388,6 +388,7 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     """Measure the schemes that were named, or all."""
     from pqchain import costs
     from pqchain.bench import operations as bench
+    from pqchain.bench import presets
 
     wanted = algorithms.names("signature") if names == ["all"] else names
     for name in wanted:
@@ -396,7 +397,7 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     talk(f"Measuring {len(wanted)} scheme{'s'[: len(wanted) != 1]} on this machine ...")
     measured = bench.measure(
         [algorithms.get(name).name for name in wanted],
-        preset=arguments.preset or bench.preset(),
+        preset=arguments.preset or presets.preset(),
         progress=sys.stderr.isatty(),
     )
     return costs.from_frame(measured)

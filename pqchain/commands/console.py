@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.bench import tables as blocktext
+from pqchain.bench import presets, tables
 from pqchain.errors import UnknownName, UsageError
 from pqchain.render import numbers
 
@@ -254,7 +254,7 @@ def run_bench(arguments: argparse.Namespace) -> int:
         None if names is None else [algorithms.get(name).name for name in names],
         _split(arguments.operation),
         _split(arguments.implementation),
-        preset=arguments.preset or bench.preset(),
+        preset=arguments.preset or presets.preset(),
         progress=sys.stderr.isatty(),
         keep_samples=arguments.samples,
     )
@@ -270,7 +270,7 @@ def run_bench(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _write_json({"provenance": provenance, "measurements": _records(measured)})
     else:
-        _write(_measurement_table(measured))
+        _write(tables.operation_table(measured).text(_terminal_width()))
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
     return _code(measured)
 
@@ -281,26 +281,10 @@ def _code(measured: pd.DataFrame) -> int:
     return FINE if fine else CHECK_FAILED
 
 
-def _measurement_table(measured: pd.DataFrame) -> str:
-    """Lay out a measurement frame for a terminal."""
-    header = ["algorithm", "implementation", "operation", "median", "MAD", "min", "p95", "samples"]
-    rows = [
-        [
-            row["algorithm"], row["implementation"] or numbers.MISSING, row["operation"],
-            *(numbers.seconds(row[f"{name}_seconds"]) for name in ("median", "mad", "min", "p95")),
-            str(row["samples"]),
-            row["reason"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}",
-        ]
-        for row in measured.to_dict("records")
-    ]  # fmt: skip
-    return numbers.text_table([*header, "remark"], rows, right=range(3, 8), width=_terminal_width())
-
-
 def run_chain(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them: one in words, several in a table."""
     from pqchain import results
     from pqchain.bench import blocks as blockbench
-    from pqchain.bench import operations as bench
 
     output: Path | None = arguments.output
     names = _split(arguments.algorithm)
@@ -314,7 +298,7 @@ def run_chain(arguments: argparse.Namespace) -> int:
         public_key=arguments.public_key,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,
-        preset=arguments.preset or bench.preset(),
+        preset=arguments.preset or presets.preset(),
         progress=sys.stderr.isatty(),
     )
     provenance = measured.attrs["provenance"]
@@ -326,15 +310,10 @@ def run_chain(arguments: argparse.Namespace) -> int:
         _write_json({"provenance": provenance, "blocks": _records(measured)})
     else:
         alone = measured["algorithm"].nunique() == 1
-        _write("\n".join(blocktext.lines(measured)) if alone else _block_table(measured))
+        several = tables.block_table(measured).text(_terminal_width())
+        _write("\n".join(tables.lines(measured)) if alone else several)
         talk(f"Machine: {provenance['machine_id']}, preset {provenance['preset']}")
     return _code(measured)
-
-
-def _block_table(measured: pd.DataFrame) -> str:
-    """Lay out the blocks of several schemes for a terminal."""
-    header, rows, right = blocktext.table(measured)
-    return numbers.text_table(header, rows, right=right, width=_terminal_width())
 
 
 def _check_output(output: Path | None, *, samples: bool = False) -> None:
@@ -365,7 +344,6 @@ def _numbers(values: list[str], option: str) -> list[int]:
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
     """Write the report and say what it found."""
-    from pqchain.bench import operations as bench
     from pqchain.report import reproduce as report
     from pqchain.works.pqdpol import tables as pqdpol_layout
     from pqchain.works.quic_reencoding import tables as replaylayout
@@ -374,7 +352,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
 
     done = report.reproduce(
         arguments.output,
-        preset=arguments.preset or bench.preset(),
+        preset=arguments.preset or presets.preset(),
         only=_split(arguments.only),
         progress=sys.stderr.isatty(),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
-from pqchain.bench import tables as blocktext
+from pqchain.bench import tables
 from pqchain.render import html, numbers
 from pqchain.render.html import Column, Markup
 from pqchain.works import papers
@@ -100,15 +100,7 @@ def block_part(
         source=("published", "measured"),
         remarks=list(comparison["note"]),
     )  # fmt: skip
-    header, rows, right = blocktext.table(blocks)
-    every = html.table(
-        [Column(name, numeric=index in right) for index, name in enumerate(header[:-1])],
-        [row[:-1] for row in rows],
-        caption="Blocks of this machine. Times are per transaction; verify: signatures only, by "
-        "number of threads; whole: from the bytes of the block to the new balances.",
-        source=("measured",),
-        remarks=[row[-1] for row in rows],
-    )
+    every = tables.block_table(blocks).html()
     return _part(paper, "blocks", "A block, side by side", beside, every, *figures)
 
 

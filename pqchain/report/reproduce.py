@@ -15,6 +15,7 @@ import pandas as pd
 from pqchain import algorithms, plots, results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
+from pqchain.bench import tables
 from pqchain.costs import from_frame
 from pqchain.errors import DataError, UsageError
 from pqchain.render import html
@@ -281,7 +282,9 @@ def _page(
             name for name in paper.names.values() if name not in set(comparison["algorithm"])
         ]
         without = done.measurements[done.measurements["algorithm"].isin(missing)]
-        unprinted = overview.measurement_tables(without) if len(comparison) else []
+        unprinted = [
+            table.html() for table in tables.measurement_tables(without) if len(comparison)
+        ]
         modelled = []
         if key == accelerator.PAPER:
             modelled = [chapters.accelerator_table(accelerator.table3())]
@@ -303,7 +306,7 @@ def _page(
         contents.append((key, key))
     here = html.section(
         "measured", "What this machine measured", *of("").values(),
-        *overview.measurement_tables(done.measurements),
+        *(table.html() for table in tables.measurement_tables(done.measurements)),
     )  # fmt: skip
     contents += [
         ("measured", "What this machine measured"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from pqchain import algorithms
 from pqchain.render import html, numbers
 from pqchain.render.html import Column, Markup
@@ -87,55 +85,6 @@ def works_table(done: Reproduction) -> Markup:
     source = ["published", "measured", "registry"]
     source += ["modelled"] * bool((done.claims["source"] == "modelled").any())
     return html.table(columns, rows, caption="What was found, by work.", source=source)
-
-
-def measurement_tables(measurements: pd.DataFrame) -> list[Markup]:
-    """Write all our times: signatures, then key encapsulation."""
-    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
-    titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
-    return [
-        _measurement_table(measurements[kinds == kind], f"{title}: median and MAD of each time.")
-        for kind, title in titles.items()
-        if (kinds == kind).any()
-    ]
-
-
-def _measurement_table(measurements: pd.DataFrame, caption: str) -> Markup:
-    """Write medians with their median absolute deviations."""
-    present = set(measurements["operation"])
-    operations = [name for name in algorithms.OPERATIONS if name in present]
-    columns = [Column("algorithm"), Column("implementation")]
-    for name in operations:
-        columns += [
-            Column(title, html.spoken(name), True) for title in ("median", "± MAD", "samples")
-        ]
-    rows, remarks = [], []
-    keys = ["algorithm", "implementation"]
-    for (algorithm, implementation), cells in measurements.groupby(keys, sort=False):
-        row = [str(algorithm), str(implementation) or numbers.MISSING]
-        by_operation = {cell["operation"]: cell for cell in cells.to_dict("records")}
-        for name in operations:
-            cell = by_operation.get(name)
-            if cell is None or cell["status"] != "ok":
-                row += [numbers.MISSING] * 3
-                continue
-            median = html.element("span", numbers.seconds(cell["median_seconds"]), class_="here")
-            deviation = numbers.seconds(cell["mad_seconds"], 2)
-            row += [median, deviation, numbers.integer(cell["samples"])]
-        said = [
-            cell["reason"] if cell["status"] == "ok" else f"{cell['status']}: {cell['reason']}"
-            for cell in cells.to_dict("records")
-        ]
-        rows.append(row)
-        remarks.append("; ".join(dict.fromkeys(remark for remark in said if remark)))
-    return html.table(
-        columns,
-        rows,
-        caption=caption,
-        source=("measured",),
-        row_headers=2,
-        remarks=remarks,
-    )
 
 
 def correction(builds: Mapping[str, Any]) -> Markup:

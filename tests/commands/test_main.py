@@ -13,6 +13,7 @@ import pytest
 from pqchain import results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
+from pqchain.bench import presets
 from pqchain.commands import console as commands
 from pqchain.commands import doctor
 from pqchain.commands import main as cli
@@ -48,12 +49,12 @@ def measured(monkeypatch):
         return frame
 
     monkeypatch.setattr(bench, "measure", measure)
-    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
 
 
 def test_presets_are_those_of_the_benchmark():
-    assert tuple(bench.PRESETS) == cli.PRESETS
+    assert tuple(presets.PRESETS) == cli.PRESETS
 
 
 @pytest.mark.parametrize(
@@ -204,9 +205,9 @@ def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
 
 
 def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, capsys):
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "paper")
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "paper")
     assert main(["bench"]) == 0
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "papers")
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "papers")
     assert main(["bench"]) == 2
     assert measured == [(None, None, None, "paper", False)]
     assert "'papers'" in capsys.readouterr().err
@@ -302,7 +303,7 @@ def blocks(monkeypatch):
         return frame
 
     monkeypatch.setattr(blockbench, "measure_blocks", measure)
-    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
 
 
@@ -334,9 +335,9 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--threads", "many"], "expected whole numbers"),
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions=0"),
-        (["--data-bytes", "-1"], "data_bytes=-1; expected 0 to 65535"),
-        (["--data-bytes", "70000"], "data_bytes=70000"),
+        (["--transactions", "0"], "transactions is 0"),
+        (["--data-bytes", "-1"], "data_bytes is -1; expected a whole number from 0 to 65535"),
+        (["--data-bytes", "70000"], "data_bytes is 70000"),
         (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )
