@@ -9,6 +9,7 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
+from pqchain.costs import MEASUREMENT
 from pqchain.reencode.replay import RUN
 
 PROVENANCE = {
@@ -78,8 +79,7 @@ def measurements(names: list[str] | None = None) -> pd.DataFrame:
                         "reason": "" if fine else f"no implementation of {name} in this version",
                     }
                 )
-    frame = pd.DataFrame(records)
-    frame["samples"] = frame["samples"].astype("Int64")
+    frame = MEASUREMENT.frame(records)
     frame.attrs["provenance"] = dict(PROVENANCE)
     return frame
 
