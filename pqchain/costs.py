@@ -54,7 +54,6 @@ class Costs:
     """Where these numbers come from, down to the table or the implementation."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes and times that no scheme can have."""
         if algorithms.get(self.algorithm).name != self.algorithm:
             raise UsageError(
                 f"{self.algorithm!r} is an alias; use the canonical name "
@@ -86,7 +85,6 @@ class CostTable(Mapping[str, Costs]):
     """Algorithms that were looked at but have no costs, each with the reason."""
 
     def __post_init__(self) -> None:
-        """Sort the rows as the registry does and refuse two of one algorithm."""
         named = {row.algorithm: row for row in self.rows}
         if len(named) != len(self.rows):
             raise UsageError(
@@ -113,18 +111,15 @@ class CostTable(Mapping[str, Costs]):
         )
 
     def __contains__(self, name: object) -> bool:
-        """Whether there are costs of the algorithm of that name or alias."""
         try:
             return isinstance(name, str) and self[name] is not None
         except (UnknownAlgorithm, MissingCosts):
             return False
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the canonical names."""
         return (row.algorithm for row in self.rows)
 
     def __len__(self) -> int:
-        """Return how many algorithms have costs."""
         return len(self.rows)
 
 
@@ -221,7 +216,6 @@ def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) ->
 
 
 def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:
-    """Say why operations have no time."""
     if not chosen:
         return f"nothing was measured with {implementation!r}"
     reasons: dict[str, list[str]] = {}

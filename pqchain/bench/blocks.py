@@ -184,7 +184,6 @@ def _case(name: str) -> _Case:
 
 
 def _signature(name: str) -> Algorithm:
-    """Return a signature scheme."""
     row = registry.get(name)
     if row.kind != "signature":
         raise UsageError(f"{row.name} is a {row.kind}; a block needs a signature scheme")

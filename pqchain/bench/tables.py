@@ -58,7 +58,6 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
 
 
 def _thread_table(records: list[dict[Any, Any]]) -> Table:
-    """Write validation by number of threads."""
     seconds = [Column(title, numeric=True, show=numbers.seconds) for title in
                ("signatures", "± MAD", "each", "whole block", "± MAD")]  # fmt: skip
     columns = [
@@ -203,7 +202,6 @@ def _remark(record: Record) -> str:
 
 
 def _spread(record: Record, what: str) -> str:
-    """Show a median and its median absolute deviation."""
     median, deviation = record[f"{what}_median_seconds"], record[f"{what}_mad_seconds"]
     return f"{numbers.seconds(median)} ± {numbers.seconds(deviation)}"
 

@@ -61,7 +61,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Fetch a public name at first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'pqchain.chain' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"pqchain.chain.{_HOME[name]}"), name)

@@ -53,7 +53,6 @@ class Header:
     proposer: bytes
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be encoded; raises Malformed."""
         check_number("height", self.height, bits=32)
         check_number("timestamp", self.timestamp, bits=32)
         check_hash("previous hash", self.previous)
@@ -146,7 +145,6 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:
-    """Return the hash of consecutive transactions."""
     return sha3_256(b"".join((_GROUP, *(each.encoded for each in group))))
 
 

@@ -205,7 +205,6 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
 
 
 def _nominal(row: Algorithm, public_key: KeyMode) -> int:
-    """Return the nominal length of a signature."""
     if public_key != "recovered":
         return row.signature_bytes
     if row.name not in RECOVERABLE:

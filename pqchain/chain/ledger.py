@@ -39,7 +39,6 @@ class Ledger:
     def __init__(
         self, connection: sqlite3.Connection, path: Path, state: State, verifier: Verifier
     ) -> None:
-        """Use `create` or `open`."""
         self._connection = connection
         self.path = path
         self.state = state
@@ -182,7 +181,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _describe(state: State) -> str:
-    """Return the genesis as JSON."""
     rules = state.rules
     return json.dumps(
         {

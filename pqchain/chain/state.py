@@ -179,7 +179,6 @@ class State:
             raise BlockRejected(Reason.MALFORMED, str(error)) from error
 
     def _check_place(self, block: Block) -> None:
-        """Refuse a block that does not follow the last one."""
         header = block.header
         if header.height == self.height and block.hash() == self.tip:
             raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
@@ -198,7 +197,6 @@ class State:
             )
 
     def _check_algorithms(self, block: Block) -> None:
-        """Refuse schemes that are unknown or not allowed."""
         credentials: list[tuple[tuple[int, ...], Credential]] = [
             ((index,), credential)
             for index, transaction in enumerate(block.transactions)
@@ -217,7 +215,6 @@ class State:
             seen.add(credential.identifier)
 
     def _check_seal(self, block: Block, verifier: Verifier) -> None:
-        """Refuse a block that its proposer has not signed."""
         seal = block.seal
         if seal is None:
             if self.rules.sealed:

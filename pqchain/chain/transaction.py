@@ -56,7 +56,6 @@ class Credential:
     signature: bytes
 
     def __post_init__(self) -> None:
-        """Refuse lengths that the algorithm cannot have; raises Malformed."""
         if not 0 < self.identifier <= 0xFFFF:
             raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
         carries_key = self.form.carries_key
@@ -106,7 +105,6 @@ class Payment:
     chain: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be encoded; raises Malformed, BadType."""
         check_hash("sender", self.sender)
         check_hash("recipient", self.recipient)
         check_number("amount", self.amount, bits=64)
@@ -138,7 +136,6 @@ class Transaction:
     """All its bytes."""
 
     def __post_init__(self) -> None:
-        """Encode it; raises Malformed."""
         kinds = [(credential.identifier, credential.form) for credential in self.credentials]
         message = self.payment.message(kinds)
         parts = [message[len(SIGNED) :], *(each.encode() for each in self.credentials)]
@@ -196,7 +193,6 @@ def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
 
 
 def _form(number: int) -> KeyForm:
-    """Return the form of that number; raises Malformed if there is none."""
     if number >= len(_FORMS):
         raise Malformed(f"a key form is {number}; expected 0 to {len(_FORMS) - 1}")
     return _FORMS[number]

@@ -84,7 +84,6 @@ class Verifier:
     def _recover_all(
         self, signer: Signer, group: Sequence[Check], stop_at_first: bool
     ) -> list[int]:
-        """Return which signatures do not give a key of the sender's address."""
         if not isinstance(signer, RecoverableSigner):
             raise Unsupported(
                 f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; "

@@ -109,7 +109,6 @@ class Wallet:
         return Credential(identifier, KeyForm.INLINE, key, signature)
 
     def _form(self, signer: Signer, nonce: int) -> KeyForm:
-        """Return how the key is given in the transaction with that nonce."""
         if self.public_key == "registered":
             return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
         if self.public_key == "recovered" and isinstance(signer, RecoverableSigner):

@@ -184,8 +184,6 @@ class _Openssl(Signer):
 
 
 class _OpensslP256(_Openssl):
-    """ECDSA on P-256."""
-
     __slots__ = ("_curve", "_ec", "_sign_with", "_utils", "_verify_with")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
@@ -233,8 +231,6 @@ class _OpensslP256(_Openssl):
 
 
 class _OpensslEd25519(_Openssl):
-    """Ed25519."""
-
     __slots__ = ("_private", "_public")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:

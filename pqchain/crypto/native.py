@@ -46,8 +46,6 @@ def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
 
 
 class _Sizes(ctypes.Structure):
-    """pq_sizes_t."""
-
     _fields_ = _numbers(
         "kind nist_level public_key_bytes secret_key_bytes signature_max_bytes ciphertext_bytes "
         "shared_secret_bytes context"
@@ -100,7 +98,6 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 
 def _expect_ok(code: int, what: str) -> None:
-    """Raise CryptoFailure unless the call went well."""
     if code != _OK:
         raise CryptoFailure(
             f"{what}: {_FAILURES.get(code, f'code {code}')}; the key may be damaged"

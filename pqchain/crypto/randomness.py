@@ -23,7 +23,6 @@ class NistDrbg:
     __slots__ = ("_counter", "_key")
 
     def __init__(self, seed: BytesLike) -> None:
-        """Seed the generator with 48 bytes."""
         self.reseed(seed)
 
     def reseed(self, seed: BytesLike) -> None:

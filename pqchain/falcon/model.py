@@ -66,7 +66,6 @@ class Engine:
     """False: each operation waits for the one before."""
 
     def __post_init__(self) -> None:
-        """Refuse what no engine can be."""
         for field in (
             "adder_latency", "multiplier_latency", "divider_latency", "integer_latency",
             "conversion_latency", "issue_interval", "adders", "multipliers",

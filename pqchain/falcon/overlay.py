@@ -47,7 +47,6 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
 
     def __init__(self, description: dict[str, Any]) -> None:
-        """Take the places of the registers from the hardware description."""
         super().__init__(description=description)
         registers = description["registers"]
         try:

@@ -31,7 +31,6 @@ PARTS = (
 
 
 def _frame(rows: list[tuple[str, float, int, str]]) -> pd.DataFrame:
-    """Return a profile."""
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

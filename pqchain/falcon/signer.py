@@ -91,7 +91,6 @@ class FalconSigner:
             self.backend, self.why = backend, "asked for"
 
     def __repr__(self) -> str:
-        """Name the algorithm and who computes it."""
         return f"<FalconSigner {self.algorithm.name} by {self.backend}>"
 
     def _open_reference(self) -> Signer:
@@ -260,7 +259,6 @@ class FalconSigner:
 
 
 def _writer(request: bytearray) -> Callable[[memoryview], None]:
-    """Return what copies a request into the board's buffer."""
 
     def fill(buffer: memoryview) -> None:
         buffer[:] = request
@@ -269,7 +267,6 @@ def _writer(request: bytearray) -> Callable[[memoryview], None]:
 
 
 def _default_bitstream() -> Path:
-    """Return where the bitstream is looked for."""
     return Path(__file__).parent / BITSTREAM
 
 
