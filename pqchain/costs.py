@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.checks import number, whole
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from pqchain.results import Contract
 
@@ -60,15 +61,9 @@ class Costs:
                 f"{algorithms.get(self.algorithm).name!r}"
             )
         for name in ("public_key_bytes", "signature_bytes"):
-            size = getattr(self, name)
-            if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-                raise UsageError(f"{name} of {self.algorithm} is {size!r}; expected an int above 0")
+            whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
-            time = getattr(self, name)
-            if not isinstance(time, (int, float)) or not math.isfinite(time) or time < 0:
-                raise UsageError(
-                    f"{name} of {self.algorithm} is {time!r}; expected finite seconds, 0 or more"
-                )
+            number(f"{name} of {self.algorithm}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +134,11 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
         seconds = {
-            operation: float(chosen[operation]["median_seconds"])
-            for operation in algorithm.operations
-            if operation in chosen and chosen[operation]["status"] == "ok"
+            f"{operation}_seconds": float(row["median_seconds"])
+            for operation, row in chosen.items()
+            if row["status"] == "ok"
         }
-        lacking = [operation for operation in algorithm.operations if operation not in seconds]
+        lacking = [name for name in algorithm.operations if f"{name}_seconds" not in seconds]
         if lacking:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
             continue
@@ -152,9 +147,7 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
                 algorithm=algorithm.name,
                 public_key_bytes=algorithm.public_key_bytes,
                 signature_bytes=algorithm.signature_bytes,
-                generate_keypair_seconds=seconds["generate_keypair"],
-                sign_seconds=seconds["sign"],
-                verify_seconds=seconds["verify"],
+                **seconds,
                 source=f"{chosen['sign']['implementation']} on {machine}",
             )
         )
