@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
@@ -57,44 +57,55 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _thread_table(records: list[dict[Any, Any]]) -> Table:
-    seconds = [Column(title, numeric=True, show=numbers.seconds) for title in
-               ("signatures", "± MAD", "each", "whole block", "± MAD")]  # fmt: skip
-    columns = [
-        Column("threads", numeric=True),
-        *seconds[:3],
-        Column("speed-up", numeric=True, show=numbers.ratio),
-        *seconds[3:],
-        Column("rate", numeric=True, show=_rate),
-    ]
+def _rate(bytes_per_second: float) -> str:
+    """Show how many bytes of block are validated in a second."""
+    if not math.isfinite(bytes_per_second):
+        return numbers.MISSING
+    return f"{bytes_per_second / 1e6:.1f} MB/s"
+
+
+def _numeric(titles: Iterable[str], show: Callable[[Any], str]) -> list[Column]:
+    return [Column(title, numeric=True, show=show) for title in titles]
+
+
+def _thread_table(records: Sequence[Record]) -> Table:
     alone = records[0]["verify_median_seconds"]
-    rows = [
-        [
-            row["threads"],
-            row["verify_median_seconds"],
-            row["verify_mad_seconds"],
-            row["verify_median_seconds"] / row["transactions"],
-            alone / row["verify_median_seconds"],
-            row["apply_median_seconds"],
-            row["apply_mad_seconds"],
-            row["block_bytes"] / row["apply_median_seconds"],
-        ]
-        for row in records
+    columns = [
+        *_numeric(["threads"], str),
+        *_numeric(["signatures", "± MAD", "each"], numbers.seconds),
+        *_numeric(["speed-up"], numbers.ratio),
+        *_numeric(["whole block", "± MAD"], numbers.seconds),
+        *_numeric(["rate"], _rate),
     ]
+    rows = []
+    for row in records:
+        verify, whole = row["verify_median_seconds"], row["apply_median_seconds"]
+        signatures = [verify, row["verify_mad_seconds"], verify / row["transactions"]]
+        block = [whole, row["apply_mad_seconds"], row["block_bytes"] / whole]
+        rows.append([row["threads"], *signatures, alone / verify, *block])
     return Table(columns=columns, rows=rows)
+
+
+_OF_A_BLOCK = [
+    "public_key_bytes",
+    "signature_bytes",
+    "transactions",
+    "transaction_bytes",
+    "wallet_median_seconds",
+    "sign_median_seconds",
+]
 
 
 def block_table(measured: pd.DataFrame) -> Table:
     """Return a row for each scheme of a block frame; times are per transaction."""
     counts = list(dict.fromkeys(measured["threads"]))
-    sizes = [Column(title, numeric=True, show=numbers.integer) for title in
-             ("public key", "signature", "tx", "B / tx")]  # fmt: skip
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
         Column("algorithm"),
-        *sizes,
-        *(Column(title, numeric=True, show=numbers.seconds) for title in times),
-        Column("rate", numeric=True, show=_rate),
+        *_numeric(["public key", "signature"], numbers.integer),
+        *_numeric(["tx", "B / tx"], numbers.integer),
+        *_numeric(times, numbers.seconds),
+        *_numeric(["rate"], _rate),
         Column("tampered", show=lambda value: value or numbers.MISSING),
     ]
     rows, remarks = [], []
@@ -105,21 +116,10 @@ def block_table(measured: pd.DataFrame) -> Table:
         if first["status"] != "ok":
             rows.append([name, *[math.nan] * (len(columns) - 2), ""])
             continue
-        rows.append(
-            [
-                name,
-                first["public_key_bytes"],
-                first["signature_bytes"],
-                first["transactions"],
-                first["transaction_bytes"],
-                first["wallet_median_seconds"],
-                first["sign_median_seconds"],
-                *(row["verify_median_seconds"] / row["transactions"] for row in records),
-                last["apply_median_seconds"] / last["transactions"],
-                last["block_bytes"] / last["apply_median_seconds"],
-                first["tampered"],
-            ]
-        )
+        verify = [row["verify_median_seconds"] / row["transactions"] for row in records]
+        whole = last["apply_median_seconds"]
+        block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
+        rows.append([name, *(first[column] for column in _OF_A_BLOCK), *verify, *block])
     return Table(
         columns=columns,
         rows=rows,
@@ -179,9 +179,10 @@ def _measurement_table(measurements: pd.DataFrame, caption: str) -> Table:
         row: list[Any] = [*pair]
         for name in operations:
             record = timed.get(name)
-            row += [math.nan] * 3 if record is None else [
-                ours(record["median_seconds"]), record["mad_seconds"], record["samples"],
-            ]  # fmt: skip
+            if record is None:
+                row += [math.nan] * 3
+            else:
+                row += [ours(record["median_seconds"]), record["mad_seconds"], record["samples"]]
         rows.append(row)
         remarks.append("; ".join(dict.fromkeys(filter(None, map(_remark, records)))))
     return Table(
@@ -204,10 +205,3 @@ def _remark(record: Record) -> str:
 def _spread(record: Record, what: str) -> str:
     median, deviation = record[f"{what}_median_seconds"], record[f"{what}_mad_seconds"]
     return f"{numbers.seconds(median)} ± {numbers.seconds(deviation)}"
-
-
-def _rate(bytes_per_second: float) -> str:
-    """Show how many bytes of block are validated in a second."""
-    if not math.isfinite(bytes_per_second):
-        return numbers.MISSING
-    return f"{bytes_per_second / 1e6:.1f} MB/s"

@@ -21,7 +21,7 @@ from types import ModuleType
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.crypto.interface import Kem, Signer, needs
+from pqchain.crypto.interface import needs
 from pqchain.crypto.schemes import NativeKem, NativeSigner
 from pqchain.errors import CryptoFailure, Unsupported
 
@@ -83,22 +83,17 @@ def module() -> ModuleType:
     return oqs
 
 
-class LiboqsSigner(Signer):
-    """A signature scheme through liboqs-python."""
+class LiboqsSigner(NativeSigner):
+    """A signature scheme through liboqs-python; key pairs and batches come from the C interface."""
 
-    __slots__ = ("_oqs", "_ours", "_shared")
+    __slots__ = ("_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        self._ours = NativeSigner(algorithm, IMPLEMENTATION)
-        """For key generation, which may need a larger stack, and for batches."""
         self._oqs = module()
         self._shared = self._oqs.Signature(algorithm.name)
         """For verification, which keeps no state; secret keys get an object of their own."""
-
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self._ours.generate_keypair()
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         with (
@@ -117,35 +112,18 @@ class LiboqsSigner(Signer):
             valid = self._shared.verify(message, signature, public_key)
         return bool(valid)
 
-    def _verify_batch(
-        self,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-        *,
-        threads: int,
-        stop_at_first: bool,
-    ) -> list[int]:
-        return self._ours._verify_batch(
-            messages, signatures, public_keys, threads=threads, stop_at_first=stop_at_first
-        )
 
+class LiboqsKem(NativeKem):
+    """A KEM through liboqs-python; key pairs come from the C interface."""
 
-class LiboqsKem(Kem):
-    """A key-encapsulation mechanism through liboqs-python."""
-
-    __slots__ = ("_oqs", "_ours", "_shared")
+    __slots__ = ("_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        self._ours = NativeKem(algorithm, IMPLEMENTATION)
         self._oqs = module()
         self._shared = self._oqs.KeyEncapsulation(algorithm.name)
         """For encapsulation, which keeps no state; secret keys get an object of their own."""
-
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self._ours.generate_keypair()
 
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
         with _failures_of("encapsulation", self.algorithm, "public key"):
