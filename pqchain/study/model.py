@@ -16,6 +16,7 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain import costs as costing
 from pqchain.bench import operations as bench
+from pqchain.bench import presets
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
@@ -175,7 +176,7 @@ def costs_of(
     if plan.costs == "measured":
         frame = measurements
         if frame is None:
-            frame = bench.measure(plan.names, preset=preset or bench.preset(), progress=progress)
+            frame = bench.measure(plan.names, preset=preset or presets.preset(), progress=progress)
         table = costing.from_frame(frame)
     elif measurements is not None:
         raise UsageError(
