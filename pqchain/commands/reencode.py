@@ -13,6 +13,7 @@ from pqchain.commands import console as commands
 from pqchain.commands.console import FINE, talk
 from pqchain.errors import UsageError
 from pqchain.render import numbers
+from pqchain.wire.transports import registry
 
 if TYPE_CHECKING:
     from pqchain.reencode.scenario import Scenario
@@ -22,6 +23,7 @@ _FIELDS = (
     "sources", "sessions", "overlap", "limit_seconds",
 )  # fmt: skip
 _MOST_REPEATS = 10_000
+_VIRTUAL = " and ".join(registry.names(virtual=True))
 _LINK_FIELDS = ("bits_per_second", "delay_seconds", "loss")
 
 
@@ -53,14 +55,14 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     replaying.add_argument(
         "--mode", choices=("virtual", "loopback", "netns"),
-        help="default: virtual; for other transports than aioquic, loopback",
+        help=f"default: virtual; for other transports than {_VIRTUAL}, loopback",
     )  # fmt: skip
     replaying.add_argument(
         "--experiment", choices=("reencode", "exchange"),
         help="a failure and its repair (default), or everyone asks everyone for chunks",
     )  # fmt: skip
     replaying.add_argument(
-        "--transport", choices=("aioquic", "qh3", "tcp-tls", "grpc"),
+        "--transport", choices=tuple(registry.TRANSPORTS),
         help="default: aioquic; qh3 (QUIC too, in Rust) and grpc need qh3 and grpcio installed",
     )  # fmt: skip
     replaying.add_argument(
@@ -104,8 +106,7 @@ def add(command: Callable[..., argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where the time goes."""
     from pqchain import results
-    from pqchain.reencode import replay
-    from pqchain.works.quic_reencoding import tables as replaylayout
+    from pqchain.reencode import replay, tables
 
     output: Path | None = arguments.output
     commands._check_output(output)
@@ -113,10 +114,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--repeats {arguments.repeats}: give 1 to {_MOST_REPEATS}")
     streams = list(dict.fromkeys(commands._split(arguments.streams) or []))
     one = _scenario(arguments, streams)
-    for name, mode in (("resume", "virtual"), ("qlog", "aioquic")):
-        if getattr(arguments, name) is not None and mode not in (one.mode, one.transport):
+    logging = registry.names(logs=True)
+    for name, works, possible in (
+        ("resume", "virtual", one.mode == "virtual"),
+        ("qlog", " and ".join(logging), one.transport in logging),
+    ):
+        if getattr(arguments, name) is not None and not possible:
             raise UsageError(
-                f"--{name} works with {mode} only, this run is {one.mode} over {one.transport}; "
+                f"--{name} works with {works} only, this run is {one.mode} over {one.transport}; "
                 "leave it out"
             )
         folder: Path | None = getattr(arguments, name)
@@ -140,7 +145,11 @@ def run(arguments: argparse.Namespace) -> int:
             resume=arguments.resume, logs=arguments.qlog,
         )  # fmt: skip
     paired = len(streams) > 1 and arguments.repeats > 1 and not reason
-    compared = replay.contrast(frame) if paired else None
+    compared = None
+    if paired:
+        from pqchain.works.quic_reencoding.work import CLAIMED_PERCENT
+
+        compared = replay.contrast(frame, claimed_percent=CLAIMED_PERCENT)
     if output is not None:
         results.save(frame, output)
         talk(f"Saved: {output}")
@@ -150,9 +159,9 @@ def run(arguments: argparse.Namespace) -> int:
         commands._write_json({"provenance": provenance, "runs": commands._records(frame), **extra})
         return FINE
     width = commands._terminal_width()
-    commands._write(replaylayout.runs_text(frame, width))
+    commands._write(tables.runs(frame).text(width))
     if compared is not None:
-        commands._write("\n" + replaylayout.contrast_text(compared, width))
+        commands._write("\n" + tables.contrast(compared).text(width))
     elif len(streams) > 1 and not reason:
         talk("One pair tells nothing about a difference of some percent: give --repeats 10.")
     about = frame.attrs.get("provenance", {})
@@ -171,7 +180,7 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
         return {name: value for name, value in values.items() if value is not None}
 
     changes = given(_FIELDS)
-    if changes.get("transport", "aioquic") != "aioquic":
+    if "transport" in changes and not registry.get(str(changes["transport"])).virtual:
         changes.setdefault("mode", "loopback")
     if len(streams) == 1:
         changes["streams"] = streams[0]

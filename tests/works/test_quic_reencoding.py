@@ -1,6 +1,5 @@
 """The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
 
-import asyncio
 import dataclasses
 import math
 
@@ -11,7 +10,6 @@ from pqchain import results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay
 from pqchain.reencode.scenario import Scenario
-from pqchain.wire.drivers import processes
 from pqchain.wire.transports import aioquic
 from pqchain.works import compare, papers
 from pqchain.works.quic_reencoding import tables as replaylayout
@@ -173,24 +171,6 @@ def test_markup_labels_every_table(found):
     assert 'class="label measured"' in phases[0]
     assert 'class="label measured"' not in streams[0]
     assert any("unsupported: needs grpcio" in part for part in streams)
-
-
-def test_many_runs_are_shown_as_means_few_one_by_one():
-    few, many = frames.exchanges((1.0, 2.0)), frames.exchanges((1.0, 2.0, 3.0, 4.0))
-    assert "mean of" not in replaylayout.runs_text(few)
-    assert "mean of 4" in replaylayout.runs_text(many)
-
-
-def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
-    async def fine(mesh: processes._Mesh) -> str:
-        return "an outcome"
-
-    async def cell() -> object:
-        return processes.run(Scenario(mode="loopback"), tmp_path)
-
-    monkeypatch.setattr(processes._Mesh, "run", fine)
-    assert asyncio.run(cell()) == "an outcome"
-    assert processes.run(Scenario(mode="loopback"), tmp_path) == "an outcome"
 
 
 def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch):

@@ -12,7 +12,7 @@ import subprocess
 from types import TracebackType
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.reencode.scenario import Link
+from pqchain.wire.drivers.link import Link
 
 _UNSHAPED_BITS = 5e9
 """From this rate on a virtual cable is left as it is: shaping would cost more than it limits."""

@@ -14,7 +14,9 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
-from pqchain.wire.transports.quic import Library
+from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.transports.quic_connection import Library
+from pqchain.wire.transports.registry import Place
 
 _LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
 """Older versions encrypt in C with a buffer for one Ethernet frame."""
@@ -74,3 +76,13 @@ AIOQUIC = Library(
     refusals=(AssertionError, ValueError, RuntimeError),
     over=(),
 )
+
+
+def open_transport(place: Place) -> QuicEndpoint:
+    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
+    return QuicEndpoint(place, AIOQUIC)
+
+
+def longest_datagram_bytes() -> int:
+    """Return the longest datagram that this version sends."""
+    return AIOQUIC.longest_bytes

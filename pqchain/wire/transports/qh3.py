@@ -16,7 +16,9 @@ from qh3.quic.configuration import QuicConfiguration
 from qh3.quic.connection import QuicConnection, QuicConnectionError
 from qh3.quic.packet import QuicPacketType, pull_quic_header
 
-from pqchain.wire.transports.quic import Library
+from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.transports.quic_connection import Library
+from pqchain.wire.transports.registry import Place
 
 _LONGEST_BYTES = 16_000
 """Tried up to here; packets come out 29 bytes shorter than asked for."""
@@ -50,3 +52,13 @@ QH3 = Library(
     refusals=(AssertionError, ValueError, RuntimeError, QuicConnectionError),
     over=(QuicConnectionError,),
 )
+
+
+def open_transport(place: Place) -> QuicEndpoint:
+    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
+    return QuicEndpoint(place, QH3)
+
+
+def longest_datagram_bytes() -> int:
+    """Return the longest datagram that this version sends."""
+    return QH3.longest_bytes

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from pqchain.reencode import tables as replay_tables
 from pqchain.render import html, numbers
 from pqchain.render.html import Column, Markup
 from pqchain.works.quic_reencoding import work as reencoding
 
 PHASES = (*reencoding.PHASES, "total")
-
-_SHOWN_RUNS = 6
-"""More runs than that are shown as their means; all are in the frame, the CSV and the JSON."""
 
 NOT_ALIKE = (
     "Shares compare, seconds do not: the blocks are not of one size, and nothing printed tells of "
@@ -34,56 +33,6 @@ NOT_ALIKE = (
     "the longest that this version of aioquic sends.",
 )
 """How to read Table 1."""
-
-
-def runs_text(frame: pd.DataFrame, width: int | None = None) -> str:
-    """Lay replays out for a terminal, the shares of all runs of a kind below."""
-    head = ["streams", "repeat", "block", *PHASES, "wire limit", "CPU", "verdict"]
-    rows = []
-    fine = frame[frame["status"] == "ok"]
-    if len(frame) <= _SHOWN_RUNS:
-        for row in frame.to_dict("records"):
-            block = numbers.MISSING if row["block"] < 0 else str(row["block"])
-            verdict = (
-                row["verdict"] if row["status"] == "ok" else f"{row['status']}: {row['verdict']}"
-            )
-            rows.append([row["streams"], str(row["repeat"]), block, *_times(row), verdict])
-    columns = [*(f"{name}_seconds" for name in (*PHASES, "wire_limit", "cpu"))]
-    for streams, runs in fine.groupby("streams", sort=False):
-        means: dict[Any, Any] = runs[columns].mean().to_dict()
-        if len(frame) > _SHOWN_RUNS:
-            verdict = runs["verdict"].mode().iloc[0]
-            rows.append([str(streams), f"mean of {len(runs)}", "", *_times(means), verdict])
-        shares = [f"{means[f'{name}_seconds'] / means['total_seconds']:.1%}" for name in PHASES]
-        rows.append([str(streams), "share", "", *shares, "", "", ""])
-    return numbers.text_table(head, rows, right=range(1, 11), width=width)
-
-
-def _times(row: Mapping[Any, Any]) -> list[str]:
-    """Show the phases, the wire limit and the processor time of a run."""
-    return [numbers.seconds(row[f"{name}_seconds"]) for name in (*PHASES, "wire_limit", "cpu")]
-
-
-def contrast_text(compared: pd.DataFrame, width: int | None = None) -> str:
-    """Lay the comparison of streams out for a terminal."""
-    head, rows = _contrast(compared)
-    return numbers.text_table(head, rows, right=range(2, 7), width=width)
-
-
-def _contrast(compared: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of single against multiplexed."""
-    head = ["mode", "transport", "pairs", "single", "multiplexed", "saved", "95 % interval",
-            "verdict"]  # fmt: skip
-    rows = [
-        [
-            row["mode"], row["transport"], str(row["repeats"]),
-            numbers.seconds(row["single_seconds"]), numbers.seconds(row["multiplexed_seconds"]),
-            f"{row['saving_percent']:.2f} %",
-            f"{row['low_percent']:.2f} to {row['high_percent']:.2f} %", row["verdict"],
-        ]
-        for row in compared.to_dict("records")
-    ]  # fmt: skip
-    return head, rows
 
 
 def _table1(table: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
@@ -151,7 +100,7 @@ def text(frames: Mapping[str, pd.DataFrame]) -> str:
         "Figure 1: time of transfer by number of blocks (its printed values are a picture)",
         numbers.text_table(*_figure1(frames["figure1"]), right=range(1, 7)),
         f"Single against multiplexed streams; {reencoding.CLAIMED_PERCENT} % saved is claimed",
-        contrast_text(frames["contrast"]),
+        replay_tables.contrast(frames["contrast"]).text(),
     ]
     if len(frames["transports"]):
         parts += [
@@ -217,15 +166,12 @@ def markup(
         ),
         *_chosen(figures, "streams"),
     ]  # fmt: skip
-    head, rows = _contrast(frames["contrast"])
-    streams.append(
-        html.table(
-            [Column(name, numeric=2 <= index < 7) for index, name in enumerate(head[:-1])],
-            [row[:-1] for row in rows], source=sources, remarks=[row[-1] for row in rows],
-            caption=f"Single against multiplexed, paired by seed, at the most blocks; "
-            f"{reencoding.CLAIMED_PERCENT} % saved is claimed. Interval: Student's t.",
-        )
-    )  # fmt: skip
+    caption = (
+        "Single against multiplexed, paired by seed, at the most blocks; "
+        f"{reencoding.CLAIMED_PERCENT} % saved is claimed. Interval: Student's t."
+    )
+    pairs = replace(replay_tables.contrast(frames["contrast"]), caption=caption, source=sources)
+    streams.append(pairs.html())
     if len(frames["transports"]):
         streams += [_transport_table(frames["transports"]), *_chosen(figures, "transports")]
     left = _left_out(frames)

@@ -20,6 +20,7 @@ from pqchain.reencode import replay, scenario
 from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.results import Contract
+from pqchain.wire.transports import registry
 from pqchain.works import papers
 from pqchain.works.claims import CLAIMS
 
@@ -142,7 +143,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
                 "--seed", str(first), "--repeats", str(min(3, repeats - first)),
             ]  # fmt: skip
             virtual.append(("series", options, first))
-    count = len(virtual) + 1 + plan.live_pairs + plan.transport_repeats * len(scenario.TRANSPORTS)
+    count = len(virtual) + 1 + plan.live_pairs + plan.transport_repeats * len(registry.TRANSPORTS)
     with _bar(count, progress) as step:
         found = _apart(virtual, step)
         live = _attempt(
@@ -211,9 +212,7 @@ def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
 
 def _live_datagram_bytes() -> int:
     """Return the size of datagrams on loopback."""
-    from pqchain.wire.transports import aioquic
-
-    return min(_LIVE_DATAGRAM_BYTES, aioquic.AIOQUIC.longest_bytes)
+    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").longest_datagram_bytes())
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
@@ -239,7 +238,7 @@ def shaped_scenario(transport: str) -> Scenario:
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     """Yield each transport at equal links, in turn."""
     for repeat in range(repeats):
-        for transport in scenario.TRANSPORTS:
+        for transport in registry.TRANSPORTS:
             one = shaped_scenario(transport)
             yield _attempt(one).assign(repeat=repeat)
             step()
