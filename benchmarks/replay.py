@@ -59,7 +59,7 @@ def loopback(one: Scenario, folder: Path) -> tuple[bool, list[str], float, float
     phases = [*outcome.phases.values(), outcome.total_seconds]
     complete = len(stored) == (one.nodes - 1) * one.blocks and all(stored)
     cells = [f"{seconds:.3f}" for seconds in phases]
-    return complete, cells, outcome.span_seconds, outcome.machine_busy
+    return complete, cells, outcome.span_seconds, outcome.result.machine_busy
 
 
 def main() -> int:

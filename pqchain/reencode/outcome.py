@@ -13,12 +13,19 @@ from typing import Any
 from pqchain.errors import PqchainError
 from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import Scenario
+from pqchain.wire.drivers.job import Result
 
 BUSY = 0.8
 """Processor seconds over wall seconds of a process from which on it counts as processor-bound."""
 
 NEAR_WIRE = 0.5
 """Share of the transfer that the wire limit must explain to call a run link-bound."""
+
+
+_TIMES = "total span first_chunk mean_chunk wire_limit cpu"
+_OWN_COLUMNS = ("cpu_share", "engine", "verdict", *(f"{time}_seconds" for time in _TIMES.split()))
+_RESULT_COLUMNS = ("machine_busy", "dropped_datagrams", "lost_datagrams", "identity")
+"""Columns of `replay.RUN` that an outcome and a driver's result know by that name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +50,19 @@ class Outcome:
     """One replay."""
 
     scenario: Scenario
+    result: Result
+    """What the driver says: lost datagrams, how busy the machine was, the signature that was used.
+    """
     nodes: tuple[NodeOutcome, ...]
     span_seconds: float
     """From the first node's beginning to the last one's end."""
     engine: str
-    identity: str
-    dropped_datagrams: int = 0
-    lost_datagrams: int = 0
     processors: int = 0
-    machine_busy: float = math.nan
-    """Share of the machine's processors that was busy during the run, with whatever else ran."""
-    failure: PqchainError | None = None
+
+    @property
+    def failure(self) -> PqchainError | None:
+        """The first living node's error."""
+        return self.result.failure
 
     @property
     def working(self) -> list[NodeOutcome]:
@@ -89,11 +98,15 @@ class Outcome:
         return max(received, default=0) * 8 / self.scenario.link.bits_per_second
 
     @property
+    def cpu_seconds(self) -> float:
+        """Processor seconds of the working nodes."""
+        return sum(node.cpu_seconds for node in self.working)
+
+    @property
     def cpu_share(self) -> float:
         """Processor seconds of the working nodes over those that the machine had, or NaN."""
-        spent = sum(node.cpu_seconds for node in self.working)
         have = min(self.processors, len(self.working)) * self.span_seconds
-        return spent / have if have else math.nan
+        return self.cpu_seconds / have if have else math.nan
 
     @property
     def verdict(self) -> str:
@@ -115,36 +128,25 @@ class Outcome:
                 f"bound by the protocol's own waiting (congestion control, round trips): "
                 f"the link alone needs {wire:.0%} of the transfer"
             )
-        if max(self.cpu_share, 0.0) > BUSY or max(self.machine_busy, 0.0) > BUSY:
+        busy = self.result.machine_busy
+        if max(self.cpu_share, 0.0) > BUSY or max(busy, 0.0) > BUSY:
             share = f"{self.cpu_share:.0%} of it by these nodes"
-            return f"bound by the processor, {self.machine_busy:.0%} busy, {share}"
+            return f"bound by the processor, {busy:.0%} busy, {share}"
         if self.scenario.mode == "netns" and wire >= NEAR_WIRE:
             return "bound by the link"
         return "bound by neither the processor nor the link alone"
 
     def run_row(self) -> dict[str, Any]:
         """Return a row of `replay.RUN` but for repeat and block."""
-        phases = {f"{phase}_seconds": seconds for phase, seconds in self.phases.items()}
         return {
             **scenario_row(self.scenario),
-            **phases,
+            **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
+            **{name: getattr(self, name) for name in _OWN_COLUMNS},
+            **{name: getattr(self.result, name) for name in _RESULT_COLUMNS},
             "nodes": len(self.working),
-            "total_seconds": self.total_seconds,
-            "span_seconds": self.span_seconds,
-            "first_chunk_seconds": self.first_chunk_seconds,
-            "mean_chunk_seconds": self.mean_chunk_seconds,
-            "wire_limit_seconds": self.wire_limit_seconds,
-            "cpu_seconds": sum(node.cpu_seconds for node in self.working),
-            "cpu_share": self.cpu_share,
-            "machine_busy": self.machine_busy,
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
             "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
-            "dropped_datagrams": self.dropped_datagrams,
-            "lost_datagrams": self.lost_datagrams,
-            "engine": self.engine,
-            "identity": self.identity,
             "status": "ok",
-            "verdict": self.verdict,
         }
 
     def node_rows(self) -> list[dict[str, Any]]:
@@ -156,6 +158,9 @@ def scenario_row(scenario: Scenario) -> dict[str, Any]:
     """Return the columns of `replay.RUN` that are the scenario's own."""
     names = ("experiment", "mode", "transport", "streams", "seed", "blocks", "block_bytes")
     return {"scenario_id": scenario.id, **{name: getattr(scenario, name) for name in names}}
+
+
+_RECORDED = ("received_bytes", "wasted_bytes", "verified_blocks")
 
 
 def _node_row(node: NodeOutcome) -> dict[str, Any]:
@@ -170,9 +175,7 @@ def _node_row(node: NodeOutcome) -> dict[str, Any]:
         "decode_work_seconds": record.work["decode"],
         "encode_work_seconds": record.work["encode"],
         "cpu_seconds": node.cpu_seconds,
-        "received_bytes": record.received_bytes,
-        "wasted_bytes": record.wasted_bytes,
-        "verified_blocks": record.verified_blocks,
+        **{name: getattr(record, name) for name in _RECORDED},
         "reason": str(node.error or "").replace("\r", " "),
     }
 

@@ -143,7 +143,6 @@ def replay(
 
 
 def _about(scenario: Scenario) -> dict[str, Any]:
-    """Say what is run and what is modelled."""
     if scenario.mode == "virtual":
         return {
             "run": "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes",
@@ -233,7 +232,6 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
 
 
 def _resolved(low: float, high: float, claimed: float) -> str:
-    """Say what the interval allows to say."""
     if low == high:
         return "every repeat is the same: nothing varies here; add loss or more nodes"
     inside = low <= claimed <= high

@@ -120,15 +120,11 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
 
     return Outcome(
         scenario=scenario,
+        result=result,
         nodes=tuple(node(each) for each in result.nodes),
         span_seconds=max(ended, default=math.nan) - first,
         engine=erasure.ReedSolomon(*scenario.before, engine=scenario.engine).engine,
-        identity=result.identity,
-        dropped_datagrams=result.dropped_datagrams,
-        lost_datagrams=result.lost_datagrams,
         processors=0 if virtual_clock else os.cpu_count() or 1,
-        machine_busy=result.machine_busy,
-        failure=result.failure,
     )
 
 

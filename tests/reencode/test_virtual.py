@@ -218,7 +218,7 @@ def test_five_percent_of_loss(tmp_path):
     one = small(link=replace(SLOW, loss=0.05), block_bytes=300_000)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    assert outcome.lost_datagrams > 50
+    assert outcome.result.lost_datagrams > 50
 
 
 def test_a_stalled_stream_does_not_hold_up_the_blocks_behind_it(tmp_path):

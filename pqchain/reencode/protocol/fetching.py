@@ -17,11 +17,10 @@ from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Step
-from pqchain.reencode.protocol.work import Item, Record, Work
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage import store
 from pqchain.wire.messages import Message, Reader, pack
-from pqchain.wire.session import Key, Opened, Transport
+from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -49,25 +48,15 @@ class _Source:
 class Fetcher:
     """Asks for chunks and takes them in."""
 
-    def __init__(
-        self,
-        index: int,
-        scenario: Scenario,
-        peers: Peers,
-        transport: Transport,
-        work: Work,
-        record: Record,
-    ) -> None:
-        self._index = index
-        self._scenario = scenario
-        self._exchange = scenario.experiment == "exchange"
+    def __init__(self, shared: Shared, peers: Peers) -> None:
+        self._index, self._scenario, self._record = shared.index, shared.scenario, shared.record
+        self._work, self._transport = shared.work, shared.transport
+        self._exchange = self._scenario.experiment == "exchange"
         self._peers = peers
-        self._transport = transport
-        self._work = work
-        self._record = record
         self._fetching: dict[Key, _Wish] = {}
         """What comes on a channel of its own."""
-        self._sources = {at: _Source() for at in range(scenario.nodes) if at != index}
+        others = set(range(self._scenario.nodes)) - {self._index}
+        self._sources = {peer: _Source() for peer in others}
 
     # Whom to ask.
 
@@ -213,7 +202,6 @@ class Fetcher:
             self._sources[peer.index] = _Source()
 
     def _abandon(self, gather: Gather, fetch: Fetch) -> None:
-        """Count no more on a fetch."""
         if gather.is_current(fetch) and not fetch.complete:
             del gather.fetches[fetch.index]
             self._record.wasted_bytes += fetch.received
@@ -318,7 +306,6 @@ class Fetcher:
         return None
 
     def _next_in_line(self, peer: Peer, key: Key) -> None:
-        """Be done with the answer that came on a channel."""
         line = self._sources[peer.index].line
         if self._fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
@@ -326,7 +313,6 @@ class Fetcher:
             line.popleft()
 
     def _check(self, gather: Gather, fetch: Fetch) -> None:
-        """Check the hash of a chunk that is complete."""
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:

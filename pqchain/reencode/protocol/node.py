@@ -30,7 +30,7 @@ from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.recoding import Recoder
 from pqchain.reencode.protocol.serving import Server
 from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Leave, Step
-from pqchain.reencode.protocol.work import Record, Work
+from pqchain.reencode.protocol.work import Record, Shared, Work
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
@@ -70,13 +70,11 @@ class ReencodingNode:
         """The blocks under way, by their hash."""
         self._confirmations = Confirmations()
         self._work = Work(self.record)
-        self._peers = Peers(index, scenario, transport)
-        self._fetcher = Fetcher(index, scenario, self._peers, transport, self._work, self.record)
-        self._recoder = Recoder(index, scenario, chunks, self._work, self.record)
-        ends = scenario.streams == "multiplexed"
-        self._server = Server(
-            index, chunks, self._manifests, transport, self._work, ends=ends, misbehaves=misbehaves
-        )
+        shared = Shared(index, scenario, chunks, transport, self.record, self._work)
+        self._peers = Peers(shared)
+        self._fetcher = Fetcher(shared, self._peers)
+        self._recoder = Recoder(shared)
+        self._server = Server(shared, self._manifests, misbehaves)
 
     # What the driver calls.
 
@@ -139,8 +137,7 @@ class ReencodingNode:
     def handle_timer(self, now: float) -> None:
         """Send heartbeats, look for the dead and the slow."""
         self._work.count(now)
-        due = self._peers.next_beat
-        if due is not None and now >= due:
+        if self._peers.next_beat is not None and now >= self._peers.next_beat:
             self._tick(now)
         self._settle()
 
@@ -201,16 +198,16 @@ class ReencodingNode:
 
     def _settle(self) -> None:
         """Note what the node does from here on."""
-        running = self._work.running
+        phase: str | None = "other"
         if self.record.begun is None or self.done:
-            self._work.enter(None)
+            phase = None
         elif any(not each.complete for each in self._gathers.values()):
-            self._work.enter("transfer")
-        else:
-            self._work.enter(running.kind if running is not None else "other")
+            phase = "transfer"
+        elif self._work.running is not None:
+            phase = self._work.running.kind
+        self._work.enter(phase)
 
     def _tick(self, now: float) -> None:
-        """Do what is due at every heartbeat."""
         buried = self._peers.tick(self._news(), now)
         self._forget_lost()
         if buried:
@@ -286,7 +283,6 @@ class ReencodingNode:
         self._confirmed(now)
 
     def _next_blocks(self, now: float) -> None:
-        """Begin with as many blocks as may be under way."""
         assert self.placement is not None
         while self._waiting and len(self._gathers) < self._scenario.blocks_at_once:
             gather = self._recoder.new_gather(self._waiting.popleft(), self.placement)
@@ -309,7 +305,6 @@ class ReencodingNode:
             self._peers.beat_all(self._news(), now)
 
     def _drop_gathers(self) -> None:
-        """Want no block any more."""
         for gather in self._gathers.values():
             gather.wanted = False
         self._gathers.clear()
@@ -382,7 +377,6 @@ class ReencodingNode:
             self._peers.readers.pop(key, None)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message, now: float) -> None:
-        """Act on a message."""
         kind = message["type"]
         if kind == "beat":
             self._peers.beaten(peer, key, message, now)
@@ -401,7 +395,6 @@ class ReencodingNode:
             raise DataError(f"unknown message {kind!r}")
 
     def _closed(self, session: int, reason: str, now: float) -> None:
-        """Forget a session and what was awaited on it."""
         peer = self._peers.closed(session)
         self._forget_lost()
         if peer is not None:

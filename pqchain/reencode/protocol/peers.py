@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.protocol.work import Shared
 from pqchain.wire.messages import Message, Reader, pack
-from pqchain.wire.session import Key, Opened, Transport
+from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -49,14 +49,13 @@ class Peer:
 class Peers:
     """All the others. What a heartbeat says beside the time is the caller's `news`."""
 
-    def __init__(self, index: int, scenario: Scenario, transport: Transport) -> None:
+    def __init__(self, shared: Shared) -> None:
+        self._index, self._scenario = shared.index, shared.scenario
+        self._transport = shared.transport
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
         """What takes each open channel apart."""
         self.next_beat: float | None = None
-        self._index = index
-        self._scenario = scenario
-        self._transport = transport
         self._by_session: dict[int, Peer] = {}
         self._lost: list[tuple[Peer, int]] = []
         self._beat = 0
@@ -166,7 +165,6 @@ class Peers:
             peer.round_trip = min(peer.round_trip, now - sent)
 
     def _send_beat(self, peer: Peer, news: Message, now: float) -> None:
-        """Tell a peer that we live, and the news."""
         oldest = self._beat - _AWAITED_ECHOES
         peer.sent = {number: at for number, at in peer.sent.items() if number > oldest}
         peer.sent[self._beat] = now

@@ -13,11 +13,10 @@ from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.gather import Gather
 from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Leave, Step
-from pqchain.reencode.protocol.work import Item, Record, Work
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage import erasure
 from pqchain.reencode.storage.field import Bytes
-from pqchain.reencode.storage.store import ChunkStore, Manifest
+from pqchain.reencode.storage.store import Manifest
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -25,17 +24,13 @@ LOG = logging.getLogger("pqchain.reencode")
 class Recoder:
     """What a node does with blocks whose chunks it has."""
 
-    def __init__(
-        self, index: int, scenario: Scenario, chunks: ChunkStore, work: Work, record: Record
-    ) -> None:
-        self.before = erasure.ReedSolomon(*scenario.before, engine=scenario.engine)
-        self.after = erasure.ReedSolomon(*scenario.after, engine=scenario.engine)
-        self._index = index
-        self._exchange = scenario.experiment == "exchange"
-        self._overlap = scenario.overlap
-        self._store = chunks
-        self._work = work
-        self._record = record
+    def __init__(self, shared: Shared) -> None:
+        self._index, self._store, self._scenario = shared.index, shared.store, shared.scenario
+        self._work, self._record = shared.work, shared.record
+        engine = self._scenario.engine
+        self.before = erasure.ReedSolomon(*self._scenario.before, engine=engine)
+        self.after = erasure.ReedSolomon(*self._scenario.after, engine=engine)
+        self._exchange = self._scenario.experiment == "exchange"
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the empty state of a block, with memory for both codes."""
@@ -75,7 +70,7 @@ class Recoder:
         if self._exchange:
             gather.whole = gather.enough
             return Leave(gather, None) if gather.whole else None
-        piece = gather.next_piece(overlap=self._overlap)
+        piece = gather.next_piece(overlap=self._scenario.overlap)
         if piece is None:
             return None
         gather.decoding = True
@@ -99,8 +94,6 @@ class Recoder:
         return None
 
     def _verify(self, gather: Gather) -> None:
-        """Check the hash of the block."""
-
         def then(fine: bool) -> Step | None:
             if not gather.wanted:
                 return None
@@ -125,8 +118,6 @@ class Recoder:
         self._work.add(Item("other", gather.manifest.block_bytes, gather.check_block, then))
 
     def _encode(self, gather: Gather) -> None:
-        """Encode with the new code."""
-
         def then(chunks: list[Bytes]) -> None:
             if gather.wanted:
                 self._hash(gather, chunks)
@@ -135,8 +126,6 @@ class Recoder:
         self._work.add(Item("encode", size, lambda: gather.encode(self.after), then))
 
     def _hash(self, gather: Gather, chunks: list[Bytes]) -> None:
-        """Hash the new chunks."""
-
         def then(manifest: Manifest) -> None:
             if gather.wanted:
                 self._keep(gather, manifest, chunks)
@@ -145,7 +134,6 @@ class Recoder:
         self._work.add(Item("other", size, lambda: gather.new_manifest(self.after, chunks), then))
 
     def _keep(self, gather: Gather, manifest: Manifest, chunks: list[Bytes]) -> None:
-        """Store our own new chunk."""
         index = manifest.members.index(self._index)
         chunk = chunks[index]
 

@@ -9,11 +9,11 @@ import logging
 from collections.abc import Sequence
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.work import Item, Work
+from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage.field import Bytes
-from pqchain.reencode.storage.store import ChunkStore, Manifest
+from pqchain.reencode.storage.store import Manifest
 from pqchain.wire.messages import pack
-from pqchain.wire.session import Key, Transport
+from pqchain.wire.session import Key
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -21,24 +21,13 @@ LOG = logging.getLogger("pqchain.reencode")
 class Server:
     """What a node gives to others; `misbehaves` is "corrupt", "stall" or nothing."""
 
-    def __init__(
-        self,
-        index: int,
-        chunks: ChunkStore,
-        manifests: Sequence[Manifest],
-        transport: Transport,
-        work: Work,
-        *,
-        ends: bool,
-        misbehaves: str,
-    ) -> None:
-        """Serve chunks of these blocks; `ends` says that an answer is the last on its channel."""
-        self._index = index
-        self._store = chunks
+    def __init__(self, shared: Shared, manifests: Sequence[Manifest], misbehaves: str) -> None:
+        """Serve chunks of these blocks."""
+        self._index, self._store, self._work = shared.index, shared.store, shared.work
+        self._transport = shared.transport
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
-        self._transport = transport
-        self._work = work
-        self._ends = ends
+        self._ends = shared.scenario.streams == "multiplexed"
+        """Whether an answer is the last on its channel."""
         self._misbehaves = misbehaves
         self._cache: dict[tuple[str, int, int], Bytes] = {}
 

@@ -1,6 +1,6 @@
 """What a node has to do beside talking: tasks, one at a time, and where its time goes.
 
-Knows neither chunks nor peers nor sockets, and reads no clock: whoever calls tells the time.
+Reads no clock: whoever calls tells the time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.errors import PqchainError
+from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.node import Task
+from pqchain.wire.session import Transport
 
 PHASES = ("transfer", "decode", "encode", "io", "other")
 """What a node's time is spent on. Each moment counts once: for the transfer while chunks are
@@ -100,3 +103,15 @@ class Work:
     def enter(self, phase: str | None) -> None:
         """Say what phase it is from here on; None is not counted."""
         self._phase = phase
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """What the parts of one node have in common."""
+
+    index: int
+    scenario: Scenario
+    store: ChunkStore
+    transport: Transport
+    record: Record
+    work: Work

@@ -131,11 +131,10 @@ class ReedSolomon:
 
     @property
     def _multiplier(self) -> Multiplier:
-        """Return the matrix multiplication of the engine."""
         if self.engine == "isal":
-            found = _isal()
-            assert found is not None  # checked when the engine was chosen
-            return found
+            multiply = _isal()
+            assert multiply is not None  # checked when the engine was chosen
+            return multiply
         return multiply_numpy
 
     def _check_rows(
@@ -252,7 +251,6 @@ def _isal() -> Multiplier | None:
 
 
 def _reedsolo_encode(data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
-    """Encode column by column."""
     import reedsolo
 
     codec = reedsolo.RSCodec(len(parity))

@@ -64,7 +64,7 @@ async def _run(orders: asyncio.StreamReader) -> None:
 
 async def _watch(live: LiveNode) -> None:
     """Report what the node comes to."""
-    connected = begun = False
+    awaited = ["connected", "begun"]
     reported = 0
     while True:
         await live.changed.wait()
@@ -73,12 +73,9 @@ async def _watch(live: LiveNode) -> None:
         if node.progress - reported > _PROGRESS_STEP:
             report("progress", count=node.progress - reported)
             reported = node.progress
-        if not connected and node.connected:
-            connected = True
-            report("connected")
-        if not begun and node.begun:
-            begun = True
-            report("begun")
+        for what in [what for what in awaited if getattr(node, what)]:
+            awaited.remove(what)
+            report(what)
         if node.done:
             report("done", result=live.result())
             return

@@ -69,7 +69,6 @@ class UdpSocket(asyncio.DatagramProtocol):
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
-        """Tell events, send datagrams, set the timer."""
         try:
             for event in self._endpoint.events():
                 self._deliver(event)

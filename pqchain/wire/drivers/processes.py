@@ -47,7 +47,6 @@ class _Child:
         self._log = log
 
     async def launch(self, prefix: list[str]) -> None:
-        """Start the process."""
         with self._log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
@@ -86,8 +85,10 @@ class _Child:
                 wait.cancel()
 
     async def quit(self) -> None:
-        """See the process end, politely asked before."""
-        if self.process.returncode is None:
+        self.order("quit")
+        try:
+            await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
+        except asyncio.TimeoutError:
             self.process.kill()
             await self.process.wait()
         if self.process.stdin is not None:
@@ -115,7 +116,6 @@ class _Mesh:
         self.struck: dict[int, float] = {}
 
     async def run(self) -> Result:
-        """Run the job and return what the nodes say."""
         job, loop = self.job, asyncio.get_running_loop()
         strikes: list[asyncio.Task[None]] = []
         try:
@@ -148,7 +148,6 @@ class _Mesh:
     async def _all(
         self, seconds: float, what: str, event: Callable[[_Child], asyncio.Event]
     ) -> None:
-        """Wait for something of every living child."""
         living = [child for child in self.children.values() if not child.dead]
         try:
             waits = [child.reached(event(child)) for child in living]
@@ -164,31 +163,27 @@ class _Mesh:
         """Start the process of a node and tell it who it is."""
         folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
-        prefix, host = [], "127.0.0.1"
-        if self.namespaces is not None:
-            prefix, host = self.namespaces.prefix(index), self.namespaces.host(index)
+        apart = self.namespaces
         child = _Child(index, folder / "log")
-        await child.launch(prefix)
+        await child.launch([] if apart is None else apart.prefix(index))
         child.reading = asyncio.get_running_loop().create_task(self._read(child))
         self.children[index] = child
         child.order(
             "setup",
             job=self.job,
             folder=str(folder),
-            host=host,
+            host="127.0.0.1" if apart is None else apart.host(index),
             port=port,
             identity=self.identities[index],
             directory=[identity.public for identity in self.identities],
         )
 
     def _start(self, *children: _Child) -> None:
-        """Tell children where everyone is."""
         addresses = {index: child.address for index, child in self.children.items()}
         for child in children:
             child.order("start", addresses=addresses)
 
     async def _read(self, child: _Child) -> None:
-        """Take the reports of one child."""
         assert child.process.stdout is not None
         while line := await child.process.stdout.readline():
             message = decode(line)
@@ -209,7 +204,6 @@ class _Mesh:
                 child.error = message["message"]
 
     async def _strike(self, strike: Strike) -> None:
-        """Let a node die, and perhaps come back."""
         if strike.when == "begun":
             await self.begun.wait()
         await asyncio.sleep(strike.after_seconds)
@@ -227,15 +221,8 @@ class _Mesh:
             fresh.order("begin")
 
     async def _quit(self) -> None:
-        """End every process that we started."""
-        children = self.children.values()
-        for child in children:
-            child.order("quit")
-        waits = [asyncio.ensure_future(child.process.wait()) for child in children]
-        if waits:
-            await asyncio.wait(waits, timeout=_QUIT_SECONDS)
-        for child in children:
-            await child.quit()
+        """End every process that we started, politely first."""
+        await asyncio.gather(*(child.quit() for child in self.children.values()))
 
 
 def _ticks() -> tuple[int, int]:

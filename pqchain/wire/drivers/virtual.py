@@ -214,7 +214,6 @@ class World:
         self.hosts[receiver].datagram(sender, data)
 
     def _step(self) -> None:
-        """Go on by one event."""
         if not self.clock.step() or self.clock.now > self.job.limit_seconds:
             raise PqchainError(
                 f"the run did not end within {self.job.limit_seconds} s of its own clock; "

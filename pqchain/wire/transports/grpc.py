@@ -147,7 +147,6 @@ class Grpc(Sockets[_Session]):
                     self.deliver(Closed(session.number, peer, "the other side has ended it"))
 
     async def _read(self, session: _Session, number: int, messages: AsyncIterator[bytes]) -> None:
-        """Deliver what comes on a channel."""
         async for message in messages:
             self.deliver(Received(session.number, number, message, False))
         self.deliver(Received(session.number, number, b"", True))

@@ -17,6 +17,7 @@ from typing import Any
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Event, Opened
+from pqchain.wire.transports import registry
 from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library
 from pqchain.wire.transports.registry import Place
 
@@ -58,10 +59,11 @@ class QuicEndpoint:
             "quic_logger": self._log,
             **library.settings(place.congestion),
         }
+        pem = place.identity.public.certificate_pem
         self._server = library.configuration(
             is_client=False,
-            certificate=library.certificate(place.identity.public.certificate_pem),
-            private_key=library.key(place.identity.certificate_key_pem),
+            certificate=library.tls.load_pem_x509_certificates(pem)[0],
+            private_key=library.tls.load_pem_private_key(place.identity.certificate_key_pem),
             **self._common,
         )
         self._sessions: dict[int, Connection] = {}
@@ -214,7 +216,7 @@ class QuicEndpoint:
         connection = self._by_name.get(header.destination_cid)
         if (
             connection is None
-            and header.packet_type == self._library.initial
+            and header.packet_type == self._library.packet.QuicPacketType.INITIAL
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
@@ -240,7 +242,6 @@ class QuicEndpoint:
         return connection
 
     def _accepted(self, original: bytes, now: float) -> Connection:
-        """Answer a client that we do not know yet."""
         holder: list[Connection] = []
 
         def fetch(label: bytes) -> Any:
@@ -254,11 +255,12 @@ class QuicEndpoint:
         def give(ticket: Any) -> None:
             self._given[ticket.ticket] = (ticket, holder[0])
 
+        resumes = registry.get(self._library.name).resumes
         quic = self._library.connection(
             configuration=self._server,
             original_destination_connection_id=original,
-            session_ticket_fetcher=fetch if self._library.resumes else None,
-            session_ticket_handler=give if self._library.resumes else None,
+            session_ticket_fetcher=fetch if resumes else None,
+            session_ticket_handler=give if resumes else None,
         )
         connection = self._added(quic, dialled=False, now=now)
         holder.append(connection)
@@ -271,7 +273,6 @@ class QuicEndpoint:
         self._by_name[name] = connection
 
     def _collect(self, connection: Connection, now: float) -> None:
-        """Turn the connection's events into ours."""
         quic, events = connection.quic, self._library.events
         event: Any
         while (event := quic.next_event()) is not None:

@@ -44,26 +44,27 @@ class Library:
     configuration: Callable[..., Any]
     connection: Callable[..., Any]
     events: ModuleType
-    certificate: Callable[[bytes], Any]
-    """Loads a certificate in PEM."""
-    key: Callable[[bytes], Any]
-    """Loads a private key in PEM."""
-    header: Callable[[bytes], Any]
-    """Parses the header of a long packet, or raises ValueError."""
-    initial: object
-    """What that calls a client's first packets."""
+    packet: ModuleType
+    tls: ModuleType
+    buffer: Callable[..., Any]
+    """What its parser of headers takes."""
     buffered: Callable[[Any, int], int]
     """Says how many bytes of a stream it holds."""
-    resumes: bool
-    """Whether session tickets are given and taken."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
-    logger: Callable[[Callable[[], float]], Any] | None
+    logger: Callable[[Callable[[], float]], Any] | None = None
     """Makes a qlog on the caller's clock, where the library can write one."""
-    refusals: tuple[type[Exception], ...]
-    """What it raises if a stream has ended by itself."""
-    over: tuple[type[Exception], ...]
+    over: tuple[type[Exception], ...] = ()
     """What it raises on a connection that the other side has closed, or that it broke itself."""
+
+    @property
+    def refusals(self) -> tuple[type[Exception], ...]:
+        """What it raises if a stream has ended by itself."""
+        return (AssertionError, ValueError, RuntimeError, *self.over)
+
+    def header(self, datagram: bytes) -> Any:
+        """Return the header of a long packet. Raises ValueError if it is none."""
+        return self.packet.pull_quic_header(self.buffer(data=datagram), host_cid_length=8)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

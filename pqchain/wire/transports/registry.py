@@ -44,9 +44,9 @@ class Row:
     """What is known of a transport without its library."""
 
     name: str
-    module: str
-    """Has `open_transport`, which takes a Place, and `longest_datagram_bytes` if that is limited.
-    """
+    module: str = ""
+    """Its file here if that is not called `name`; it has `open_transport`, and
+    `longest_datagram_bytes` if it sends datagrams."""
     package: str = ""
     """What must be installed; nothing beyond Python if it is empty."""
     datagrams: bool = True
@@ -69,17 +69,20 @@ class Row:
     def reason(self) -> str:
         """Return "" if it can be opened here, else why not."""
         try:
-            importlib.import_module(self.module)
-        except ImportError as error:
-            package = self.package
-            return f"the transport {self.name} needs {package} ({error}): pip install {package}"
+            self.load()
+        except Unsupported as error:
+            return str(error)
         return ""
 
     def load(self) -> Any:
         """Return its module. Raises Unsupported with the reason if its library is lacking."""
-        if reason := self.reason():
-            raise Unsupported(reason)
-        return importlib.import_module(self.module)
+        try:
+            return importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
+        except ImportError as error:
+            package = self.package
+            raise Unsupported(
+                f"the transport {self.name} needs {package} ({error}): pip install {package}"
+            ) from error
 
     def longest_datagram_bytes(self) -> int:
         """Return the longest datagram that the installed version sends. Raises Unsupported."""
@@ -94,42 +97,21 @@ class Row:
         return cast(SocketTransport, self.load().open_transport(place))
 
 
-TRANSPORTS: Mapping[str, Row] = {
-    row.name: row
-    for row in (
-        Row(
-            name="aioquic",
-            module="pqchain.wire.transports.aioquic",
-            package="aioquic",
-            virtual=True,
-            resumes=True,
-            logs=True,
-            certificate_key="ed25519",
-            live_seconds=250e-6,
-        ),
-        Row(
-            name="qh3",
-            module="pqchain.wire.transports.qh3",
-            package="qh3",
-            congestion=("reno",),
-            streams_at_once=100,
-            live_seconds=80e-6,
-        ),
-        Row(
-            name="tcp-tls",
-            module="pqchain.wire.transports.tcp",
-            datagrams=False,
-            live_seconds=5e-9,
-        ),
-        Row(
-            name="grpc",
-            module="pqchain.wire.transports.grpc",
-            package="grpcio",
-            datagrams=False,
-            live_seconds=4e-9,
-        ),
-    )
-}
+_AIOQUIC = Row(
+    name="aioquic",
+    package="aioquic",
+    virtual=True,
+    resumes=True,
+    logs=True,
+    certificate_key="ed25519",
+    live_seconds=250e-6,
+)
+_QH3 = Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6)
+_TCP = Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9)
+_GRPC = Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9)
+
+TRANSPORTS: Mapping[str, Row] = {row.name: row for row in (_AIOQUIC, _QH3, _TCP, _GRPC)}
+"""All of them, by name."""
 
 
 def get(name: str) -> Row:
