@@ -20,6 +20,10 @@ Progress = Callable[[int], None]
 """Is told how many more bytes of chunks have arrived."""
 
 
+_ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
+"""What a scenario and a job say in the same words."""
+
+
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> list[str]:
     """Store every block as one chunk on each node, as before the failure; return block hashes."""
     code = erasure.ReedSolomon(*scenario.before, engine=scenario.engine)
@@ -37,32 +41,23 @@ def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) ->
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
     """Return what a driver is to run."""
-    strikes = [
-        Strike(
-            node=fault.node,
-            after_seconds=fault.after_seconds,
-            down_seconds=fault.down_seconds if fault.kind == "restart" else None,
-        )
-        for fault in scenario.faults
-        if fault.kind not in MISBEHAVIOUR
-    ]
+    strikes = []
     if scenario.experiment == "reencode":
         failure, failed = scenario.failure_seconds, scenario.failed_node
-        strikes.insert(0, Strike(node=failed, after_seconds=failure, when="connected"))
+        strikes.append(Strike(node=failed, after_seconds=failure, when="connected"))
+    for fault in scenario.faults:
+        if fault.kind not in MISBEHAVIOUR:
+            down = fault.down_seconds if fault.kind == "restart" else None
+            after = fault.after_seconds
+            strikes.append(Strike(node=fault.node, after_seconds=after, down_seconds=down))
     kinds = {str(fault.node): fault.kind for fault in scenario.faults}
     return Job(
-        nodes=scenario.nodes,
         factory="pqchain.reencode.protocol.node:build",
         parameters={"scenario": asdict(scenario), "misbehaving": kinds},
-        transport=scenario.transport,
-        datagram_bytes=scenario.datagram_bytes,
-        congestion=scenario.congestion,
-        identity=scenario.identity,
         begin=scenario.experiment == "exchange",
         strikes=tuple(strikes),
-        limit_seconds=scenario.limit_seconds,
-        link=scenario.link,
         log=log,
+        **{name: getattr(scenario, name) for name in _ALIKE},
     )
 
 
@@ -78,7 +73,7 @@ def run(
     With `log` each node's qlog is written below the folder, where the transport can. Raises
     Unsupported and UsageError as the drivers do, and PqchainError if the run does not end.
     """
-    task = job(scenario, log=log)
+    mesh = job(scenario, log=log)
     if scenario.mode == "virtual":
         model = virtual.Model(
             task_seconds=lambda task: scenario.compute.seconds(task.kind, task.size),
@@ -86,10 +81,10 @@ def run(
             jitter_seconds=scenario.jitter_seconds,
             seed=scenario.seed,
         )
-        result = virtual.run(task, folder, model, progress=progress)
+        result = virtual.run(mesh, folder, model, progress=progress)
     else:
         shaped = scenario.mode == "netns"
-        result = processes.run(task, folder, shaped=shaped, progress=progress)
+        result = processes.run(mesh, folder, shaped=shaped, progress=progress)
     return _outcome(scenario, result)
 
 

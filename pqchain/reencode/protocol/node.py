@@ -8,9 +8,8 @@ every member of the placement has confirmed the same manifest.
 Peers have proven who they are; their word on the membership is taken. Their bytes are not: every
 chunk and every block is checked against its hash.
 
-This module knows the placement and the order of things; its parts return the steps that it takes.
-`peers` knows who lives, `fetching` whom to ask, `recoding` what to compute, `serving` what to give,
-`work` where time goes.
+The node knows the placement and the order of things. Its parts return the steps that it takes:
+`peers` knows who lives, `fetching` whom to ask, `recoding` what to compute, `serving` what to give.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.recoding import Recoder
 from pqchain.reencode.protocol.serving import Server
-from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Leave, Step
+from pqchain.reencode.protocol.steps import Choose, Fail, Leave, Step
 from pqchain.reencode.protocol.work import Record, Shared, Work
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
@@ -76,8 +75,6 @@ class ReencodingNode:
         self._recoder = Recoder(shared)
         self._server = Server(shared, self._manifests, misbehaves)
 
-    # What the driver calls.
-
     def start(self, now: float) -> None:
         """Dial everyone and begin to listen."""
         self._work.count(now)
@@ -109,7 +106,7 @@ class ReencodingNode:
         return asdict(self.record)
 
     def begin(self, now: float) -> None:
-        """Ask everyone for everything, without a failure: the experiment "exchange"."""
+        """Ask everyone for everything: the experiment "exchange"."""
         self.placement = Placement(0, 0, tuple(range(self._scenario.nodes)))
         self._begin(now)
         self._settle()
@@ -155,46 +152,36 @@ class ReencodingNode:
         """Take the result of the task, or the PqchainError that it raised."""
         self._work.count(now)
         item = self._work.finished(now)
-        if not isinstance(outcome, PqchainError):
-            self._take(item.then(outcome), now)
-        elif item.otherwise is not None:
-            self._take(item.otherwise(outcome), now)
+        if isinstance(outcome, PqchainError):
+            self._take(item.otherwise(outcome) if item.otherwise else Fail(outcome), now)
         else:
-            self._fail(outcome)
+            self._take(item.then(outcome), now)
         self._settle()
 
     # What its parts want next.
 
     def _take(self, step: Step | None, now: float) -> None:
         """Do what a part wants, unless it is for a block that is no longer wanted."""
-        if step is None:
-            return
         if isinstance(step, Fail):
             self._fail(step.error)
+        elif step is None or not step.gather.wanted:
             return
-        gather = step.gather
-        if not gather.wanted:
-            return
-        if isinstance(step, Choose):
-            self._take(self._fetcher.choose(gather, now), now)
+        elif isinstance(step, Choose):
+            self._take(self._fetcher.choose(step.gather, now), now)
         elif isinstance(step, Leave):
-            self._leave(gather, step.stored, now)
-        elif isinstance(step, Advance) and not gather.whole:
-            if gather.enough:
-                self._fetcher.cancel_rest(gather)
-            self._take(self._recoder.advance(gather), now)
+            self._leave(step.gather, step.stored, now)
+        elif not step.gather.whole:
+            if step.gather.enough:
+                self._fetcher.cancel_rest(step.gather)
+            self._take(self._recoder.advance(step.gather), now)
 
     def _choose_all(self, now: float) -> None:
-        """Look again whom to ask, for every block."""
         for gather in list(self._gathers.values()):
             self._take(Choose(gather), now)
 
     def _forget_lost(self) -> None:
-        """Count no more on sessions that are over."""
         for peer, session in self._peers.lost():
             self._fetcher.forget(peer, session)
-
-    # What happens on its own.
 
     def _settle(self) -> None:
         """Note what the node does from here on."""
@@ -264,18 +251,17 @@ class ReencodingNode:
 
     def _begin(self, now: float) -> None:
         """Start with the blocks, if the node has a place in the placement."""
-        placement = self.placement
-        assert placement is not None
+        assert self.placement is not None
+        members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
             self.record.begun = now
             self._work.count(now)
         self._waiting.clear()
-        if self.index not in placement.members:
+        if self.index not in members:
             self.record.ended = now
             return
         for manifest in self._manifests:
-            if manifest.epoch >= placement.epoch and placement.epoch:
-                # Stored before a restart.
+            if epoch and manifest.epoch >= epoch:  # stored before a restart
                 self._confirmations.add(self.index, manifest.block_hash, manifest.digest)
             else:
                 self._waiting.append(manifest)
@@ -351,9 +337,7 @@ class ReencodingNode:
     # What comes in.
 
     def _received(self, event: Received, now: float) -> None:
-        """Take bytes of a channel apart."""
-        peer = self._peers.of(event.session)
-        if peer is None:
+        if (peer := self._peers.of(event.session)) is None:
             return
         self._peers.heard(peer, now)
         key = (event.session, event.channel)
@@ -411,7 +395,6 @@ def build(
     misbehaving: Mapping[str, str],
 ) -> ReencodingNode:
     """Make a node for a driver: `scenario` is plain, `misbehaving` says by node what it does."""
-    one = from_plain(scenario)
+    one, misbehaves = from_plain(scenario), misbehaving.get(str(index), "")
     chunks = ChunkStore(folder, synchronise=one.synchronise)
-    misbehaves = misbehaving.get(str(index), "")
     return ReencodingNode(index, one, chunks, transport, misbehaves=misbehaves)

@@ -72,8 +72,9 @@ class _Host:
         self.flush()
 
     def begin(self) -> None:
-        self.node.begin(self.world.clock.now)
-        self.flush()
+        if self.alive:
+            self.node.begin(self.world.clock.now)
+            self.flush()
 
     def stop(self) -> None:
         """Die: say nothing more and hear nothing more."""
@@ -250,13 +251,7 @@ class World:
         return all(host.node.done for host in self.hosts if host.alive)
 
 
-def run(
-    job: Job,
-    folder: Path,
-    model: Model,
-    *,
-    progress: Progress = lambda count: None,
-) -> Result:
+def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
     """Run a job on a modelled clock; node i has the folder `folder/i`.
 
     Raises Unsupported for a transport that needs sockets, and PqchainError if the nodes are not
