@@ -7,9 +7,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pqchain import algorithms
+from pqchain import algorithms, checks
 from pqchain.chain import encoding
 from pqchain.checks import number, together, whole
 from pqchain.consensus import lengths
@@ -90,22 +90,26 @@ class Layout:
 class Faults:
     """What goes wrong. Delegates are named by rank, 0 having most votes."""
 
-    crashed: tuple[int, ...] = ()
-    slow: tuple[int, ...] = ()
-    slow_factor: int = _SLOW_FACTOR
+    crashed: tuple[int, ...] = checks.field((), help="delegates that do nothing; 0 has most votes")
+    slow: tuple[int, ...] = checks.field((), help="delegates that compute slowly")
+    slow_factor: int = checks.field(
+        _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
+    )
     """How many times longer slow delegates compute."""
-    loss_probability: float = 0.0
+    loss_probability: float = checks.field(0.0, help="that a message is lost", most=1.0)
     """Of a message; a lost message is not sent again."""
-    delay_probability: float = 0.0
-    delay_seconds: float = 0.0
+    delay_probability: float = checks.field(0.0, help="that a message is late", most=1.0)
+    delay_seconds: float = checks.field(0.0, help="by how much", most=1e6)
     """By how much a delayed message is late."""
-    partition_fraction: float = 0.0
+    partition_fraction: float = checks.field(
+        0.0, help="share of the nodes that is cut off", most=1.0
+    )
     """The first nodes, this share of all, are cut off from the rest."""
-    heal_seconds: float = 0.0
+    heal_seconds: float = checks.field(0.0, help="when the cut heals", most=1e6)
     """Until then the network holds what crosses the cut."""
-    invalid: tuple[int, ...] = ()
+    invalid: tuple[int, ...] = checks.field((), help="delegates that propose what does not verify")
     """Delegates that propose a block which does not verify."""
-    equivocating: tuple[int, ...] = ()
+    equivocating: tuple[int, ...] = checks.field((), help="delegates that propose two blocks")
     """Delegates that propose two blocks and vote for whatever the receiver holds."""
 
     def __post_init__(self) -> None:
@@ -158,29 +162,47 @@ class Scenario:
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other. Without it what the network's law implies."""
-    vote_phases: int | None = None
+    vote_phases: int | None = checks.field(
+        None, help="rounds of votes", most=2, by_default="what the network's law implies"
+    )
     """0: a delegate appends what it verified. 1: a quorum of votes. 2: votes, then commits."""
-    proposal: Proposal = "votes"
+    proposal: Proposal = checks.field(  # noqa: RUF009
+        "votes",
+        help="who proposes: delegates by votes, the luckiest (Proof of Luck), or in turns (DPoS)",
+        choices=get_args(Proposal),
+    )
     """votes: delegates propose in the order of votes. dpos: in the order of their names, in turns.
     luck: the luckiest proposes, after Proof of Luck's wait."""
-    round_seconds: float = 0.0
+    round_seconds: float = checks.field(
+        0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
+    )
     """Proof of Luck's ROUND_TIME; 0 means no waiting at all, as in the paper's tables."""
     attestation_seconds: float = 0.0
     """What the trusted environment takes to attest a block."""
     attestation_verify_seconds: float = 0.0
-    voting: Voting = "plurality"
-    block_bytes: int = 50_000
+    voting: Voting = checks.field(  # noqa: RUF009
+        "plurality", help="how nodes elect delegates", choices=VOTING
+    )
+    block_bytes: int = checks.field(
+        50_000, help="longest block", least=1, most=2**40, by_default="as in the paper"
+    )
     layout: Layout = Layout()
-    arrivals_per_second: float = 0.0
+    arrivals_per_second: float = checks.field(
+        0.0, help="new transactions per second", most=1e9, by_default="always enough"
+    )
     """Poisson rate of new transactions; 0 means that there are always enough to fill a block."""
     signed_blocks: bool = False
     """Whether signing and verifying the block itself costs time."""
     signed_votes: bool = True
     """Whether signing and verifying votes costs time."""
-    verification_threads: int = 1
-    blocks: int = 1
+    verification_threads: int = checks.field(
+        1, help="threads that verify a block", least=1, most=4096
+    )
+    blocks: int = checks.field(1, help="heights, one after the other", least=1, most=10**6)
     """How many heights are run, one after the other."""
-    view_timeout_seconds: float | None = None
+    view_timeout_seconds: float | None = checks.field(
+        None, help="then the next delegate proposes; faults need it", least=1e-9, most=1e7
+    )
     """After this the next delegate proposes; must be given where faults are."""
     max_views: int = 8
     faults: Faults = Faults()

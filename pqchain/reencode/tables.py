@@ -17,7 +17,7 @@ _SHOWN_RUNS = 6
 _TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 
 
-def runs(frame: pd.DataFrame) -> Table:
+def runs_table(frame: pd.DataFrame) -> Table:
     """Return replays, a `replay.RUN` frame, with the shares of all runs of a kind below."""
     columns = [
         Column("streams"),
@@ -52,7 +52,7 @@ def verdict(row: Mapping[Any, Any]) -> str:
     return str(row["verdict"]) if row["status"] == "ok" else f"{row['status']}: {row['verdict']}"
 
 
-def contrast(frame: pd.DataFrame) -> Table:
+def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
     """Return single against multiplexed streams, a `replay.CONTRAST` frame."""
     columns = [
         Column("mode"),
@@ -65,4 +65,4 @@ def contrast(frame: pd.DataFrame) -> Table:
     ]
     low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
     shown = frame.assign(interval=low + " to " + high + " %")
-    return Table.of(shown, columns, remark="verdict")
+    return Table.of(shown, columns, remark="verdict", **more)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqchain import checks
 from pqchain.checks import not_negative, positive
 from pqchain.errors import UsageError
 
@@ -23,11 +24,17 @@ OVERHEAD_BYTES = 66
 class Link:
     """What lies between two nodes: a port in, a port out, a delay."""
 
-    bits_per_second: float = 10e9
+    bits_per_second: float = checks.field(
+        10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
+    )
     """Rate of each port, in each direction."""
-    delay_seconds: float = 50e-6
+    delay_seconds: float = checks.field(
+        50e-6, help="one-way delay of the virtual network, or of a namespace"
+    )
     """From the sender's port to the receiver's."""
-    loss: float = 0.0
+    loss: float = checks.field(
+        0.0, help="probability below 1 that a datagram of such a network is lost"
+    )
     """Probability that a datagram vanishes."""
     queue_bytes: int = 1_000_000
     """What a port holds before it drops."""
