@@ -19,11 +19,9 @@ from pathlib import Path
 from harness import table
 
 from pqchain import results
-from pqchain.reencode import replay
+from pqchain.reencode import replay, runs
 from pqchain.reencode.scenario import Scenario, preset
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.drivers import processes
-from pqchain.wire.drivers.virtual import prepare
 
 VIRTUAL_SECONDS, LOOPBACK_SECONDS, MEMORY_BYTES = 360, 15, 4e9
 PHASES = ("transfer", "decode", "encode", "io", "other", "total")
@@ -44,8 +42,8 @@ def virtual(one: Scenario, folder: Path) -> tuple[str, list[str], float]:
 
 def loopback(one: Scenario, folder: Path) -> tuple[bool, list[str], float, float]:
     """Replay on sockets; return whether all is stored, phases, seconds, and how busy all was."""
-    prepare(one, folder)
-    outcome = processes.run(one, folder)
+    runs.prepare(one, folder)
+    outcome = runs.run(one, folder)
     if outcome.failure is not None:
         raise outcome.failure
     stored = []
@@ -57,11 +55,11 @@ def loopback(one: Scenario, folder: Path) -> tuple[bool, list[str], float, float
             (index,) = chunks.held(manifest)
             chunks.get(manifest, index)
             code = (manifest.data_chunks, manifest.parity_chunks)
-            stored.append(code == one.after and node.verified_blocks == one.blocks)
+            stored.append(code == one.after and node.record.verified_blocks == one.blocks)
     phases = [*outcome.phases.values(), outcome.total_seconds]
     complete = len(stored) == (one.nodes - 1) * one.blocks and all(stored)
     cells = [f"{seconds:.3f}" for seconds in phases]
-    return complete, cells, outcome.span_seconds, outcome.machine_busy
+    return complete, cells, outcome.span_seconds, outcome.result.machine_busy
 
 
 def main() -> int:

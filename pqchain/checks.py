@@ -112,3 +112,15 @@ def together(field: str, value: float, partner: str, other: float) -> None:
         raise UsageError(f"{field}={value:g} needs {partner} above 0")
     if other and not value:
         raise UsageError(f"{partner}={other:g} needs {field} above 0")
+
+
+def positive(field: str, value: float, unit: str) -> None:
+    """Refuse anything but a finite number above 0, naming field, value and unit."""
+    if not (value > 0 and math.isfinite(value)):
+        raise UsageError(f"{field} is {value} {unit}; expected a finite number above 0")
+
+
+def not_negative(field: str, value: float, unit: str) -> None:
+    """Refuse anything but a finite number of at least 0, naming field, value and unit."""
+    if not (value >= 0 and math.isfinite(value)):
+        raise UsageError(f"{field} is {value} {unit}; expected a finite number of at least 0")

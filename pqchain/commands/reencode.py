@@ -12,6 +12,7 @@ from pqchain.errors import UsageError
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
 from pqchain.render import numbers
+from pqchain.wire.transports import registry
 
 SCENARIO = (
     *("mode", "experiment", "transport", "blocks", "block_bytes", "datagram_bytes", "seed"),
@@ -63,8 +64,8 @@ phases: transfer, decode, encode, io (files), other (hashes, checks, confirmatio
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where the time goes."""
-    from pqchain.reencode import replay
-    from pqchain.works.quic_reencoding import tables as replaylayout
+    from pqchain.reencode import replay, tables
+    from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT
 
     console.check_output(arguments.output)
     repeats: int = arguments.repeats
@@ -72,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--repeats {repeats}: give 1 to {_MOST_REPEATS}")
     streams = list(dict.fromkeys(arguments.streams or []))
     one = _scenario(arguments, streams)
-    _make_folder("--resume", arguments.resume, one, needs="virtual")
-    _make_folder("--qlog", arguments.qlog, one, needs="aioquic")
+    _make_folder("--resume", arguments.resume, one, needs=["virtual"])
+    _make_folder("--qlog", arguments.qlog, one, needs=registry.names(logs=True))
     reason = replay.check_possible(one)
     if reason:
         frame = replay.unsupported(one, reason)
@@ -92,16 +93,18 @@ def run(arguments: argparse.Namespace) -> int:
             logs=arguments.qlog,
         )
     several = len(streams) > 1 and not reason
-    compared = replay.contrast(frame) if several and repeats > 1 else None
+    compared = None
+    if several and repeats > 1:
+        compared = replay.contrast(frame, claimed_percent=CLAIMED_PERCENT)
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, arguments.output)
     if arguments.json:
         extra = {} if compared is None else {"contrast": console.records(compared)}
         console.write_json({"provenance": provenance, "runs": console.records(frame), **extra})
         return console.FINE
-    console.write(replaylayout.runs_text(frame, console.width()))
+    console.write(tables.runs_table(frame).text(console.width()))
     if compared is not None:
-        console.write("\n" + replaylayout.contrast_text(compared, console.width()))
+        console.write("\n" + tables.contrast_table(compared).text(console.width()))
     elif several:
         console.talk(
             "One pair tells nothing about a difference of some percent: give --repeats 10."
@@ -112,14 +115,14 @@ def run(arguments: argparse.Namespace) -> int:
     return console.FINE
 
 
-def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: str) -> None:
+def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
     """Make a folder, better now than after minutes. Raises UsageError."""
     if folder is None:
         return
-    if needs not in (one.mode, one.transport):
+    if not {one.mode, one.transport} & set(needs):
         raise UsageError(
-            f"{option} works with {needs} only, this run is {one.mode} over {one.transport}; "
-            "leave it out"
+            f"{option} works with {' and '.join(needs)} only, this run is {one.mode} over "
+            f"{one.transport}; leave it out"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +133,7 @@ def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: str)
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     """Return the scenario of the options. Raises UsageError with the value and its bounds."""
     changes = console.changes(arguments, SCENARIO)
-    if changes.get("transport", "aioquic") != "aioquic":
+    if "transport" in changes and not registry.get(changes["transport"]).virtual:
         changes.setdefault("mode", "loopback")
     if len(streams) == 1:
         changes["streams"] = streams[0]

@@ -7,80 +7,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from pqchain import checks
-from pqchain.checks import whole
+from pqchain.checks import not_negative, positive, whole
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import erasure
+from pqchain.wire.drivers.link import Link as Link  # a name of ours too
+from pqchain.wire.transports import registry
+from pqchain.wire.transports.registry import LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES
 
 SCHEMA_VERSION = 1
 """Version of what a scenario means; part of its id."""
 
-TRANSPORTS = ("aioquic", "qh3", "tcp-tls", "grpc")
 MODES = ("virtual", "loopback", "netns")
 STREAMS = ("single", "multiplexed")
 SOURCES = ("nearest", "least-loaded", "all")
 SESSIONS = ("kept", "full", "0-rtt")
 EXPERIMENTS = ("reencode", "exchange")
-FAULTS = ("die", "restart", "corrupt", "stall")
+MISBEHAVIOUR = ("corrupt", "stall")
+FAULTS = ("die", "restart", *MISBEHAVIOUR)
 
-_QH3_BLOCKS = 90
-"""Each block may have a stream of its own; some are left for heartbeats and confirmations."""
-
-SAFE_DATAGRAM_BYTES = (1200, 16_000)
-"""QUIC's least, and the longest that aioquic 1.7.2 sends without breaking the connection."""
-
+_SPARE_STREAMS = 10
+"""Of those that a session may have at once: for heartbeats and confirmations."""
 
 _MOST = {"block_bytes": 2**32, "blocks": 10_000, "blocks_at_once": 10_000, "seed": 2**63 - 1}
 """Greatest values of numbers that could be anything."""
-
-
-def _positive(what: str, value: float, unit: str) -> None:
-    """Raise UsageError unless the value is above 0."""
-    if not (value > 0 and math.isfinite(value)):
-        raise UsageError(f"{what} is {value} {unit}; expected a finite number above 0")
-
-
-def _not_negative(what: str, value: float) -> None:
-    """Raise UsageError if the value is below 0."""
-    if not (value >= 0 and math.isfinite(value)):
-        raise UsageError(f"{what} is {value} s; expected a finite number of at least 0")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """What lies between two nodes of the virtual network: a port in, a port out, a delay."""
-
-    bits_per_second: float = checks.field(
-        10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
-    )
-    """Rate of each port, in each direction."""
-    delay_seconds: float = checks.field(
-        50e-6, help="one-way delay of the virtual network, or of a namespace"
-    )
-    """From the sender's port to the receiver's."""
-    loss: float = checks.field(
-        0.0, help="probability below 1 that a datagram of such a network is lost"
-    )
-    """Probability that a datagram vanishes."""
-    queue_bytes: int = 1_000_000
-    """What a port holds before it drops."""
-    coalescing_seconds: float = 20e-6
-    """How long a receiver gathers datagrams before it looks, as network cards do."""
-
-    def __post_init__(self) -> None:
-        """Refuse what no link has."""
-        _positive("link rate", self.bits_per_second, "bit/s")
-        _not_negative("link delay", self.delay_seconds)
-        _not_negative("coalescing time", self.coalescing_seconds)
-        if not 0 <= self.loss < 1:
-            raise UsageError(f"a loss of {self.loss} is no probability below 1")
-        if self.queue_bytes < 20_000:
-            raise UsageError(f"a queue of {self.queue_bytes} bytes holds no burst; give 20000 up")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +58,9 @@ class Compute:
         for each in fields(self):
             value = getattr(self, each.name)
             if each.name.endswith("_per_second"):
-                _positive(each.name, value, "B/s")
+                positive(each.name, value, "B/s")
             else:
-                _not_negative(each.name, value)
+                not_negative(each.name, value, "s")
 
     def seconds(self, kind: str, count: int) -> float:
         """Return how long that many bytes of that kind of work take."""
@@ -134,8 +88,8 @@ class Fault:
         """Refuse unknown kinds and negative times."""
         if self.kind not in FAULTS:
             raise UnknownName("fault", self.kind, FAULTS)
-        _not_negative("time of a fault", self.after_seconds)
-        _not_negative("time away", self.down_seconds)
+        not_negative("time of a fault", self.after_seconds, "s")
+        not_negative("time away", self.down_seconds, "s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +110,7 @@ class Scenario:
     transport: str = checks.field(
         "aioquic",
         help="qh3 (QUIC too, in Rust) and grpc need qh3 and grpcio installed",
-        choices=TRANSPORTS,
+        choices=registry.TRANSPORTS,
     )
     nodes: int = 10
     before: tuple[int, int] = (7, 3)
@@ -179,8 +133,8 @@ class Scenario:
     datagram_bytes: int = checks.field(
         1452,
         help="longest QUIC datagram",
-        least=SAFE_DATAGRAM_BYTES[0],
-        most=SAFE_DATAGRAM_BYTES[1],
+        least=LEAST_DATAGRAM_BYTES,
+        most=LONGEST_DATAGRAM_BYTES,
     )
     congestion: str = "reno"
     link: Link = field(default_factory=Link)
@@ -213,14 +167,33 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run, saying why."""
-        for what, value, known in (
-            ("experiment", self.experiment, EXPERIMENTS), ("mode", self.mode, MODES),
-            ("transport", self.transport, TRANSPORTS), ("streams", self.streams, STREAMS),
-            ("sources", self.sources, SOURCES), ("sessions", self.sessions, SESSIONS),
-            ("congestion control", self.congestion, ("reno", "cubic")),
-        ):  # fmt: skip
-            if value not in known:
-                raise UnknownName(what, value, known)
+        for what, known in _CHOICES.items():
+            if getattr(self, what) not in known:
+                raise UnknownName(_TITLES.get(what, what), getattr(self, what), known)
+        self._check_codes()
+        for what, most in _MOST.items():
+            whole(what, getattr(self, what), least=0 if what == "seed" else 1, most=most)
+        if not LEAST_DATAGRAM_BYTES <= self.datagram_bytes <= LONGEST_DATAGRAM_BYTES:
+            raise UsageError(
+                f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least "
+                f"{LEAST_DATAGRAM_BYTES}, and aioquic breaks the connection above "
+                f"{LONGEST_DATAGRAM_BYTES}"
+            )
+        nodes = range(self.nodes)
+        if not {self.failed_node, *(fault.node for fault in self.faults)} <= set(nodes):
+            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
+        for what in ("heartbeat", "timeout", "stall", "give_up", "limit"):
+            positive(what, getattr(self, f"{what}_seconds"), "s")
+        for what in ("failure", "jitter"):
+            not_negative(what, getattr(self, f"{what}_seconds"), "s")
+        if self.timeout_seconds < 2 * self.heartbeat_seconds:
+            raise UsageError(
+                f"a time-out of {self.timeout_seconds} s with heartbeats every "
+                f"{self.heartbeat_seconds} s takes the living for dead; give at least twice"
+            )
+        self._check_transport()
+
+    def _check_codes(self) -> None:
         for code in (self.before, self.after):
             if len(code) != 2:
                 raise UsageError(f"{code} is no code; give (data chunks, parity chunks)")
@@ -235,43 +208,29 @@ class Scenario:
                 f"a {self.after} code needs {sum(self.after)} nodes, {self.nodes - 1} are left "
                 "after the failure; give a smaller code"
             )
-        for what, most in _MOST.items():
-            whole(what, getattr(self, what), least=0 if what == "seed" else 1, most=most)
-        low, high = SAFE_DATAGRAM_BYTES
-        if not low <= self.datagram_bytes <= high:
+
+    def _check_transport(self) -> None:
+        """Refuse what the transport's row in the registry does not offer."""
+        row = registry.get(self.transport)
+        if self.mode == "virtual" and not row.virtual:
             raise UsageError(
-                f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least {low}, and aioquic "
-                f"breaks the connection above {high}"
+                f"{row.name} needs sockets; the virtual network runs "
+                f"{' and '.join(registry.names(virtual=True))} only. Choose loopback or netns"
             )
-        if not 0 <= self.failed_node < self.nodes or any(
-            not 0 <= fault.node < self.nodes for fault in self.faults
-        ):
-            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
-        for what in ("heartbeat", "timeout", "stall", "give_up", "limit"):
-            _positive(what, getattr(self, f"{what}_seconds"), "s")
-        for what in ("failure", "jitter"):
-            _not_negative(what, getattr(self, f"{what}_seconds"))
-        if self.timeout_seconds < 2 * self.heartbeat_seconds:
+        if self.sessions != "kept" and not row.resumes:
+            offering = " and ".join(registry.names(resumes=True))
+            raise UsageError(f"fresh sessions are offered with {offering}, not {row.name}")
+        if self.congestion not in row.congestion:
             raise UsageError(
-                f"a time-out of {self.timeout_seconds} s with heartbeats every "
-                f"{self.heartbeat_seconds} s takes the living for dead; give at least twice"
+                f"{row.name} does not let its congestion control be chosen, so not "
+                f"{self.congestion}; take aioquic"
             )
-        if self.mode == "virtual" and self.transport != "aioquic":
+        # Each block may have a stream of its own.
+        most = (row.streams_at_once or _MOST["blocks_at_once"] + _SPARE_STREAMS) - _SPARE_STREAMS
+        if self.blocks_at_once > most:
             raise UsageError(
-                f"{self.transport} needs sockets; the virtual network runs aioquic only. "
-                "Choose loopback or netns"
-            )
-        if self.sessions != "kept" and self.transport != "aioquic":
-            raise UsageError(f"fresh sessions are offered with aioquic, not {self.transport}")
-        if self.transport == "qh3" and self.congestion != "reno":
-            raise UsageError(
-                f"qh3 does not let its congestion control be chosen, so not {self.congestion}; "
-                "take aioquic"
-            )
-        if self.transport == "qh3" and self.blocks_at_once > _QH3_BLOCKS:
-            raise UsageError(
-                f"{self.blocks_at_once} blocks at once: a connection of qh3 has 100 streams at a "
-                f"time; give at most {_QH3_BLOCKS}, or take aioquic"
+                f"{self.blocks_at_once} blocks at once: a connection of {row.name} has "
+                f"{row.streams_at_once} streams at a time; give at most {most}, or take aioquic"
             )
 
     @property
@@ -306,6 +265,19 @@ class Scenario:
         return bytes(np.random.default_rng([self.seed, index]).bytes(self.block_bytes))
 
 
+_CHOICES = {
+    "experiment": EXPERIMENTS,
+    "mode": MODES,
+    "transport": tuple(registry.TRANSPORTS),
+    "streams": STREAMS,
+    "sources": SOURCES,
+    "sessions": SESSIONS,
+    "congestion": registry.CONGESTION,
+}
+"""Fields of a scenario that have one of a few values."""
+
+_TITLES = {"congestion": "congestion control"}
+
 PRESETS: dict[str, Scenario] = {
     "quick": Scenario(),
     "paper": Scenario(block_bytes=64_000_000, blocks=10, blocks_at_once=1, sources="all"),
@@ -326,14 +298,11 @@ def preset(name: str, **changes: Any) -> Scenario:
 
 def from_plain(plain: Mapping[str, Any]) -> Scenario:
     """Return the scenario of which `dataclasses.asdict` gave these plain values."""
-    values = dict(plain)
-    return Scenario(
-        **{
-            **values,
-            "before": tuple(values["before"]),
-            "after": tuple(values["after"]),
-            "link": Link(**values["link"]),
-            "compute": Compute(**values["compute"]),
-            "faults": tuple(Fault(**fault) for fault in values["faults"]),
-        }
-    )
+    made = {
+        "before": tuple(plain["before"]),
+        "after": tuple(plain["after"]),
+        "link": Link(**plain["link"]),
+        "compute": Compute(**plain["compute"]),
+        "faults": tuple(Fault(**fault) for fault in plain["faults"]),
+    }
+    return Scenario(**{**plain, **made})

@@ -1,33 +1,68 @@
-"""Replays of a re-encoding as tables."""
+"""Replays as tables, for a terminal and for a page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from pqchain.reencode.protocol.work import PHASES
 from pqchain.render import numbers
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Column, Shown, Table
+
+_SHOWN_RUNS = 6
+"""More runs than that are shown as their means; all are in the frame, the CSV and the JSON."""
+
+_TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 
 
-def contrast_table(compared: pd.DataFrame, **more: Any) -> Table:
-    """Show single against multiplexed streams, a frame of `replay.contrast`."""
-    return Table.of(
-        compared.assign(
-            interval=[
-                f"{row['low_percent']:.2f} to {row['high_percent']:.2f} %"
-                for row in compared.to_dict("records")
-            ]
+def runs_table(frame: pd.DataFrame) -> Table:
+    """Return replays, a `replay.RUN` frame, with the shares of all runs of a kind below."""
+    columns = [
+        Column("streams"),
+        Column("repeat", numeric=True),
+        Column("block", numeric=True),
+        *(
+            Column(title, numeric=True, show=numbers.seconds)
+            for title in (*PHASES, "total", "wire limit", "CPU")
         ),
-        [
-            Column("mode"),
-            Column("transport"),
-            Column("pairs", numeric=True, key="repeats"),
-            Column("single", numeric=True, show=numbers.seconds, key="single_seconds"),
-            Column("multiplexed", numeric=True, show=numbers.seconds, key="multiplexed_seconds"),
-            Column("saved", numeric=True, show="{:.2f} %".format, key="saving_percent"),
-            Column("95 % interval", numeric=True, key="interval"),
-        ],
-        remark="verdict",
-        **more,
-    )
+        Column("verdict"),
+    ]
+    rows: list[list[Any]] = []
+    few = len(frame) <= _SHOWN_RUNS
+    for row in frame.to_dict("records") if few else []:
+        block = numbers.MISSING if row["block"] < 0 else row["block"]
+        times = [row[time] for time in _TIMES]
+        rows.append([row["streams"], row["repeat"], block, *times, verdict(row)])
+    for streams, group in frame[frame["status"] == "ok"].groupby("streams", sort=False):
+        means = group[_TIMES].mean()
+        if not few:
+            often = group["verdict"].mode().iloc[0]
+            rows.append([streams, f"mean of {len(group)}", "", *means, often])
+        shares = means.iloc[: len(PHASES) + 1] / means["total_seconds"]
+        shown = [Shown(share, f"{share:.1%}") for share in shares]
+        nothing = Shown(None, "")
+        rows.append([streams, "share", "", *shown, nothing, nothing, ""])
+    return Table(columns=columns, rows=rows)
+
+
+def verdict(row: Mapping[Any, Any]) -> str:
+    """Return the verdict on a run, with its status if it did not run."""
+    return str(row["verdict"]) if row["status"] == "ok" else f"{row['status']}: {row['verdict']}"
+
+
+def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
+    """Return single against multiplexed streams, a `replay.CONTRAST` frame."""
+    columns = [
+        Column("mode"),
+        Column("transport"),
+        Column("pairs", numeric=True, key="repeats"),
+        Column("single", numeric=True, show=numbers.seconds, key="single_seconds"),
+        Column("multiplexed", numeric=True, show=numbers.seconds, key="multiplexed_seconds"),
+        Column("saved", numeric=True, show="{:.2f} %".format, key="saving_percent"),
+        Column("95 % interval", numeric=True, key="interval"),
+    ]
+    low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
+    shown = frame.assign(interval=low + " to " + high + " %")
+    return Table.of(shown, columns, remark="verdict", **more)

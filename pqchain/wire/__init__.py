@@ -1,1 +1,1 @@
-"""How nodes talk: transports, and what drives a node."""
+"""How nodes talk: transports, links, clocks and drivers that run any `node.Node`."""

@@ -30,7 +30,6 @@ class Reader:
     """Takes a channel apart into messages and the chunks that some of them announce."""
 
     def __init__(self) -> None:
-        """Wait for a message."""
         self._head = bytearray()
         self._into: memoryview | None = None
         self._left = 0
@@ -73,7 +72,6 @@ class Reader:
 
 
 def _parsed(text: bytes) -> Message:
-    """Return the message."""
     try:
         message = json.loads(text)
     except (ValueError, RecursionError) as error:

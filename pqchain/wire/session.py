@@ -1,4 +1,4 @@
-"""What a node and a transport say to each other: sessions between two proven identities.
+"""What a node, its transport and their driver say to each other: sessions between two identities.
 
 A transport proves both identities before it tells the node of a session; whoever cannot prove one
 never reaches the node. A session carries channels, opened by the side that dialled; each is two
@@ -7,9 +7,9 @@ streams of bytes, in order and complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 Address = tuple[str, int]
 """Host and port."""
@@ -78,3 +78,39 @@ class Transport(Protocol):
 
     def queued_bytes(self) -> int:
         """Return how much waits to be sent."""
+
+
+class Endpoint(Transport, Protocol):
+    """A transport as a state machine on datagrams, for a modelled clock or one UDP socket."""
+
+    def receive(self, datagram: bytes, address: Address, now: float) -> None:
+        """Take in one datagram."""
+
+    def timer(self) -> float | None:
+        """Return when `handle_timer` wants to be called, or None."""
+
+    def handle_timer(self, now: float) -> None:
+        """Do what is due."""
+
+    def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
+        """Return what is to be sent now."""
+
+    def events(self) -> list[Event]:
+        """Return what has happened since the last call."""
+
+    def qlog(self) -> Mapping[str, Any] | None:
+        """Return the log in qlog's form, if one was asked for and can be written."""
+
+
+class Listener(Protocol):
+    """What waits on a socket for others."""
+
+    async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
+        """Begin to listen, on a port that the system chooses if it is 0; return the address."""
+
+    async def shut(self) -> None:
+        """Close everything."""
+
+
+class SocketTransport(Transport, Listener, Protocol):
+    """A transport with sockets of its own."""

@@ -66,15 +66,6 @@ def test_unknown_presets_and_faults_are_refused():
         Fault(node=1, kind="sing")
 
 
-@pytest.mark.parametrize(
-    "values",
-    [{"bits_per_second": 0.0}, {"delay_seconds": -1.0}, {"loss": 1.0}, {"queue_bytes": 10}],
-)
-def test_impossible_links_are_refused(values):
-    with pytest.raises(UsageError):
-        Link(**values)
-
-
 def test_impossible_work_is_refused():
     with pytest.raises(UsageError):
         Compute(decode_bytes_per_second=0.0)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pqchain.errors import ChunksLost, PqchainError, Unsupported
+from pqchain.errors import ChunksLost, PqchainError
+from pqchain.reencode import runs
 from pqchain.reencode.protocol import gather
 from pqchain.reencode.scenario import Compute, Fault, Link
+from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.drivers import virtual
 from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, stored
 
 
@@ -26,7 +27,7 @@ def assert_recovered(one, outcome, folder, dead):
     assert outcome.failure is None
     survivors = [node for node in range(one.nodes) if node not in dead]
     assert [n.node for n in outcome.nodes if n.state == "done"] == survivors
-    assert all(outcome.nodes[node].verified_blocks <= one.blocks for node in survivors)
+    assert all(outcome.nodes[node].record.verified_blocks <= one.blocks for node in survivors)
     stores = {node: ChunkStore(folder / str(node)) for node in survivors}
     manifests = {node: stores[node].manifests() for node in survivors}
     k = one.after[0]
@@ -40,7 +41,7 @@ def assert_recovered(one, outcome, folder, dead):
             chunks[index] = stores[node].get(manifest, index)
         missing = {at: np.zeros(manifest.chunk_bytes, np.uint8) for at in range(k)
                    if at not in chunks}  # fmt: skip
-        code = virtual.erasure.ReedSolomon(*one.after)
+        code = ReedSolomon(*one.after)
         if len(chunks) >= k:
             code.recover(chunks, missing)
             block = b"".join((chunks | missing)[at].tobytes() for at in range(k))
@@ -53,7 +54,7 @@ def test_ten_nodes_lose_one_and_re_encode(tmp_path):
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {9})
     assert stored(tmp_path, 9) == [(1, [9])]
-    assert all(node.verified_blocks == 1 for node in outcome.nodes[:9])
+    assert all(node.record.verified_blocks == 1 for node in outcome.nodes[:9])
     # Everyone has confirmed, so the old chunks are gone.
     for node in range(9):
         assert len(list((tmp_path / str(node)).glob("*/*"))) == 1
@@ -62,9 +63,9 @@ def test_ten_nodes_lose_one_and_re_encode(tmp_path):
 
 def test_phases_add_up_to_the_total(tmp_path):
     outcome = run(small(), tmp_path)
-    for node in outcome.working:
-        assert sum(node.seconds.values()) == pytest.approx(node.wall_seconds)
-        assert all(seconds >= 0 for seconds in node.seconds.values())
+    for record in (node.record for node in outcome.working):
+        assert record.wall_seconds == pytest.approx(record.ended - record.begun)
+        assert all(seconds >= 0 for seconds in record.seconds.values())
     assert outcome.total_seconds == pytest.approx(sum(outcome.phases.values()))
     assert outcome.total_seconds <= outcome.span_seconds * (1 + 1e-9)
 
@@ -73,9 +74,9 @@ def test_work_takes_what_the_scenario_says(tmp_path):
     compute = Compute(decode_bytes_per_second=1e6, encode_bytes_per_second=2e6)
     outcome = run(small(compute=compute), tmp_path)
     # Node 0 gets chunks 1 and 2, all data: nothing to decode.
-    assert outcome.nodes[0].seconds["decode"] == 0
-    assert outcome.nodes[3].seconds["decode"] == pytest.approx(3 * 20032 / 1e6)
-    assert outcome.nodes[0].seconds["encode"] == pytest.approx(60_000 / 2e6)
+    assert outcome.nodes[0].record.seconds["decode"] == 0
+    assert outcome.nodes[3].record.seconds["decode"] == pytest.approx(3 * 20032 / 1e6)
+    assert outcome.nodes[0].record.seconds["encode"] == pytest.approx(60_000 / 2e6)
 
 
 def test_a_slow_processor_slows_the_transfer(tmp_path):
@@ -106,7 +107,7 @@ def test_every_variant_recovers(changes, tmp_path, short_stripes):
     one = small(**changes)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    early = sum(node.early_sessions for node in outcome.nodes)
+    early = sum(node.record.early_sessions for node in outcome.nodes)
     assert (early > 0) == (one.sessions == "0-rtt")
 
 
@@ -116,12 +117,14 @@ def test_overlap_decodes_while_chunks_arrive(tmp_path, short_stripes):
     after = run(small(**changes), tmp_path / "after")
     while_ = run(small(overlap=True, **changes), tmp_path / "while")
     assert while_.phases["decode"] < 0.7 * after.phases["decode"]
-    assert while_.nodes[3].work["decode"] == pytest.approx(after.nodes[3].work["decode"])
+    assert while_.nodes[3].record.work["decode"] == pytest.approx(
+        after.nodes[3].record.work["decode"]
+    )
 
 
 def test_the_same_scenario_gives_the_same_bytes(tmp_path):
     one = small(link=Link(loss=0.02, bits_per_second=100e6), jitter_seconds=0.001)
-    frames = [run(one, tmp_path / name).node_frame().to_csv() for name in "ab"]
+    frames = [json.dumps(run(one, tmp_path / name).node_rows()) for name in "ab"]
     assert frames[0] == frames[1]
     assert json.dumps(frames)
 
@@ -130,7 +133,7 @@ def test_everyone_gets_everything_in_an_exchange(tmp_path):
     one = small(experiment="exchange", blocks=2, jitter_seconds=0.001)
     outcome = run(one, tmp_path)
     assert all(node.state == "done" for node in outcome.nodes)
-    assert all(len(node.arrivals) == 4 * 2 for node in outcome.nodes)
+    assert all(len(node.record.arrivals) == 4 * 2 for node in outcome.nodes)
     assert [stored(tmp_path, node) for node in range(5)] == [[(1, [n])] * 2 for n in range(5)]
 
 
@@ -177,9 +180,9 @@ def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
         link=Link(bits_per_second=5e6), block_bytes=400_000, give_up_seconds=0.3,
         faults=tuple(Fault(node=node, kind="die") for node in (1, 4, 6)),
     )  # fmt: skip
-    virtual.prepare(one, tmp_path)
+    runs.prepare(one, tmp_path)
     before = snapshot(tmp_path)
-    outcome = virtual.World(one, tmp_path).run()
+    outcome = runs.run(one, tmp_path)
     assert isinstance(outcome.failure, ChunksLost)
     for lost in ("1 (node 1)", "4 (node 4)", "6 (node 6)", "9 (node 9)"):
         assert lost in str(outcome.failure)
@@ -192,7 +195,7 @@ def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
     one = small(faults=(Fault(node=2, kind="corrupt"),))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    assert sum(node.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
+    assert sum(node.record.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
 
 
 def test_a_corrupting_node_under_overlap(tmp_path, short_stripes):
@@ -215,7 +218,7 @@ def test_five_percent_of_loss(tmp_path):
     one = small(link=replace(SLOW, loss=0.05), block_bytes=300_000)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    assert outcome.lost_datagrams > 50
+    assert outcome.result.lost_datagrams > 50
 
 
 def test_a_stalled_stream_does_not_hold_up_the_blocks_behind_it(tmp_path):
@@ -243,7 +246,7 @@ def test_an_exchange_of_everything_ends_without_what_nobody_has(kind, tmp_path):
     others = [node for node in outcome.nodes if node.node != 2]
     assert all(node.state == "done" for node in others)
     least = 4 if kind == "restart" else 3
-    assert all(len(node.arrivals) >= least for node in others)
+    assert all(len(node.record.arrivals) >= least for node in others)
 
 
 @pytest.mark.parametrize("down", [0.05, 1.0])
@@ -256,20 +259,15 @@ def test_a_node_that_restarts_in_the_middle_catches_up(down, tmp_path):
 
 def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
     one = small()
-    virtual.prepare(one, tmp_path)
+    runs.prepare(one, tmp_path)
     (path,) = (tmp_path / "1").glob("*/1/chunk-1")
     data = bytearray(path.read_bytes())
     data[7] ^= 1
     path.write_bytes(data)
-    assert_recovered(one, virtual.World(one, tmp_path).run(), tmp_path, {4})
+    assert_recovered(one, runs.run(one, tmp_path), tmp_path, {4})
 
 
 def test_a_replay_that_does_not_end_is_ended(tmp_path):
     one = small(limit_seconds=0.2)
     with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its own clock"):
         run(one, tmp_path)
-
-
-def test_the_virtual_clock_runs_virtual_scenarios_only(tmp_path):
-    with pytest.raises(Unsupported):
-        virtual.World(small(mode="loopback"), tmp_path)

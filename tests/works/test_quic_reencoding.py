@@ -1,6 +1,5 @@
 """The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
 
-import asyncio
 import dataclasses
 import math
 
@@ -12,7 +11,6 @@ from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay
 from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
-from pqchain.wire.drivers import processes
 from pqchain.wire.transports import aioquic
 from pqchain.works import compare, papers
 from pqchain.works.quic_reencoding import frames as built
@@ -184,24 +182,6 @@ def test_the_page_labels_every_table(found):
 def test_without_a_clock_nothing_is_replayed():
     assert QuicReencoding().compute(Bench()) == {}
     assert list(QuicReencoding().tables({})) == list(QuicReencoding().figures({})) == []
-
-
-def test_many_runs_are_shown_as_means_few_one_by_one():
-    few, many = frames.exchanges((1.0, 2.0)), frames.exchanges((1.0, 2.0, 3.0, 4.0))
-    assert "mean of" not in replaylayout.runs_text(few)
-    assert "mean of 4" in replaylayout.runs_text(many)
-
-
-def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
-    async def fine(mesh: processes._Mesh) -> str:
-        return "an outcome"
-
-    async def cell() -> object:
-        return processes.run(Scenario(mode="loopback"), tmp_path)
-
-    monkeypatch.setattr(processes._Mesh, "run", fine)
-    assert asyncio.run(cell()) == "an outcome"
-    assert processes.run(Scenario(mode="loopback"), tmp_path) == "an outcome"
 
 
 def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch):

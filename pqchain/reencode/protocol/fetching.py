@@ -1,34 +1,33 @@
 """Chunks from others: whom to ask, on which channel, what becomes of the answer.
 
-Knows peers, sessions and the memory of the blocks under way (`Gather`); not what is done with a
-block that is complete: that begins with `advance`. Trusts no peer: every chunk is hashed before it
-counts, and who sends a damaged one, none, or stalls thrice is not asked for it again.
+Knows peers, sessions and the memory of the block at hand (`Gather`). Trusts no peer: every chunk is
+hashed before it counts, and who sends a damaged one, none, or stalls thrice is not asked for it
+again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather
 from pqchain.reencode.protocol.peers import Peer, Peers
-from pqchain.reencode.protocol.work import Record, Task, Work
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Step
+from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage import store
 from pqchain.wire.messages import Message, Reader, pack
-from pqchain.wire.session import Key, Opened, Transport
+from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
-Gathers = dict[str, Gather]
-"""The blocks under way, by their hash. One that is no longer in here is not wanted any more."""
-
 _CHANCES = 3
 """How often a source may stall before it counts as having nothing."""
+
+_Wish = tuple[Gather, Fetch]
 
 
 @dataclass(slots=True, eq=False)
@@ -40,82 +39,43 @@ class _Source:
     channel: int = 0
     """The one channel for all chunks, where streams are single."""
     reader: Reader | None = None
-    line: deque[tuple[Gather, Fetch]] = field(default_factory=deque)
+    line: deque[_Wish] = field(default_factory=deque)
     """What was asked on that channel and has not come yet, in order."""
-    waiting: list[tuple[Gather, Fetch]] = field(default_factory=list)
+    waiting: list[_Wish] = field(default_factory=list)
     """What will be asked when the session is open."""
 
 
 class Fetcher:
     """Asks for chunks and takes them in."""
 
-    def __init__(
-        self,
-        index: int,
-        scenario: Scenario,
-        peers: Peers,
-        transport: Transport,
-        work: Work,
-        record: Record,
-        gathers: Gathers,
-        *,
-        advance: Callable[[Gather, float], None],
-        fail: Callable[[PqchainError], None],
-    ) -> None:
-        """Fill the blocks in `gathers`; call `advance` when a chunk is there, `fail` when lost."""
-        self._index = index
-        self._scenario = scenario
+    def __init__(self, shared: Shared, peers: Peers) -> None:
+        self._index, self._scenario, self._record = shared.index, shared.scenario, shared.record
+        self._work, self._transport = shared.work, shared.transport
+        self._exchange = self._scenario.experiment == "exchange"
         self._peers = peers
-        self._transport = transport
-        self._work = work
-        self._record = record
-        self._gathers = gathers
-        self._advance = advance
-        self._fail = fail
-        self._fetching: dict[Key, tuple[Gather, Fetch]] = {}
+        self._fetching: dict[Key, _Wish] = {}
         """What comes on a channel of its own."""
-        self._sources = {at: _Source() for at in range(scenario.nodes) if at != index}
+        others = set(range(self._scenario.nodes)) - {self._index}
+        self._sources = {peer: _Source() for peer in others}
 
     # Whom to ask.
 
-    def choose_all(self, now: float) -> None:
-        """Look again whom to ask, for every block."""
-        for gather in list(self._gathers.values()):
-            self.choose(gather, now)
-
-    def choose(self, gather: Gather, now: float) -> None:
+    def choose(self, gather: Gather, now: float) -> Step | None:
         """Ask as many sources as are needed and not yet asked."""
         manifest = gather.manifest
-        exchange = self._scenario.experiment == "exchange"
-        if exchange:
+        if self._exchange:
             gather.needed = max(manifest.data_chunks, self._left(gather))
-        if gather.whole or not self._wanted(gather):
-            return
-        if len(gather.verified) >= gather.needed:
-            self._advance(gather, now)
-            return
+        if gather.whole:
+            return None
+        if gather.enough:
+            return Advance(gather)
         under_way = len(gather.verified) + len(gather.fetches) + gather.own_asked
-        missing = gather.needed - under_way
-        candidates = [
-            (self._peers.all[holder], index)
-            for index, holder in enumerate(manifest.members)
-            if holder != self._index
-            and index not in gather.verified
-            and index not in gather.fetches
-            and holder not in gather.corrupt
-            and self._peers.all[holder].alive
-            and self._peers.all[holder].session
-        ]
-        fresh = [each for each in candidates if each[0].index not in gather.slow]
-        if len(fresh) < missing:
-            # Better a slow source than none; and it gets another chance.
-            gather.slow.clear()
-            fresh = candidates
-        fresh.sort(key=lambda each: self._preference(each[0]))
-        everything = self._scenario.sources == "all" or exchange
-        chosen = fresh if everything else fresh[: max(missing, 0)]
+        missing = max(gather.needed - under_way, 0)
+        candidates = self._candidates(gather, missing)
+        everything = self._scenario.sources == "all" or self._exchange
+        chosen = candidates if everything else candidates[:missing]
         for peer, index in chosen:
-            fetch = Fetch(index, peer.index, asked=now, heard=now)
+            fetch = Fetch(index, peer.index, heard=now)
             gather.fetches[index] = fetch
             self._ask(peer, gather, fetch, now)
         if under_way + len(chosen) >= manifest.data_chunks:
@@ -123,7 +83,27 @@ class Fetcher:
         elif gather.stuck_since is None:
             gather.stuck_since = now
         elif now - gather.stuck_since > self._scenario.give_up_seconds:
-            self._give_up(gather)
+            return Fail(self._lost(gather))
+        return None
+
+    def _candidates(self, gather: Gather, missing: int) -> list[tuple[Peer, int]]:
+        """Return who can be asked for which chunk, the best first."""
+        candidates = [
+            (peer, index)
+            for index, holder in enumerate(gather.manifest.members)
+            if holder != self._index
+            and index not in gather.verified
+            and index not in gather.fetches
+            and holder not in gather.corrupt
+            and (peer := self._peers.all[holder]).alive
+            and peer.session
+        ]
+        fresh = [each for each in candidates if each[0].index not in gather.slow]
+        if len(fresh) < missing:
+            # Better a slow source than none; and it gets another chance.
+            gather.slow.clear()
+            fresh = candidates
+        return sorted(fresh, key=lambda each: self._preference(each[0]))
 
     def _left(self, gather: Gather) -> int:
         """Return how many chunks of a block there are still to be had, our own included."""
@@ -146,7 +126,7 @@ class Fetcher:
             return peer.round_trip, distance
         return float(peer.queued), distance
 
-    def _give_up(self, gather: Gather) -> None:
+    def _lost(self, gather: Gather) -> ChunksLost:
         """Say which chunks are missing; nothing that is stored is touched."""
         manifest = gather.manifest
         reachable = {*gather.verified, *gather.fetches}
@@ -155,13 +135,11 @@ class Fetcher:
             for index, holder in enumerate(manifest.members)
             if index not in reachable
         ]
-        self._fail(
-            ChunksLost(
-                f"block {manifest.block_hash[:16]}: {len(reachable)} chunks are within reach of "
-                f"node {self._index}, {manifest.data_chunks} are needed; missing: chunk "
-                f"{', '.join(missing)}. What is stored was not touched; "
-                "bring one of these nodes back and start again"
-            )
+        return ChunksLost(
+            f"block {manifest.block_hash[:16]}: {len(reachable)} chunks are within reach of "
+            f"node {self._index}, {manifest.data_chunks} are needed; missing: chunk "
+            f"{', '.join(missing)}. What is stored was not touched; "
+            "bring one of these nodes back and start again"
         )
 
     # How to ask.
@@ -173,26 +151,23 @@ class Fetcher:
             source.session, source.dialling = event.session, 0
         elif event.session == peer.session and self._scenario.sessions == "kept":
             source.session = peer.session
-        for gather, fetch in _taken(source.waiting):
+        waiting, source.waiting = source.waiting, []
+        for gather, fetch in waiting:
             self._ask(peer, gather, fetch, now)
-        self.choose_all(now)
 
     def _ask(self, peer: Peer, gather: Gather, fetch: Fetch, now: float) -> None:
         """Send the request for a chunk, on a fresh session if the scenario says so."""
-        source = self._sources[peer.index]
+        source, readers = self._sources[peer.index], self._peers.readers
         if not source.session:
             source.waiting.append((gather, fetch))
             if not source.dialling and self._scenario.sessions != "kept":
                 early = self._scenario.sessions == "0-rtt"
                 source.dialling = self._peers.dial(peer, early=early, now=now)
             return
-        fetch.asked = fetch.heard = now
+        fetch.heard = now
         fetch.session = source.session
-        request = pack(
-            {"type": "get", "block": gather.manifest.block_hash,
-             "epoch": gather.manifest.epoch, "index": fetch.index}
-        )  # fmt: skip
-        readers = self._peers.readers
+        block, epoch = gather.manifest.block_hash, gather.manifest.epoch
+        request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
         if self._scenario.streams == "multiplexed":
             fetch.channel = self._transport.open(fetch.session)
             self._fetching[fetch.session, fetch.channel] = (gather, fetch)
@@ -222,15 +197,12 @@ class Fetcher:
             self._abandon(*self._fetching.pop(key))
         source = self._sources[peer.index]
         if session in (source.session, source.dialling):
-            source.session = source.dialling = source.channel = 0
-            source.reader = None
-            for gather, fetch in [*_taken(source.waiting), *source.line]:
+            for gather, fetch in [*source.waiting, *source.line]:
                 self._abandon(gather, fetch)
-            source.line.clear()
+            self._sources[peer.index] = _Source()
 
     def _abandon(self, gather: Gather, fetch: Fetch) -> None:
-        """Count no more on a fetch."""
-        if gather.fetches.get(fetch.index) is fetch and not fetch.complete:
+        if gather.is_current(fetch) and not fetch.complete:
             del gather.fetches[fetch.index]
             self._record.wasted_bytes += fetch.received
 
@@ -250,9 +222,9 @@ class Fetcher:
             self._peers.readers.pop(key, None)
             self._transport.stop(*key)
 
-    def drop_slow(self, now: float) -> None:
+    def drop_slow(self, gathers: Iterable[Gather], now: float) -> None:
         """Give up sources that have sent nothing for too long."""
-        for gather in self._gathers.values():
+        for gather in gathers:
             for fetch in list(gather.fetches.values()):
                 source = self._sources[fetch.peer]
                 line = [each for _, each in source.line]
@@ -281,37 +253,35 @@ class Fetcher:
 
     # What comes.
 
-    def announced(self, peer: Peer, key: Key, reader: Reader, message: Message, now: float) -> None:
-        """Make ready for the chunk that follows, or do without it."""
+    def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> Step | None:
+        """Make ready for the chunk that follows, or do without it. Raises DataError."""
         awaited = self._awaited(peer, key)
         if awaited is None:
             raise DataError("an answer without a question")
         gather, fetch = awaited
         count = int(message.get("bytes", 0))
-        current = gather.fetches.get(fetch.index) is fetch
-        if message["type"] == "chunk" and count != gather.manifest.chunk_bytes:
-            gather.corrupt.add(peer.index)
-            raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
         if message["type"] == "none":
             gather.corrupt.add(peer.index)
             self._abandon(gather, fetch)
             self._next_in_line(peer, key)
-            if self._wanted(gather):
-                self.choose(gather, now)
-            return
+            return Choose(gather)
+        if count != gather.manifest.chunk_bytes:
+            gather.corrupt.add(peer.index)
+            raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
         fetch.reader = reader
-        reader.expect(count, gather.row(fetch.index).data if current else None)
+        reader.expect(count, gather.row(fetch.index).data if gather.is_current(fetch) else None)
+        return None
 
-    def chunk_bytes(self, peer: Peer, key: Key, count: int, now: float) -> None:
+    def chunk_bytes(self, peer: Peer, key: Key, count: int, now: float) -> Step | None:
         """Count bytes of a chunk that are in their place."""
         awaited = self._awaited(peer, key)
         if awaited is None:
             self._record.wasted_bytes += count
-            return
+            return None
         gather, fetch = awaited
         fetch.received += count
         fetch.heard = now
-        current = gather.fetches.get(fetch.index) is fetch
+        current = gather.is_current(fetch)
         if current:
             self._record.received_bytes += count
         else:
@@ -323,9 +293,10 @@ class Fetcher:
                 gather.arrivals.append(now)
                 self._check(gather, fetch)
         elif current and self._scenario.overlap:
-            self._advance(gather, now)
+            return Advance(gather)
+        return None
 
-    def _awaited(self, peer: Peer, key: Key) -> tuple[Gather, Fetch] | None:
+    def _awaited(self, peer: Peer, key: Key) -> _Wish | None:
         """Return whose bytes come next on a channel."""
         if key in self._fetching:
             return self._fetching[key]
@@ -335,7 +306,6 @@ class Fetcher:
         return None
 
     def _next_in_line(self, peer: Peer, key: Key) -> None:
-        """Be done with the answer that came on a channel."""
         line = self._sources[peer.index].line
         if self._fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
@@ -343,35 +313,21 @@ class Fetcher:
             line.popleft()
 
     def _check(self, gather: Gather, fetch: Fetch) -> None:
-        """Check the hash of a chunk that is complete."""
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
             store.check_chunk(manifest, index, gather.row(index).data)
 
-        def then(_: Any, now: float) -> None:
+        def then(_: Any) -> Step:
             gather.fetches.pop(index, None)
             gather.verified.add(index)
-            if self._wanted(gather):
-                self._advance(gather, now)
+            return Advance(gather)
 
-        def otherwise(error: PqchainError, now: float) -> None:
+        def otherwise(error: PqchainError) -> Step:
             LOG.warning("node %d: node %d sent it: %s", self._index, fetch.peer, error)
             gather.fetches.pop(index, None)
             gather.corrupt.add(fetch.peer)
             self._record.wasted_bytes += manifest.chunk_bytes
-            if self._wanted(gather):
-                self.choose(gather, now)
+            return Choose(gather)
 
-        self._work.add(Task("other", manifest.chunk_bytes, check, then, otherwise))
-
-    def _wanted(self, gather: Gather) -> bool:
-        """Return whether the block is still wanted: a better plan may have come, or an error."""
-        return self._gathers.get(gather.manifest.block_hash) is gather
-
-
-def _taken(waiting: list[tuple[Gather, Fetch]]) -> list[tuple[Gather, Fetch]]:
-    """Return what waits and empty the list."""
-    taken = waiting[:]
-    waiting.clear()
-    return taken
+        self._work.add(Item("other", manifest.chunk_bytes, check, then, otherwise))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pqchain.reencode.protocol.plan import Plan
+from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.storage import erasure
 from pqchain.reencode.storage.field import Bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of
@@ -27,9 +27,8 @@ class Fetch:
 
     index: int
     peer: int
-    asked: float
     heard: float
-    """When bytes of it last came."""
+    """When bytes of it last came, or it was asked for."""
     session: int = 0
     channel: int = 0
     reader: Reader | None = None
@@ -42,9 +41,12 @@ class Gather:
     """The state of one block. Rows are preallocated; chunks are received where they belong."""
 
     manifest: Manifest
+    placement: Placement
     needed: int
     """How many chunks must be here: as many as data chunks, or all in an exchange."""
     capacity: int
+    wanted: bool = True
+    """Whether it is still under way: the block may be done, the placement or the node given up."""
     buffer: Bytes = field(init=False)
     extra: dict[int, Bytes] = field(default_factory=dict)
     fetches: dict[int, Fetch] = field(default_factory=dict)
@@ -79,10 +81,19 @@ class Gather:
         return self.extra[index]
 
     @property
+    def enough(self) -> bool:
+        """Whether as many chunks as are needed are here and verified."""
+        return len(self.verified) >= self.needed
+
+    @property
     def complete(self) -> bool:
         """Whether all that is needed has arrived, be it verified or not."""
         arrived = sum(fetch.complete for fetch in self.fetches.values())
         return self.whole or len(self.verified) + arrived >= self.needed
+
+    def is_current(self, fetch: Fetch) -> bool:
+        """Return whether that fetch is still counted on."""
+        return self.fetches.get(fetch.index) is fetch
 
     def progress(self, index: int) -> int:
         """Return how many bytes of a chunk are here."""
@@ -131,9 +142,9 @@ class Gather:
         code.encode(list(rows), list(parity))
         return [*rows, *parity]
 
-    def new_manifest(self, code: erasure.ReedSolomon, chunks: list[Bytes], plan: Plan) -> Manifest:
-        """Return the manifest of the new epoch."""
+    def new_manifest(self, code: erasure.ReedSolomon, chunks: list[Bytes]) -> Manifest:
+        """Return the manifest of the placement's epoch."""
+        old, new = self.manifest, self.placement
         return manifest_of(
-            self.manifest.block_hash, self.manifest.block_bytes, code, chunks,
-            epoch=plan.epoch, members=plan.members,
-        )  # fmt: skip
+            old.block_hash, old.block_bytes, code, chunks, epoch=new.epoch, members=new.members
+        )

@@ -1,18 +1,17 @@
 """Who the others are: the sessions with them, heartbeats, and whom they make us take for dead.
 
 Knows sessions and messages, and what time the caller says it is. Knows nothing of chunks: what
-hangs on a session besides heartbeats is forgotten by whoever put it there, through `forget`.
+hangs on a session besides heartbeats is forgotten by whoever put it there, as `lost` says.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.protocol.work import Shared
 from pqchain.wire.messages import Message, Reader, pack
-from pqchain.wire.session import Key, Opened, Transport
+from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -48,28 +47,17 @@ class Peer:
 
 
 class Peers:
-    """All the others."""
+    """All the others. What a heartbeat says beside the time is the caller's `news`."""
 
-    def __init__(
-        self,
-        index: int,
-        scenario: Scenario,
-        transport: Transport,
-        *,
-        news: Callable[[], Message],
-        forget: Callable[[Peer, int], None],
-    ) -> None:
-        """Put `news` into every heartbeat; tell `forget` of each session that is over."""
+    def __init__(self, shared: Shared) -> None:
+        self._index, self._scenario = shared.index, shared.scenario
+        self._transport = shared.transport
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
         """What takes each open channel apart."""
         self.next_beat: float | None = None
-        self._index = index
-        self._scenario = scenario
-        self._transport = transport
-        self._news = news
-        self._forget = forget
         self._by_session: dict[int, Peer] = {}
+        self._lost: list[tuple[Peer, int]] = []
         self._beat = 0
         self._since = 0.0
 
@@ -94,14 +82,19 @@ class Peers:
         """Return who is at the other end, if the session is not over."""
         return self._by_session.get(session)
 
-    def tick(self, now: float) -> list[Peer]:
+    def lost(self) -> list[tuple[Peer, int]]:
+        """Return the sessions that are over since the last call, and whose they were."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def tick(self, news: Message, now: float) -> list[Peer]:
         """Send heartbeats, dial whom we have lost; return those who are newly taken for dead."""
         self.next_beat = now + self._scenario.heartbeat_seconds
         self._beat += 1
         buried = []
         for peer in self.all.values():
             if peer.session:
-                self._send_beat(peer, now)
+                self._send_beat(peer, news, now)
             elif not peer.dialling:
                 peer.dialling = self.dial(peer, early=False, now=now)
             # Who was never heard may still be starting; who has fallen silent is dead.
@@ -113,12 +106,12 @@ class Peers:
                 buried.append(peer)
         return buried
 
-    def beat_all(self, now: float) -> None:
+    def beat_all(self, news: Message, now: float) -> None:
         """Send everyone a heartbeat ahead of time, because there is news."""
         self._beat += 1
         for peer in self.all.values():
             if peer.session:
-                self._send_beat(peer, now)
+                self._send_beat(peer, news, now)
 
     def dial(self, peer: Peer, *, early: bool, now: float) -> int:
         """Begin a session and return its number."""
@@ -126,7 +119,7 @@ class Peers:
         self._by_session[session] = peer
         return session
 
-    def opened(self, event: Opened, now: float) -> Peer:
+    def opened(self, event: Opened, news: Message, now: float) -> Peer:
         """Note a session; on the one that we dialled for it, heartbeats begin."""
         peer = self.all[event.peer]
         self.heard(peer, now)
@@ -135,7 +128,7 @@ class Peers:
             peer.session, peer.dialling = event.session, 0
             peer.channel = self._transport.open(peer.session)
             self.readers[peer.session, peer.channel] = Reader()
-            self._send_beat(peer, now)
+            self._send_beat(peer, news, now)
         return peer
 
     def closed(self, session: int) -> Peer | None:
@@ -159,8 +152,8 @@ class Peers:
             self._drop_sessions(peer, "the other side has restarted", now, but=key[0])
             peer.dialling = self.dial(peer, early=False, now=now)
         peer.since = message["since"]
-        echo = {"type": "echo", "number": message["number"],
-                "queued": self._transport.queued_bytes()}  # fmt: skip
+        queued = self._transport.queued_bytes()
+        echo = {"type": "echo", "number": message["number"], "queued": queued}
         self._transport.send(*key, pack(echo))
 
     def echoed(self, peer: Peer, message: Message, now: float) -> None:
@@ -171,8 +164,7 @@ class Peers:
             # The least of all is nearest to the way itself, without queues.
             peer.round_trip = min(peer.round_trip, now - sent)
 
-    def _send_beat(self, peer: Peer, now: float) -> None:
-        """Tell a peer that we live, and the news."""
+    def _send_beat(self, peer: Peer, news: Message, now: float) -> None:
         oldest = self._beat - _AWAITED_ECHOES
         peer.sent = {number: at for number, at in peer.sent.items() if number > oldest}
         peer.sent[self._beat] = now
@@ -181,7 +173,7 @@ class Peers:
             "number": self._beat,
             "since": self._since,
             "queued": self._transport.queued_bytes(),
-            **self._news(),
+            **news,
         }
         self._transport.send(peer.session, peer.channel, pack(message))
 
@@ -194,9 +186,8 @@ class Peers:
                 self._transport.close(session, reason, now=now)
 
     def _over(self, peer: Peer, session: int) -> None:
-        """Drop what hangs on a session."""
         for key in [key for key in self.readers if key[0] == session]:
             del self.readers[key]
         if session in (peer.session, peer.dialling):
             peer.session = peer.dialling = peer.channel = 0
-        self._forget(peer, session)
+        self._lost.append((peer, session))

@@ -1,7 +1,6 @@
 """Answers to those who ask for a chunk, from memory or from its file.
 
-Knows the store and the channel to answer on. Who asks has proven who it is; what the node itself
-gathers or plans is none of its business.
+Knows the store and the channel to answer on. Who asks has proven who it is.
 """
 
 from __future__ import annotations
@@ -10,42 +9,27 @@ import logging
 from collections.abc import Sequence
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.work import Task, Work
+from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage.field import Bytes
-from pqchain.reencode.storage.store import ChunkStore, Manifest
+from pqchain.reencode.storage.store import Manifest
 from pqchain.wire.messages import pack
-from pqchain.wire.session import Key, Transport
+from pqchain.wire.session import Key
 
 LOG = logging.getLogger("pqchain.reencode")
 
-_Wanted = tuple[str, int, int]
-"""Block, epoch and index of a chunk."""
-
 
 class Server:
-    """What a node gives to others; `corrupt` and `stall` make it misbehave."""
+    """What a node gives to others; `misbehaves` is "corrupt", "stall" or nothing."""
 
-    def __init__(
-        self,
-        index: int,
-        chunks: ChunkStore,
-        manifests: Sequence[Manifest],
-        transport: Transport,
-        work: Work,
-        *,
-        ends: bool,
-        corrupt: bool,
-        stall: bool,
-    ) -> None:
-        """Serve chunks of these blocks; `ends` says that an answer is the last on its channel."""
-        self._index = index
-        self._store = chunks
+    def __init__(self, shared: Shared, manifests: Sequence[Manifest], misbehaves: str) -> None:
+        """Serve chunks of these blocks."""
+        self._index, self._store, self._work = shared.index, shared.store, shared.work
+        self._transport = shared.transport
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
-        self._transport = transport
-        self._work = work
-        self._ends = ends
-        self._corrupt, self._stall = corrupt, stall
-        self._cache: dict[_Wanted, Bytes] = {}
+        self._ends = shared.scenario.streams == "multiplexed"
+        """Whether an answer is the last on its channel."""
+        self._misbehaves = misbehaves
+        self._cache: dict[tuple[str, int, int], Bytes] = {}
 
     def serve(self, key: Key, block: str, epoch: int, index: int) -> None:
         """Answer a request for a chunk."""
@@ -60,18 +44,18 @@ class Server:
                 raise DataError(f"block {block[:16]} is not known here")
             return self._store.get(self._store.manifest(block, epoch), index)
 
-        def then(chunk: Bytes, now: float) -> None:
-            if self._corrupt:
+        def then(chunk: Bytes) -> None:
+            if self._misbehaves == "corrupt":
                 chunk = chunk.copy()
                 chunk[len(chunk) // 2] ^= 1
             self._cache[wanted] = chunk
             self._answer(key, chunk)
 
-        def otherwise(error: PqchainError, now: float) -> None:
+        def otherwise(error: PqchainError) -> None:
             LOG.info("node %d: cannot serve: %s", self._index, error)
             self._transport.send(*key, pack({"type": "none"}), end=self._ends)
 
-        self._work.add(Task("io", self._sizes.get(block, 0), read, then, otherwise))
+        self._work.add(Item("io", self._sizes.get(block, 0), read, then, otherwise))
 
     def forget(self) -> None:
         """Free the memory of chunks that nobody wants any more."""
@@ -81,7 +65,7 @@ class Server:
         """Send a chunk behind its announcement."""
         view = chunk.data
         self._transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
-        if self._stall:
+        if self._misbehaves == "stall":
             self._transport.send(*key, view[: len(view) // 2])
-            return
-        self._transport.send(*key, view, end=self._ends)
+        else:
+            self._transport.send(*key, view, end=self._ends)

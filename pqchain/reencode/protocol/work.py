@@ -1,6 +1,6 @@
 """What a node has to do beside talking: tasks, one at a time, and where its time goes.
 
-Knows neither chunks nor peers nor sockets, and reads no clock: whoever calls tells the time.
+Reads no clock: whoever calls tells the time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.errors import PqchainError
+from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.node import Task
+from pqchain.wire.session import Transport
 
 PHASES = ("transfer", "decode", "encode", "io", "other")
 """What a node's time is spent on. Each moment counts once: for the transfer while chunks are
@@ -18,41 +22,42 @@ awaited, whatever else is done meanwhile, then for the task that runs, else as o
 
 
 @dataclass(slots=True, eq=False)
-class Task:
-    """Work that the driver does when it likes, where it likes: it blocks nothing."""
+class Item(Task):
+    """A task and what its outcome means: both return the node's next step, or None."""
 
-    kind: str
-    size: int
-    """Bytes that it works on, for the virtual clock."""
-    run: Callable[[], Any]
-    then: Callable[[Any, float], None]
-    otherwise: Callable[[PqchainError, float], None] | None = None
-
-    def outcome(self) -> Any:
-        """Run it; return what it gives, or the PqchainError that it raised."""
-        try:
-            return self.run()
-        except PqchainError as error:
-            return error
-        except OSError as error:
-            return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
+    then: Callable[[Any], Any]
+    otherwise: Callable[[PqchainError], Any] | None = None
+    """Without it an error ends the node's own work."""
 
 
-@dataclass(slots=True)
+def phase_seconds() -> dict[str, float]:
+    """Return 0 seconds of every phase."""
+    return dict.fromkeys(PHASES, 0.0)
+
+
+@dataclass(slots=True, kw_only=True)
 class Record:
     """What a node did, in seconds of the driver's clock."""
 
     noticed: float | None = None
+    """When it took another for dead."""
     begun: float | None = None
     ended: float | None = None
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+    seconds: dict[str, float] = field(default_factory=phase_seconds)
+    """Of each phase; they add up to the time from begun to ended."""
+    work: dict[str, float] = field(default_factory=phase_seconds)
+    """How long tasks of each kind ran, those that the transfer hid included."""
     received_bytes: int = 0
     wasted_bytes: int = 0
-    work: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
-    """How long tasks of each kind ran, those that the transfer hid included."""
     arrivals: list[float] = field(default_factory=list)
+    """When each chunk was complete, after the node's beginning."""
     verified_blocks: int = 0
     early_sessions: int = 0
+
+    @property
+    def wall_seconds(self) -> float:
+        """All phases together."""
+        return sum(self.seconds.values())
 
 
 class Work:
@@ -60,18 +65,18 @@ class Work:
 
     def __init__(self, record: Record) -> None:
         """Keep the book in that record."""
-        self.running: Task | None = None
+        self.running: Item | None = None
         self._record = record
-        self._line: deque[Task] = deque()
+        self._line: deque[Item] = deque()
         self._began = 0.0
         self._phase: str | None = None
         self._counted = 0.0
 
-    def add(self, task: Task) -> None:
-        """Put a task at the end of the line."""
-        self._line.append(task)
+    def add(self, item: Item) -> None:
+        """Put an item at the end of the line."""
+        self._line.append(item)
 
-    def poll(self) -> Task | None:
+    def poll(self) -> Item | None:
         """Return the next task; there is one at a time."""
         if self.running is not None or not self._line:
             return None
@@ -82,12 +87,12 @@ class Work:
         """Note that the task from `poll` begins."""
         self._began = now
 
-    def finished(self, now: float) -> Task:
+    def finished(self, now: float) -> Item:
         """Note that it has ended, and return it."""
-        task, self.running = self.running, None
-        assert task is not None
-        self._record.work[task.kind] += now - self._began
-        return task
+        item, self.running = self.running, None
+        assert item is not None
+        self._record.work[item.kind] += now - self._began
+        return item
 
     def count(self, now: float) -> None:
         """Count the time since the last call for the phase that it was."""
@@ -98,3 +103,15 @@ class Work:
     def enter(self, phase: str | None) -> None:
         """Say what phase it is from here on; None is not counted."""
         self._phase = phase
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """What the parts of one node have in common."""
+
+    index: int
+    scenario: Scenario
+    store: ChunkStore
+    transport: Transport
+    record: Record
+    work: Work

@@ -131,11 +131,10 @@ class ReedSolomon:
 
     @property
     def _multiplier(self) -> Multiplier:
-        """Return the matrix multiplication of the engine."""
         if self.engine == "isal":
-            found = _isal()
-            assert found is not None  # checked when the engine was chosen
-            return found
+            multiply = _isal()
+            assert multiply is not None  # checked when the engine was chosen
+            return multiply
         return multiply_numpy
 
     def _check_rows(
@@ -178,15 +177,15 @@ def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[By
         for bit in range(7, -1, -1)
     ]
     if whole:
-        _horner(plan, [row[:whole].view(np.uint64) for row in inputs],
-                [row[:whole].view(np.uint64) for row in outputs])  # fmt: skip
+        _horner(
+            plan, *([row[:whole].view(np.uint64) for row in rows] for rows in (inputs, outputs))
+        )
     if whole < length:
         padded = [np.zeros(8, np.uint8) for _ in inputs]
         for pad, row in zip(padded, inputs, strict=True):
             pad[: length - whole] = row[whole:]
         results = [np.zeros(8, np.uint8) for _ in outputs]
-        _horner(plan, [row.view(np.uint64) for row in padded],
-                [row.view(np.uint64) for row in results])  # fmt: skip
+        _horner(plan, *([row.view(np.uint64) for row in rows] for rows in (padded, results)))
         for result, row in zip(results, outputs, strict=True):
             row[whole:] = result[: length - whole]
 
@@ -243,16 +242,13 @@ def _isal() -> Multiplier | None:
         library.ec_init_tables(columns, rows, coefficients.ctypes.data, tables.ctypes.data)
         sources = np.array([row.ctypes.data for row in inputs], np.uintp)
         targets = np.array([row.ctypes.data for row in outputs], np.uintp)
-        library.ec_encode_data(
-            len(inputs[0]), columns, rows,
-            tables.ctypes.data, sources.ctypes.data, targets.ctypes.data,
-        )  # fmt: skip
+        pointers = (each.ctypes.data for each in (tables, sources, targets))
+        library.ec_encode_data(len(inputs[0]), columns, rows, *pointers)
 
     return multiply
 
 
 def _reedsolo_encode(data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
-    """Encode column by column."""
     import reedsolo
 
     codec = reedsolo.RSCodec(len(parity))

@@ -92,13 +92,8 @@ class Manifest:
         if set(values) != {each.name for each in fields(cls)}:
             raise DataError(f"{where} has the fields {sorted(values)}; restore it")
         try:
-            return cls(
-                **{
-                    **values,
-                    "chunk_hashes": tuple(values["chunk_hashes"]),
-                    "members": tuple(values["members"]),
-                }
-            )
+            tuples = {name: tuple(values[name]) for name in ("chunk_hashes", "members")}
+            return cls(**{**values, **tuples})
         except TypeError as error:
             raise DataError(f"{where} holds a wrong type ({error}); restore it") from error
 
@@ -116,8 +111,8 @@ class ChunkStore:
         newest: dict[str, Manifest] = {}
         for path in sorted(self.folder.glob("*/*/manifest.json")):
             manifest = self._read_manifest(path)
-            held = newest.get(manifest.block_hash)
-            if held is None or held.epoch < manifest.epoch:
+            held = newest.setdefault(manifest.block_hash, manifest)
+            if held.epoch < manifest.epoch:
                 newest[manifest.block_hash] = manifest
         return [newest[block] for block in sorted(newest)]
 

@@ -1,1 +1,1 @@
-"""What runs nodes: a modelled clock, sockets, namespaces."""
+"""What runs nodes: a modelled clock, a process per node, namespaces. A `job.Job` says what."""

@@ -1,28 +1,61 @@
-"""The virtual network: a clock, ports with rate and queue, delay and loss. Nothing here sleeps.
+"""A modelled network: a clock, ports with rate and queue, delay and loss. Nothing here sleeps.
 
 Every node has one port out and one port in. A datagram waits for the sender's port, takes its time
 on the wire, travels, and waits for the receiver's port; a port whose queue is full drops it.
-Knows datagrams as bytes with a length, and no protocol.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from pqchain.reencode.scenario import Link
+from pqchain import checks
+from pqchain.checks import not_negative, positive
+from pqchain.errors import UsageError
 
 OVERHEAD_BYTES = 66
 """Of each datagram on the wire: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """What lies between two nodes: a port in, a port out, a delay."""
+
+    bits_per_second: float = checks.field(
+        10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
+    )
+    """Rate of each port, in each direction."""
+    delay_seconds: float = checks.field(
+        50e-6, help="one-way delay of the virtual network, or of a namespace"
+    )
+    """From the sender's port to the receiver's."""
+    loss: float = checks.field(
+        0.0, help="probability below 1 that a datagram of such a network is lost"
+    )
+    """Probability that a datagram vanishes."""
+    queue_bytes: int = 1_000_000
+    """What a port holds before it drops."""
+    coalescing_seconds: float = 20e-6
+    """How long a receiver gathers datagrams before it looks, as network cards do."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no link has."""
+        positive("link rate", self.bits_per_second, "bit/s")
+        not_negative("link delay", self.delay_seconds, "s")
+        not_negative("coalescing time", self.coalescing_seconds, "s")
+        if not 0 <= self.loss < 1:
+            raise UsageError(f"a loss of {self.loss} is no probability below 1")
+        if self.queue_bytes < 20_000:
+            raise UsageError(f"a queue of {self.queue_bytes} bytes holds no burst; give 20000 up")
 
 
 class Clock:
     """Events in the order of their time; of equal times, in the order they were asked for."""
 
     def __init__(self) -> None:
-        """Begin at 0."""
         self.now = 0.0
         self._count = 0
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
@@ -44,12 +77,11 @@ class Clock:
 class _Port:
     """One direction of a network card: sends one datagram after the other."""
 
-    __slots__ = ("dropped", "free_at", "wire_bytes")
+    __slots__ = ("dropped", "free_at")
 
     def __init__(self) -> None:
         self.free_at = 0.0
         self.dropped = 0
-        self.wire_bytes = 0
 
     def pass_through(self, size: int, now: float, link: Link) -> float | None:
         """Return when the last bit has left, or None if the queue is full."""
@@ -58,7 +90,6 @@ class _Port:
             self.dropped += 1
             return None
         self.free_at = max(self.free_at, now) + size * 8 / link.bits_per_second
-        self.wire_bytes += size
         return self.free_at
 
 
@@ -85,12 +116,8 @@ class Network:
 
     @property
     def dropped(self) -> int:
-        """Datagrams that found a full queue."""
+        """Datagrams that met a full queue."""
         return sum(port.dropped for port in (*self._out, *self._in))
-
-    def received_wire_bytes(self, node: int) -> int:
-        """Return what has come in at a port, overhead included."""
-        return self._in[node].wire_bytes
 
     def send(self, sender: int, receiver: int, datagram: bytes) -> None:
         """Put a datagram on its way."""
@@ -104,9 +131,8 @@ class Network:
 
         def arrive() -> None:
             # It could pass the port while its first bits came in: only the queue costs time.
-            at = self._in[receiver].pass_through(
-                size, self._clock.now - size * 8 / self._link.bits_per_second, self._link
-            )
+            first_bit = self._clock.now - size * 8 / self._link.bits_per_second
+            at = self._in[receiver].pass_through(size, first_bit, self._link)
             if at is not None:
                 self._clock.at(at, lambda: self._deliver(receiver, sender, datagram))
 

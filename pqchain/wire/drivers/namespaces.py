@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from types import TracebackType
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.reencode.scenario import Link
+from pqchain.wire.drivers.link import Link
 
 _UNSHAPED_BITS = 5e9
 """From this rate on a virtual cable is left as it is: shaping would cost more than it limits."""
@@ -63,12 +62,7 @@ class Namespaces:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._delete()
 
     def host(self, index: int) -> str:
@@ -91,8 +85,8 @@ class Namespaces:
         for index in range(self._count):
             name, port = self._name(index), f"port{index}"
             self._add(name)
-            _run("ip", "-n", name, "link", "add", "eth0", "type", "veth",
-                 "peer", "name", port, "netns", middle)  # fmt: skip
+            cable = ("type", "veth", "peer", "name", port, "netns", middle)
+            _run("ip", "-n", name, "link", "add", "eth0", *cable)
             _run("ip", "-n", middle, "link", "set", port, "master", "bridge", "up")
             _run("ip", "-n", name, "address", "add", f"{self.host(index)}/24", "dev", "eth0")
             _run("ip", "-n", name, "link", "set", "lo", "up")
@@ -106,19 +100,19 @@ class Namespaces:
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
         """Limit the rate of one direction; add delay and loss where the kernel can."""
-        link = self._link
+        link, parent = self._link, "root"
+        add = ("tc", "-n", name, "qdisc", "add", "dev", device)
         if link.bits_per_second < _UNSHAPED_BITS:
+            parent = "parent 1:1"
+            rate, limit = round(link.bits_per_second), link.queue_bytes
             burst = max(32_000, round(link.bits_per_second / 8 * 0.002))
-            _run("tc", "-n", name, "qdisc", "add", "dev", device, "root", "handle", "1:", "tbf",
-                 "rate", f"{round(link.bits_per_second)}bit", "burst", str(burst),
-                 "limit", str(link.queue_bytes))  # fmt: skip
+            tbf = f"root handle 1: tbf rate {rate}bit burst {burst} limit {limit}"
+            _run(*add, *tbf.split())
         if not delayed or (link.delay_seconds <= _OWN_DELAY_SECONDS and not link.loss):
             return
-        parent = ["parent", "1:1"] if link.bits_per_second < _UNSHAPED_BITS else ["root"]
+        delay, loss = round(link.delay_seconds * 1e6), link.loss * 100
         try:
-            _run("tc", "-n", name, "qdisc", "add", "dev", device, *parent, "netem",
-                 "delay", f"{round(link.delay_seconds * 1e6)}us",
-                 "loss", f"{link.loss * 100:g}%")  # fmt: skip
+            _run(*add, *f"{parent} netem delay {delay}us loss {loss:g}%".split())
         except PqchainError as error:
             raise Unsupported(
                 f"delay and loss in namespaces need netem, which this kernel has not ({error}); "

@@ -1,32 +1,25 @@
-"""A replay on real sockets: one process per node, on loopback or in namespaces of our own.
+"""Nodes on real sockets: one process per node, on loopback or in namespaces of our own.
 
-The parent stores the blocks, starts the nodes, kills the one that fails, lets faults happen, and
-collects the outcomes. Every wait has an end. Knows processes, pipes and files; of what nodes say to
-each other nothing.
+The parent starts the nodes, lets them die as the job says, and collects what became of them. Every
+wait has an end.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import resource
 import sys
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pqchain.errors import ChunksLost, PqchainError, UsageError
-from pqchain.reencode.outcome import NodeOutcome, Outcome
-from pqchain.reencode.protocol.node import PHASES
-from pqchain.reencode.scenario import Fault, Scenario
-from pqchain.reencode.storage import erasure
-from pqchain.wire import identities
-from pqchain.wire.drivers import child
+from pqchain.errors import PqchainError, UsageError
+from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
+from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
+from pqchain.wire.session import Address
 
 _START_SECONDS = 60.0
 """Time for all processes to come up and connect."""
@@ -38,104 +31,129 @@ _FILES_PER_NODE = 8
 class _Child:
     """One node's process, seen from outside."""
 
-    def __init__(self, index: int) -> None:
+    process: asyncio.subprocess.Process
+    reading: asyncio.Task[None]
+
+    def __init__(self, index: int, log: Path) -> None:
         self.index = index
-        self.process: asyncio.subprocess.Process
-        self.address: tuple[str, int] | None = None
-        self.connected = asyncio.Event()
+        self.address: Address = ("", 0)
         self.listening = asyncio.Event()
+        self.connected = asyncio.Event()
         self.settled = asyncio.Event()
         """Done, failed or dead."""
+        self.result = NodeResult(node=index)
         self.dead = False
-        self.outcome: NodeOutcome | None = None
         self.error = ""
-        self.reading: asyncio.Task[None] | None = None
+        self._log = log
+
+    async def launch(self, prefix: list[str]) -> None:
+        with self._log.open("ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                limit=LONGEST_LINE_BYTES,
+            )
 
     def order(self, what: str, **more: Any) -> None:
         """Send an order; a process that is gone hears none."""
         stdin = self.process.stdin
         if stdin is not None and not stdin.is_closing():
-            stdin.write((json.dumps({"order": what, **more}) + "\n").encode())
+            stdin.write(encode({"what": what, **more}))
+
+    def kill(self) -> None:
+        """Let the node die without a word."""
+        self.dead = True
+        self.result = NodeResult(node=self.index)
+        self.settled.set()
+        if self.process.returncode is None:
+            self.process.kill()
+
+    async def reached(self, event: asyncio.Event) -> None:
+        """Wait for an event. Raises PqchainError if the process ends first, and is not dead."""
+        waits = [asyncio.ensure_future(each) for each in (event.wait(), self.process.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            if not event.is_set() and not self.dead:
+                await asyncio.wait([self.reading], timeout=1)
+                lines = self._log.read_text(errors="replace").splitlines()
+                why = self.error or (lines[-1] if lines else "it wrote nothing")
+                raise PqchainError(f"the process of node {self.index} ended early: {why}")
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    async def quit(self) -> None:
+        self.order("quit")
+        try:
+            await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
+        except asyncio.TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        await asyncio.wait([self.reading], timeout=1)
 
 
 class _Mesh:
-    """All processes of one replay."""
+    """All processes of one job."""
 
     def __init__(
-        self, scenario: Scenario, folder: Path, *, progress: Callable[[int], None], log: bool
+        self,
+        job: Job,
+        folder: Path,
+        namespaces: Namespaces | None,
+        progress: Callable[[int], None],
     ) -> None:
-        self.scenario = scenario
+        self.job = job
         self.folder = folder
+        self.namespaces = namespaces
         self.progress = progress
-        self.log = log
-        self.identities = identities.generate(
-            scenario.nodes,
-            algorithm=scenario.identity,
-            certificate_key="ed25519" if scenario.transport == "aioquic" else "p256",
-        )
+        self.identities = job.identities()
         self.children: dict[int, _Child] = {}
         self.begun = asyncio.Event()
-        self.failed_at = float("nan")
-        self.namespaces: Namespaces | None = None
-        self.ticks: list[tuple[int, int]] = []
-        self.faults: list[asyncio.Task[None]] = []
+        self.struck: dict[int, float] = {}
 
-    async def run(self) -> Outcome:
-        """Run the replay and return what the nodes say."""
-        scenario = self.scenario
-        loop = asyncio.get_running_loop()
+    async def run(self) -> Result:
+        job, loop = self.job, asyncio.get_running_loop()
+        strikes: list[asyncio.Task[None]] = []
         try:
-            for index in range(scenario.nodes):
+            for index in range(job.nodes):
                 await self._spawn(index)
-            await self._all(_START_SECONDS, "did not start", lambda each: each.listening)
-            self._start(self.children.values())
-            await self._all(_START_SECONDS, "did not connect", lambda each: each.connected)
-            self.ticks.append(_ticks())
-            if scenario.experiment == "exchange":
-                for each in self.children.values():
-                    each.order("exchange")
-            else:
-                await asyncio.sleep(scenario.failure_seconds)
-                self.failed_at = loop.time()
-                self._kill(self.children[scenario.failed_node])
-            self.faults = [loop.create_task(self._strike(fault)) for fault in scenario.faults]
-            await self._all(scenario.limit_seconds, "did not end", lambda each: each.settled)
-            await asyncio.gather(*self.faults)
-            await self._all(scenario.limit_seconds, "did not end", lambda each: each.settled)
-            self.ticks.append(_ticks())
+            await self._all(_START_SECONDS, "did not start", lambda child: child.listening)
+            self._start(*self.children.values())
+            await self._all(_START_SECONDS, "did not connect", lambda child: child.connected)
+            connected, ticks = loop.time(), _ticks()
+            if job.begin:
+                for child in self.children.values():
+                    child.order("begin")
+            strikes = [loop.create_task(self._strike(strike)) for strike in job.strikes]
+            await self._all(job.limit_seconds, "did not end", lambda child: child.settled)
+            await asyncio.gather(*strikes)
+            await self._all(job.limit_seconds, "did not end", lambda child: child.settled)
+            busy = _busy(ticks, _ticks())
         finally:
-            for task in self.faults:
+            for task in strikes:
                 task.cancel()
             await self._quit()
-        return self._outcome()
+        return Result(
+            nodes=tuple(self.children[index].result for index in range(job.nodes)),
+            connected=connected,
+            struck=self.struck,
+            identity=self.identities[0].public.algorithm,
+            machine_busy=busy,
+        )
 
     async def _all(
         self, seconds: float, what: str, event: Callable[[_Child], asyncio.Event]
     ) -> None:
-        """Wait for something of every living child."""
-
-        async def one(each: _Child) -> None:
-            waits = [
-                asyncio.ensure_future(event(each).wait()),
-                asyncio.ensure_future(each.process.wait()),
-            ]
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                if not event(each).is_set() and not each.dead:
-                    if each.reading is not None:
-                        await asyncio.wait([each.reading], timeout=1)
-                    why = each.error or self._last_words(each.index)
-                    raise PqchainError(f"the process of node {each.index} ended early: {why}")
-            finally:
-                for wait in waits:
-                    wait.cancel()
-
-        jobs = [one(each) for each in self.children.values() if not each.dead]
+        living = [child for child in self.children.values() if not child.dead]
         try:
-            await asyncio.wait_for(_together(jobs), seconds)
+            waits = [child.reached(event(child)) for child in living]
+            await asyncio.wait_for(_together(waits), seconds)
         except asyncio.TimeoutError:
-            late = [each.index for each in self.children.values()
-                    if not each.dead and not event(each).is_set()]  # fmt: skip
+            late = [each.index for each in living if not (each.dead or event(each).is_set())]
             raise PqchainError(
                 f"nodes {late} {what} within {seconds:g} s; use smaller blocks or fewer nodes, or "
                 "see that nothing else keeps the processors busy"
@@ -143,135 +161,68 @@ class _Mesh:
 
     async def _spawn(self, index: int, port: int = 0) -> None:
         """Start the process of a node and tell it who it is."""
-        scenario, folder = self.scenario, self.folder / str(index)
+        folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
-        prefix = self.namespaces.prefix(index) if self.namespaces is not None else []
-        host = self.namespaces.host(index) if self.namespaces is not None else "127.0.0.1"
-        each = self.children[index] = _Child(index)
-        with (folder / "log").open("ab") as log:
-            each.process = await asyncio.create_subprocess_exec(
-                *prefix, sys.executable, "-m", "pqchain.wire.drivers.child",
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log,
-                limit=64 << 20,
-            )  # fmt: skip
-        kinds = {fault.node: fault.kind for fault in scenario.faults}
-        misbehaves = kinds.get(index, "")
-        each.order(
-            "setup", scenario=asdict(scenario), index=index, folder=str(folder), host=host,
-            port=port, log=self.log,
-            misbehaves=misbehaves if misbehaves in ("corrupt", "stall") else "",
-            identity=child.identity_to_plain(self.identities[index]),
-            directory=[child.public_to_plain(identity.public) for identity in self.identities],
-        )  # fmt: skip
-        each.reading = asyncio.get_running_loop().create_task(self._read(each))
+        apart = self.namespaces
+        child = _Child(index, folder / "log")
+        await child.launch([] if apart is None else apart.prefix(index))
+        child.reading = asyncio.get_running_loop().create_task(self._read(child))
+        self.children[index] = child
+        child.order(
+            "setup",
+            job=self.job,
+            folder=str(folder),
+            host="127.0.0.1" if apart is None else apart.host(index),
+            port=port,
+            identity=self.identities[index],
+            directory=[identity.public for identity in self.identities],
+        )
 
-    def _start(self, children: Any) -> None:
-        """Tell children where everyone is."""
-        addresses = {index: each.address for index, each in self.children.items()}
-        for each in children:
-            each.order("start", addresses=addresses)
+    def _start(self, *children: _Child) -> None:
+        addresses = {index: child.address for index, child in self.children.items()}
+        for child in children:
+            child.order("start", addresses=addresses)
 
-    async def _read(self, each: _Child) -> None:
-        """Take the reports of one child."""
-        assert each.process.stdout is not None
-        while line := await each.process.stdout.readline():
-            message = json.loads(line)
-            what = message["report"]
+    async def _read(self, child: _Child) -> None:
+        assert child.process.stdout is not None
+        while line := await child.process.stdout.readline():
+            message = decode(line)
+            what = message["what"]
             if what == "listening":
-                each.address = (message["address"][0], message["address"][1])
-                each.listening.set()
+                child.address = (message["address"][0], message["address"][1])
+                child.listening.set()
             elif what == "connected":
-                each.connected.set()
+                child.connected.set()
             elif what == "begun":
                 self.begun.set()
-            elif what == "bytes":
+            elif what == "progress":
                 self.progress(message["count"])
-            elif what == "done":
-                plain = message["outcome"]
-                each.outcome = NodeOutcome(**{**plain, "arrivals": tuple(plain["arrivals"])})
-                each.settled.set()
+            elif what == "done" and not child.dead:
+                child.result = NodeResult(**message["result"])
+                child.settled.set()
             elif what == "error":
-                each.error = message["message"]
+                child.error = message["message"]
 
-    async def _strike(self, fault: Fault) -> None:
-        """Let a fault happen; corrupting and stalling nodes do so from the start."""
-        if fault.kind not in ("die", "restart"):
+    async def _strike(self, strike: Strike) -> None:
+        if strike.when == "begun":
+            await self.begun.wait()
+        await asyncio.sleep(strike.after_seconds)
+        child = self.children[strike.node]
+        self.struck[strike.node] = asyncio.get_running_loop().time()
+        child.kill()
+        if strike.down_seconds is None:
             return
-        await self.begun.wait()
-        await asyncio.sleep(fault.after_seconds)
-        each = self.children[fault.node]
-        self._kill(each)
-        if fault.kind == "restart":
-            port = each.address[1] if each.address is not None else 0
-            await asyncio.sleep(fault.down_seconds)
-            await self._spawn(fault.node, port)
-            fresh = self.children[fault.node]
-            await asyncio.wait_for(fresh.listening.wait(), _START_SECONDS)
-            self._start([fresh])
-            if self.scenario.experiment == "exchange":
-                fresh.order("exchange")
-
-    def _kill(self, each: _Child) -> None:
-        """Let a node die without a word."""
-        each.dead = True
-        each.settled.set()
-        if each.process.returncode is None:
-            each.process.kill()
+        await asyncio.sleep(strike.down_seconds)
+        await self._spawn(strike.node, child.address[1])
+        fresh = self.children[strike.node]
+        await asyncio.wait_for(fresh.listening.wait(), _START_SECONDS)
+        self._start(fresh)
+        if self.job.begin:
+            fresh.order("begin")
 
     async def _quit(self) -> None:
         """End every process that we started, politely first."""
-        for each in self.children.values():
-            each.order("quit")
-        waits = [asyncio.ensure_future(each.process.wait()) for each in self.children.values()]
-        if waits:
-            await asyncio.wait(waits, timeout=_QUIT_SECONDS)
-        for each in self.children.values():
-            if each.process.returncode is None:
-                each.process.kill()
-                await each.process.wait()
-            if each.process.stdin is not None:
-                each.process.stdin.close()
-            if each.reading is not None:
-                await asyncio.wait([each.reading], timeout=1)
-
-    def _last_words(self, index: int) -> str:
-        """Return the last line that a process has written to its log."""
-        lines = (self.folder / str(index) / "log").read_text(errors="replace").splitlines()
-        return lines[-1] if lines else "it said nothing"
-
-    def _outcome(self) -> Outcome:
-        """Put what the nodes said on one scale."""
-        nodes, failure = [], None
-        found = [each.outcome for each in self.children.values() if each.outcome is not None]
-        began = min((n.begun_seconds for n in found if n.begun_seconds == n.begun_seconds),
-                    default=float("nan"))  # fmt: skip
-        ends = [n.begun_seconds + n.wall_seconds for n in found if n.state == "done"]
-        for index, each in sorted(self.children.items()):
-            node = each.outcome
-            if node is None or each.dead:
-                nodes.append(_dead(index))
-                continue
-            nodes.append(
-                replace(
-                    node,
-                    noticed_seconds=node.noticed_seconds - self.failed_at,
-                    begun_seconds=node.begun_seconds - began,
-                )
-            )
-            if node.error and failure is None:
-                lost = "are within reach" in node.error
-                failure = ChunksLost(node.error) if lost else PqchainError(node.error)
-        scenario = self.scenario
-        return Outcome(
-            scenario=scenario,
-            nodes=tuple(nodes),
-            span_seconds=max(ends, default=float("nan")) - began,
-            engine=erasure.ReedSolomon(*scenario.before, engine=scenario.engine).engine,
-            identity=self.identities[0].public.algorithm,
-            processors=os.cpu_count() or 1,
-            machine_busy=_busy(*self.ticks),
-            failure=failure,
-        )
+        await asyncio.gather(*(child.quit() for child in self.children.values()))
 
 
 def _ticks() -> tuple[int, int]:
@@ -290,9 +241,9 @@ def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
     return 1 - (after[0] - before[0]) / total if total else float("nan")
 
 
-async def _together(jobs: list[Coroutine[Any, Any, None]]) -> None:
-    """Run all, and stop all when one fails."""
-    tasks = [asyncio.ensure_future(job) for job in jobs]
+async def _together(waits: list[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all, and stop all when one fails."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
     try:
         await asyncio.gather(*tasks)
     finally:
@@ -300,45 +251,30 @@ async def _together(jobs: list[Coroutine[Any, Any, None]]) -> None:
             task.cancel()
 
 
-def _dead(index: int) -> NodeOutcome:
-    """Return the outcome of a node that cannot tell any more."""
-    nothing = float("nan")
-    return NodeOutcome(
-        node=index, state="dead", error="", noticed_seconds=nothing, begun_seconds=nothing,
-        seconds=dict.fromkeys(PHASES, 0.0), work=dict.fromkeys(PHASES, 0.0), wall_seconds=0.0,
-        cpu_seconds=nothing, received_bytes=0, wasted_bytes=0, arrivals=(), verified_blocks=0,
-        early_sessions=0,
-    )  # fmt: skip
-
-
 def run(
-    scenario: Scenario,
+    job: Job,
     folder: Path,
     *,
+    shaped: bool = False,
     progress: Callable[[int], None] = lambda count: None,
-    log: bool = False,
-) -> Outcome:
-    """Replay on sockets; `pqchain.wire.drivers.virtual.prepare` must have filled `folder`.
+) -> Result:
+    """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
 
     Raises UsageError if too few files may be open, Unsupported if namespaces cannot be made, and
     PqchainError if a process does not come up or does not end in time.
     """
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(scenario.nodes * _FILES_PER_NODE, 4 * scenario.nodes + 32)
+    wanted = max(job.nodes * _FILES_PER_NODE, 4 * job.nodes + 32)
     if allowed != resource.RLIM_INFINITY and allowed < wanted:
         raise UsageError(
-            f"this process may open {allowed} files, {scenario.nodes} nodes need {wanted}; "
+            f"this process may open {allowed} files, {job.nodes} nodes need {wanted}; "
             f"raise the limit: ulimit -n {wanted}"
         )
     with ExitStack() as stack:
-        mesh_namespaces = None
-        if scenario.mode == "netns":
-            mesh_namespaces = stack.enter_context(Namespaces(scenario.nodes, scenario.link))
+        namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
 
-        async def main() -> Outcome:
-            mesh = _Mesh(scenario, folder, progress=progress, log=log)
-            mesh.namespaces = mesh_namespaces
-            return await mesh.run()
+        async def main() -> Result:
+            return await _Mesh(job, folder, namespaces, progress).run()
 
         try:
             asyncio.get_running_loop()

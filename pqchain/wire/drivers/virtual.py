@@ -1,66 +1,80 @@
-"""A replay on the virtual clock: every protocol byte and the codec are run, time is modelled.
+"""Nodes on a modelled clock: every byte of the protocol and every task is run, time is modelled.
 
-All nodes live in this process. Datagrams of aioquic cross a modelled network; work such as
-decoding is done at once, and its end is set on the clock by the rates of the scenario. Nothing
-reads a real clock, so the same scenario gives the same result to the last bit.
+All nodes live in this process. Their datagrams cross a modelled network; a task is done at once,
+and its end is set on the clock. Nothing reads a real clock, so the same job gives the same result
+to the last bit, if its nodes and its transport do.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.reencode.outcome import NodeOutcome, Outcome
-from pqchain.reencode.protocol.node import Node, Record
-from pqchain.reencode.scenario import Fault, Scenario
-from pqchain.reencode.storage import erasure, store
-from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire import identities
+from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
-from pqchain.wire.session import Address
-from pqchain.wire.transports.aioquic import AIOQUIC
-from pqchain.wire.transports.quic import QuicEndpoint, write_qlog
+from pqchain.wire.node import Node, Task
+from pqchain.wire.session import Address, Endpoint
+from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]
-"""Told how many more bytes of chunks have arrived."""
+"""Is told by how much the nodes' progress has grown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What a modelled clock needs to know beside the job."""
+
+    task_seconds: Callable[[Task], float]
+    """How long a task takes."""
+    datagram_seconds: float = 0.0
+    """Processor time of each datagram that is sent or received."""
+    jitter_seconds: float = 0.0
+    """Up to so much later than the first each node starts, by chance."""
+    seed: int = 0
 
 
 class _Host:
     """One node with its endpoint, and what the clock holds for them."""
 
+    endpoint: Endpoint
+    node: Node
+
     def __init__(self, world: World, index: int) -> None:
         self.index = index
         self.world = world
+        self.folder = world.folder / str(index)
         self.alive = False
         self.inbox: list[tuple[int, bytes]] = []
         self.wake_at = float("inf")
         self.busy_until = 0.0
         self.generation = 0
-        self.endpoint: QuicEndpoint
-        self.node: Node
+        self.reported = 0
 
-    def start(self, *, corrupt: bool = False, stall: bool = False) -> None:
+    def start(self) -> None:
         """Begin, or begin again after a restart, with nothing but the files."""
         world = self.world
         self.generation += 1
         self.alive = True
         self.inbox.clear()
         self.wake_at = float("inf")
-        self.endpoint = QuicEndpoint(
-            world.identities[self.index], world.directory, world.addresses, AIOQUIC,
-            datagram_bytes=world.scenario.datagram_bytes, congestion=world.scenario.congestion,
-            log=world.log,
-        )  # fmt: skip
-        chunks = ChunkStore(world.folder / str(self.index))
-        self.node = Node(
-            self.index, world.scenario, chunks, self.endpoint, corrupt=corrupt, stall=stall
-        )
+        self.reported = 0
+        identity = world.identities[self.index]
+        place = world.job.place(identity, world.directory, world.addresses, self.folder)
+        self.endpoint = world.job.row.open_endpoint(place)
+        self.node = world.job.node(self.index, self.endpoint, self.folder)
         self.node.start(world.clock.now)
         self.flush()
+
+    def begin(self) -> None:
+        if self.alive:
+            self.node.begin(self.world.clock.now)
+            self.flush()
 
     def stop(self) -> None:
         """Die: say nothing more and hear nothing more."""
@@ -70,10 +84,9 @@ class _Host:
 
     def datagram(self, sender: int, data: bytes) -> None:
         """Take a datagram in, to be looked at a little later with those that follow it."""
-        if not self.alive:
-            return
-        self.inbox.append((sender, data))
-        self.wake(self.world.clock.now + self.world.scenario.link.coalescing_seconds)
+        if self.alive:
+            self.inbox.append((sender, data))
+            self.wake(self.world.clock.now + self.world.job.link.coalescing_seconds)
 
     def wake(self, time: float) -> None:
         """Be called at that time, unless an earlier call is set already."""
@@ -84,7 +97,7 @@ class _Host:
         generation = self.generation
 
         def act() -> None:
-            if self.alive and self.generation == generation and self.wake_at == time:
+            if self.generation == generation and self.wake_at == time:
                 self.wake_at = float("inf")
                 self.act()
 
@@ -96,221 +109,155 @@ class _Host:
         came, self.inbox = self.inbox, []
         for sender, data in came:
             self.endpoint.receive(data, self.world.addresses[sender], now)
-        timer = self.endpoint.timer()
-        if timer is not None and timer <= now:
-            self.endpoint.handle_timer(now)
-        timer = self.node.timer()
-        if timer is not None and timer <= now:
-            self.node.handle_timer(now)
+        for timed in (self.endpoint, self.node):
+            timer = timed.timer()
+            if timer is not None and timer <= now:
+                timed.handle_timer(now)
         self.flush(len(came))
 
     def flush(self, handled: int = 0) -> None:
         """Let events, tasks and datagrams out, and set the next call."""
         world, now = self.world, self.world.clock.now
-        before = self.node.record.received_bytes
-        for event in self.endpoint.events():
-            self.node.handle(event, now)
-        self.work()
+        self.handle_events()
         sent = self.endpoint.datagrams(now)
-        for event in self.endpoint.events():
-            self.node.handle(event, now)
-        self.work()
-        world.progress(self.node.record.received_bytes - before)
-        cost = world.scenario.compute.datagram_seconds
+        self.handle_events()
+        world.progress(self.node.progress - self.reported)
+        self.reported = self.node.progress
+        cost = world.model.datagram_seconds
         self.busy_until = max(self.busy_until, now) + handled * cost
         for data, address in sent:
-            receiver = world.by_address[address]
+            send = partial(world.network.send, self.index, world.by_address[address], data)
             self.busy_until += cost
             if cost:
-                leave = partial(world.network.send, self.index, receiver, data)
-                world.clock.at(self.busy_until, leave)
+                world.clock.at(self.busy_until, send)
             else:
-                world.network.send(self.index, receiver, data)
+                send()
         for timer in (self.endpoint.timer(), self.node.timer()):
             if timer is not None:
                 self.wake(timer)
 
-    def work(self) -> None:
-        """Do the next task now and set its end by the modelled rate."""
+    def handle_events(self) -> None:
+        """Tell the node what has happened; do its next task now and set the end by the model."""
+        now = self.world.clock.now
+        for event in self.endpoint.events():
+            self.node.handle(event, now)
         task = self.node.poll()
         if task is None:
             return
-        now = self.world.clock.now
         self.node.started(now)
-        generation = self.generation
-        outcome = task.outcome()
+        generation, outcome = self.generation, task.outcome()
 
         def end() -> None:
-            if self.alive and self.generation == generation:
+            if self.generation == generation:
                 self.node.finished(outcome, self.world.clock.now)
                 self.flush()
 
-        self.world.clock.at(now + self.world.scenario.compute.seconds(task.kind, task.size), end)
+        self.world.clock.at(now + self.world.model.task_seconds(task), end)
+
+    def result(self) -> NodeResult:
+        if self.alive:
+            return NodeResult.of(self.index, self.node)
+        return NodeResult(node=self.index, report=self.node.report())
 
 
 class World:
     """All nodes, their network and their clock."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        folder: Path,
-        *,
-        progress: Progress = lambda count: None,
-        log: bool = False,
-    ) -> None:
-        """Store the blocks before the failure, one chunk on each node, and connect nothing yet."""
-        if scenario.mode != "virtual":
-            raise Unsupported(f"the virtual clock runs virtual scenarios, not {scenario.mode}")
-        self.scenario = scenario
+    def __init__(self, job: Job, folder: Path, model: Model, progress: Progress) -> None:
+        self.job = job
         self.folder = folder
+        self.model = model
         self.progress = progress
-        self.log = log
         self.clock = Clock()
-        self.network = Network(
-            scenario.link, scenario.nodes, self.clock,
-            lambda receiver, sender, data: self.hosts[receiver].datagram(sender, data),
-            seed=scenario.seed,
-        )  # fmt: skip
-        self.identities = identities.generate(scenario.nodes, algorithm=scenario.identity)
+        self.hosts = [_Host(self, index) for index in range(job.nodes)]
+        self.network = Network(job.link, job.nodes, self.clock, self._deliver, seed=model.seed)
+        self.identities = job.identities()
         self.directory = [identity.public for identity in self.identities]
         self.addresses: dict[int, Address] = {
-            index: (f"node-{index}", 4433) for index in range(scenario.nodes)
+            index: (f"node-{index}", 4433) for index in range(job.nodes)
         }
         self.by_address = {address: index for index, address in self.addresses.items()}
-        self.hosts = [_Host(self, index) for index in range(scenario.nodes)]
-        self._faults_set = False
+        self._struck: dict[int, float] = {}
+        self._later = [strike for strike in job.strikes if strike.when == "begun"]
+        """Strikes that wait for a node to begin."""
         self._returning: set[int] = set()
 
-    def run(self) -> Outcome:
-        """Run until every living node of the plan is done. Raises the first node's error."""
-        scenario, clock = self.scenario, self.clock
-        jitter = np.random.default_rng([scenario.seed, 2]).uniform(
-            0, scenario.jitter_seconds, scenario.nodes
-        )
-        kinds = {fault.node: fault.kind for fault in scenario.faults}
+    def run(self) -> Result:
+        """Run until every living node is done. Raises PqchainError if that takes too long."""
+        job, clock = self.job, self.clock
+        draws = np.random.default_rng([self.model.seed, 2])
+        jitter = draws.uniform(0, self.model.jitter_seconds, job.nodes)
         for host, late in zip(self.hosts, jitter, strict=True):
-            kind = kinds.get(host.index)
-            begin = partial(host.start, corrupt=kind == "corrupt", stall=kind == "stall")
-            clock.at(float(late), begin)
+            clock.at(float(late), host.start)
         while not all(host.alive and host.node.connected for host in self.hosts):
             self._step()
-        origin = clock.now
-        if scenario.experiment == "exchange":
+        connected = clock.now
+        if job.begin:
             for host, late in zip(self.hosts, jitter, strict=True):
-                clock.at(origin + float(late), partial(self._begin_exchange, host))
-        else:
-            failed = self.hosts[scenario.failed_node]
-            clock.at(origin + scenario.failure_seconds, failed.stop)
+                clock.at(connected + float(late), host.begin)
+        self._await([strike for strike in job.strikes if strike.when == "connected"])
         while not self._over():
             self._step()
-        if self.log:
+        if job.log:
             for host in self.hosts:
-                write_qlog(host.endpoint, self.folder / f"node-{host.index}.qlog")
-        return self._outcome(origin)
-
-    def _step(self) -> None:
-        """Go on by one event."""
-        if not self.clock.step() or self.clock.now > self.scenario.limit_seconds:
-            raise PqchainError(
-                f"the replay did not end within {self.scenario.limit_seconds} s of its own clock; "
-                "raise limit_seconds (--limit-seconds), or use a faster link"
-            )
-        if not self._faults_set and self._gathering():
-            self._faults_set = True
-            for fault in self.scenario.faults:
-                self.clock.at(self.clock.now + fault.after_seconds, partial(self._strike, fault))
-
-    def _gathering(self) -> bool:
-        """Return whether a node has begun."""
-        return any(host.alive and host.node.record.begun is not None for host in self.hosts)
-
-    def _begin_exchange(self, host: _Host) -> None:
-        host.node.begin_exchange(self.clock.now)
-        host.flush()
-
-    def _strike(self, fault: Fault) -> None:
-        """Let a fault happen; corrupting and stalling nodes do so from the start."""
-        host = self.hosts[fault.node]
-        if fault.kind in ("die", "restart"):
-            host.stop()
-        if fault.kind == "restart":
-            self._returning.add(fault.node)
-
-            def come_back() -> None:
-                self._returning.discard(fault.node)
-                host.start()
-                if self.scenario.experiment == "exchange":
-                    self._begin_exchange(host)
-
-            self.clock.at(self.clock.now + fault.down_seconds, come_back)
-
-    def _over(self) -> bool:
-        """Return whether nobody has anything left to do."""
-        if self._returning or (self.scenario.faults and not self._faults_set):
-            return False
-        living = [host for host in self.hosts if host.alive]
-        return all(host.node.done for host in living)
-
-    def _outcome(self, origin: float) -> Outcome:
-        """Collect what the nodes have recorded."""
-        nodes = []
-        for host in self.hosts:
-            record: Record = host.node.record
-            nodes.append(
-                NodeOutcome(
-                    node=host.index,
-                    state="dead" if not host.alive else "failed" if host.node.error else "done",
-                    error=str(host.node.error or ""),
-                    noticed_seconds=_since(record.noticed, origin + self.scenario.failure_seconds),
-                    begun_seconds=_since(record.begun, origin),
-                    seconds=dict(record.seconds),
-                    work=dict(record.work),
-                    wall_seconds=sum(record.seconds.values()),
-                    cpu_seconds=float("nan"),
-                    received_bytes=record.received_bytes,
-                    wasted_bytes=record.wasted_bytes,
-                    arrivals=tuple(record.arrivals),
-                    verified_blocks=record.verified_blocks,
-                    early_sessions=record.early_sessions,
-                )
-            )
-        errors = [host.node.error for host in self.hosts if host.alive and host.node.error]
-        return Outcome(
-            scenario=self.scenario,
-            nodes=tuple(nodes),
-            span_seconds=_span([host.node.record for host in self.hosts if host.alive]),
-            engine=erasure.ReedSolomon(*self.scenario.before, engine=self.scenario.engine).engine,
+                log = self.folder / f"node-{host.index}.qlog"
+                log.write_text(json.dumps(host.endpoint.qlog()), encoding="utf-8")
+        return Result(
+            nodes=tuple(host.result() for host in self.hosts),
+            connected=connected,
+            struck=self._struck,
             identity=self.directory[0].algorithm,
             dropped_datagrams=self.network.dropped,
             lost_datagrams=self.network.lost,
-            failure=errors[0] if errors else None,
         )
 
+    def _deliver(self, receiver: int, sender: int, data: bytes) -> None:
+        self.hosts[receiver].datagram(sender, data)
 
-def _since(time: float | None, origin: float) -> float:
-    """Return a time on the replay's own scale, NaN for what did not happen."""
-    return float("nan") if time is None else time - origin
+    def _step(self) -> None:
+        if not self.clock.step() or self.clock.now > self.job.limit_seconds:
+            raise PqchainError(
+                f"the run did not end within {self.job.limit_seconds} s of its own clock; "
+                "raise limit_seconds (--limit-seconds), or use a faster link"
+            )
+        if self._later and any(host.alive and host.node.begun for host in self.hosts):
+            self._await(self._later)
+            self._later = []
+
+    def _await(self, strikes: list[Strike]) -> None:
+        for strike in strikes:
+            self.clock.at(self.clock.now + strike.after_seconds, partial(self._strike, strike))
+
+    def _strike(self, strike: Strike) -> None:
+        host = self.hosts[strike.node]
+        host.stop()
+        self._struck[strike.node] = self.clock.now
+        if strike.down_seconds is None:
+            return
+        self._returning.add(strike.node)
+
+        def come_back() -> None:
+            self._returning.discard(strike.node)
+            host.start()
+            if self.job.begin:
+                host.begin()
+
+        self.clock.at(self.clock.now + strike.down_seconds, come_back)
+
+    def _over(self) -> bool:
+        """Return whether nobody has anything left to do."""
+        if self._returning or self._later:
+            return False
+        return all(host.node.done for host in self.hosts if host.alive)
 
 
-def _span(records: list[Record]) -> float:
-    """Return how long it took from the first node's beginning to the last one's end."""
-    begun = [record.begun for record in records if record.begun is not None]
-    ended = [record.ended for record in records if record.ended is not None]
-    return max(ended) - min(begun) if begun and ended else float("nan")
+def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
+    """Run a job on a modelled clock; node i has the folder `folder/i`.
 
-
-def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> list[str]:
-    """Store every block as one chunk on each node, as before the failure; return block hashes."""
-    code = erasure.ReedSolomon(*scenario.before, engine=scenario.engine)
-    members = tuple(range(scenario.nodes))
-    hashes = []
-    for number in blocks if blocks is not None else range(scenario.blocks):
-        manifest, chunks = store.encode_block(
-            scenario.block(number), code, epoch=1, members=members
-        )
-        for index, chunk in enumerate(chunks):
-            held = ChunkStore(folder / str(index), synchronise=scenario.synchronise)
-            held.put(manifest, index, chunk)
-        hashes.append(manifest.block_hash)
-    return hashes
+    Raises Unsupported for a transport that needs sockets, and PqchainError if the nodes are not
+    done within the job's limit.
+    """
+    if not job.row.virtual:
+        runs = ", ".join(registry.names(virtual=True))
+        raise Unsupported(f"{job.transport} needs sockets; a modelled clock runs {runs} only")
+    return World(job, folder, model, progress).run()

@@ -1,1 +1,1 @@
-"""Transports between nodes."""
+"""Ways to carry sessions; `registry` has a row for each."""

@@ -7,22 +7,18 @@ from typing import Any
 
 import aioquic
 from aioquic import tls
-from aioquic._buffer import Buffer as QuicBuffer
-from aioquic.quic import events
+from aioquic._buffer import Buffer
+from aioquic.quic import events, packet
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-from aioquic.quic.packet import QuicHeader, QuicPacketType, pull_quic_header
 
-from pqchain.wire.transports.quic import Library
+from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.transports.quic_connection import Library
+from pqchain.wire.transports.registry import Place
 
 _LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
 """Older versions encrypt in C with a buffer for one Ethernet frame."""
-
-
-def _header(datagram: bytes) -> QuicHeader:
-    """Return the header of a long packet. Raises ValueError if it is none."""
-    return pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
 
 
 def _buffered(quic: QuicConnection, channel: int) -> int:
@@ -63,14 +59,20 @@ AIOQUIC = Library(
     configuration=QuicConfiguration,
     connection=QuicConnection,
     events=events,
-    certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
-    key=tls.load_pem_private_key,
-    header=_header,
-    initial=QuicPacketType.INITIAL,
+    packet=packet,
+    tls=tls,
+    buffer=Buffer,
     buffered=_buffered,
-    resumes=True,
     settings=lambda congestion: {"congestion_control_algorithm": congestion},
     logger=_Log,
-    refusals=(AssertionError, ValueError, RuntimeError),
-    over=(),
 )
+
+
+def open_transport(place: Place) -> QuicEndpoint:
+    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
+    return QuicEndpoint(place, AIOQUIC)
+
+
+def longest_datagram_bytes() -> int:
+    """Return the longest datagram that this version sends."""
+    return AIOQUIC.longest_bytes

@@ -10,21 +10,17 @@ from typing import Any
 
 import qh3
 from qh3 import tls
-from qh3._hazmat import Buffer as QuicBuffer
-from qh3.quic import events
+from qh3._hazmat import Buffer
+from qh3.quic import events, packet
 from qh3.quic.configuration import QuicConfiguration
 from qh3.quic.connection import QuicConnection, QuicConnectionError
-from qh3.quic.packet import QuicPacketType, pull_quic_header
 
-from pqchain.wire.transports.quic import Library
+from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.transports.quic_connection import Library
+from pqchain.wire.transports.registry import Place
 
 _LONGEST_BYTES = 16_000
 """Tried up to here; packets come out 29 bytes shorter than asked for."""
-
-
-def _header(datagram: bytes) -> Any:
-    """Return the header of a long packet. Raises ValueError if it is none."""
-    return pull_quic_header(QuicBuffer(data=datagram), host_cid_length=8)
 
 
 def _buffered(quic: Any, channel: int) -> int:
@@ -39,14 +35,20 @@ QH3 = Library(
     configuration=QuicConfiguration,
     connection=QuicConnection,
     events=events,
-    certificate=lambda pem: tls.load_pem_x509_certificates(pem)[0],
-    key=tls.load_pem_private_key,
-    header=_header,
-    initial=QuicPacketType.INITIAL,
+    packet=packet,
+    tls=tls,
+    buffer=Buffer,
     buffered=_buffered,
-    resumes=False,
     settings=lambda congestion: {"probe_datagram_size": False},
-    logger=None,
-    refusals=(AssertionError, ValueError, RuntimeError, QuicConnectionError),
     over=(QuicConnectionError,),
 )
+
+
+def open_transport(place: Place) -> QuicEndpoint:
+    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
+    return QuicEndpoint(place, QH3)
+
+
+def longest_datagram_bytes() -> int:
+    """Return the longest datagram that this version sends."""
+    return QH3.longest_bytes

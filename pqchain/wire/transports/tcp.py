@@ -1,29 +1,27 @@
 """TLS 1.3 over TCP: both sides show pinned certificates; channels share one connection in frames.
 
 A frame is a channel (4 bytes), a length (4), a flag that says whether it is the last (1), and the
-bytes. Channels take turns, one frame each, so that none waits for another's chunk. Knows who is at
-the other end; what the bytes mean is the node's.
+bytes. Channels take turns, one frame each, so that none waits for another's chunk.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import ssl
 import struct
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain.wire import identities
-from pqchain.wire.identities import Identity, PublicIdentity
+from pqchain.wire.identity import PublicIdentity, joined_pem, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
+from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.sockets import Sockets
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
-_CONNECT_SECONDS = 10.0
 
 
 class _Line(asyncio.Protocol):
@@ -43,22 +41,20 @@ class _Line(asyncio.Protocol):
         self._queues: dict[int, deque[tuple[memoryview, bool]]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Find out who this is."""
         # uvloop's transports are asyncio's by behaviour, not by class.
         self._transport = cast(asyncio.Transport, transport)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        found = self.owner.by_certificate.get(shown)
-        if found is None or (self.dialled and found != self.peer):
+        peer = self.owner.by_certificate.get(shown)
+        if peer is None or (self.dialled and peer != self.peer):
             self.end()
             return
-        self.peer = found
-        self.owner.lines[self.session] = self
-        self.owner.deliver(Opened(self.session, found, self.dialled))
+        self.peer = peer
+        self.owner.sessions[self.session] = self
+        self.owner.deliver(Opened(self.session, peer, self.dialled))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the node, unless it has asked for this."""
         self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
-        known = self.owner.lines.pop(self.session, None) is not None
+        known = self.owner.sessions.pop(self.session, None) is not None
         if known and self.peer is not None:
             reason = str(exc) if exc else "the other side has ended it"
             self.owner.deliver(Closed(self.session, self.peer, reason))
@@ -80,40 +76,33 @@ class _Line(asyncio.Protocol):
                     self.end()
                     return
                 if not self._left:
-                    self._tell(b"", self._last)
+                    self._deliver(b"", self._last)
                 continue
             piece, view = view[: self._left], view[self._left :]
             self._left -= len(piece)
-            self._tell(bytes(piece), self._last and not self._left)
+            self._deliver(bytes(piece), self._last and not self._left)
 
-    def _tell(self, data: bytes, end: bool) -> None:
-        if self.session in self.owner.lines:
+    def _deliver(self, data: bytes, end: bool) -> None:
+        if self.session in self.owner.sessions:
             self.owner.deliver(Received(self.session, self._channel, data, end))
 
     def pause_writing(self) -> None:
-        """Stop: the socket is full."""
         self._paused = True
 
     def resume_writing(self) -> None:
-        """Go on."""
         self._paused = False
-        self.pump()
+        self._pump()
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
         """Send bytes when their turn comes."""
         view = memoryview(data).cast("B")
         self._queues.setdefault(channel, deque()).append((view, end))
-        self.pump()
+        self._pump()
 
     def queued_bytes(self) -> int:
-        """Return what waits."""
         return sum(len(view) for queue in self._queues.values() for view, _ in queue)
 
-    def drop(self, channel: int) -> None:
-        """Forget what was to be sent on a channel."""
-        self._queues.pop(channel, None)
-
-    def pump(self) -> None:
+    def _pump(self) -> None:
         """Write frames, channels in turn, until the socket is full."""
         transport = self._transport
         while self._queues and not self._paused and transport is not None:
@@ -130,41 +119,28 @@ class _Line(asyncio.Protocol):
             transport.writelines([_HEADER.pack(channel, len(part), last), part])
 
     def end(self) -> None:
-        """Close the connection."""
         if self._transport is not None:
             self._transport.abort()
 
 
-class TcpTls:
+class TcpTls(Sockets[_Line]):
     """All TLS connections of one node."""
 
-    def __init__(
-        self,
-        identity: Identity,
-        directory: Sequence[PublicIdentity],
-        addresses: Mapping[int, Address],
-        folder: Path,
-    ) -> None:
+    def __init__(self, place: Place) -> None:
         """Set TLS up; OpenSSL reads our key from a file, which is gone afterwards."""
-        self._addresses = addresses
-        self._directory = {public.index: public for public in directory}
-        self.by_certificate = {public.certificate_der: public.index for public in directory}
-        self.lines: dict[int, _Line] = {}
-        self.deliver: Deliver = lambda event: None
-        self._loop = asyncio.get_running_loop()
+        super().__init__(place)
+        identity = place.identity
         self._server: asyncio.Server | None = None
-        self._numbers = itertools.count(1)
-        self._dialling: dict[int, asyncio.Task[None]] = {}
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f".key-{identity.index}.pem"
+        place.folder.mkdir(parents=True, exist_ok=True)
+        file = place.folder / f".key-{identity.index}.pem"
         descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as handle:
                 handle.write(identity.certificate_key_pem + identity.public.certificate_pem)
-            self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file, directory)
+            self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file, place.directory)
             self._calling = {
                 public.index: self._context(ssl.PROTOCOL_TLS_CLIENT, file, [public])
-                for public in directory
+                for public in place.directory
                 if public.index != identity.index
             }
         finally:
@@ -176,75 +152,52 @@ class TcpTls:
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=identities.joined_pem(trusted).decode())
+        context.load_verify_locations(cadata=joined_pem(trusted).decode())
         context.load_cert_chain(file)
         return context
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Begin to listen."""
         self.deliver = deliver
-        self._server = await self._loop.create_server(
-            lambda: _Line(self, next(self._numbers), None), host, port, ssl=self._accepting
+        self._server = await self.loop.create_server(
+            lambda: _Line(self, next(self.numbers), None), host, port, ssl=self._accepting
         )
         name = self._server.sockets[0].getsockname()
         return str(name[0]), int(name[1])
 
     async def shut(self) -> None:
         """Close everything."""
-        for task in self._dialling.values():
-            task.cancel()
-        lines, self.lines = self.lines, {}
-        for line in lines.values():
-            line.end()
+        self.close_all()
         if self._server is not None:
             self._server.close()
         await asyncio.sleep(0)
 
-    def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Connect in the background; TLS here has no 0-RTT."""
-        session = next(self._numbers)
-        self._dialling[session] = self._loop.create_task(self._connect(session, peer))
-        return session
+    async def connect(self, session: int, peer: int, address: Address) -> None:
+        """Connect; the line itself delivers that it is open."""
+        context, name = self._calling[peer], server_name(peer)
+        await self.loop.create_connection(
+            lambda: _Line(self, session, peer), *address, ssl=context, server_hostname=name
+        )
 
-    async def _connect(self, session: int, peer: int) -> None:
-        host, port = self._addresses[peer]
-        try:
-            await asyncio.wait_for(
-                self._loop.create_connection(
-                    lambda: _Line(self, session, peer), host, port, ssl=self._calling[peer],
-                    server_hostname=identities.server_name(peer),
-                ),
-                _CONNECT_SECONDS,
-            )  # fmt: skip
-        except (OSError, asyncio.TimeoutError) as error:
-            self.deliver(Closed(session, peer, f"cannot connect: {error}"))
-        finally:
-            self._dialling.pop(session, None)
+    def end(self, session: _Line) -> None:
+        """Close a connection at once."""
+        session.end()
 
     def open(self, session: int) -> int:
         """Return the number of a new channel."""
-        line = self.lines[session]
+        line = self.sessions[session]
         line.channels += 1
         return line.channels
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes."""
-        line = self.lines.get(session)
-        if line is not None:
+        if (line := self.sessions.get(session)) is not None:
             line.queue(channel, data, end)
 
     def stop(self, session: int, channel: int) -> None:
         """Do nothing: TCP has no word for it, what still comes is thrown away."""
 
-    def close(self, session: int, reason: str, *, now: float) -> None:
-        """End a session."""
-        line = self.lines.pop(session, None)
-        if line is not None:
-            line.end()
-        task = self._dialling.pop(session, None)
-        if task is not None:
-            task.cancel()
 
-    def queued_bytes(self) -> int:
-        """Return what waits."""
-        return sum(line.queued_bytes() for line in self.lines.values())
+def open_transport(place: Place) -> TcpTls:
+    """Return the transport of a node."""
+    return TcpTls(place)

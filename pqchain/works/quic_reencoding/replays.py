@@ -19,6 +19,7 @@ from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay, scenario
 from pqchain.reencode.replay import RUN
 from pqchain.reencode.scenario import Scenario
+from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
     KEY,
@@ -101,7 +102,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
             ]  # fmt: skip
             virtual.append(("series", options, first))
     count = (
-        len(virtual) + 1 + amount.live_pairs + amount.transport_repeats * len(scenario.TRANSPORTS)
+        len(virtual) + 1 + amount.live_pairs + amount.transport_repeats * len(registry.TRANSPORTS)
     )
     with _bar(count, progress) as step:
         found = _apart(virtual, step)
@@ -169,9 +170,7 @@ def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
 
 
 def _live_datagram_bytes() -> int:
-    from pqchain.wire.transports import aioquic
-
-    return min(_LIVE_DATAGRAM_BYTES, aioquic.AIOQUIC.longest_bytes)
+    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").longest_datagram_bytes())
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
@@ -196,7 +195,7 @@ def shaped_scenario(transport: str) -> Scenario:
 
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(repeats):
-        for transport in scenario.TRANSPORTS:
+        for transport in registry.TRANSPORTS:
             one = shaped_scenario(transport)
             yield _attempt(one).assign(repeat=repeat)
             step()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pqchain.reencode.protocol.node import Node
+from pqchain.reencode import runs
+from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.drivers import virtual
 from pqchain.wire.messages import Reader, pack
 from pqchain.wire.session import Closed, Opened, Received
 from tests.reencode.mesh import small
@@ -68,9 +68,9 @@ def works(node, now):
 def mesh(tmp_path):
     """Node 0 of five, connected to all: the node, its wire, the sessions and all the stores."""
     one = small(streams="single")
-    virtual.prepare(one, tmp_path)
+    runs.prepare(one, tmp_path)
     wire = Wire()
-    node = Node(0, one, ChunkStore(tmp_path / "0"), wire)
+    node = ReencodingNode(0, one, ChunkStore(tmp_path / "0"), wire)
     node.start(0.0)
     sessions = {peer: session for session, peer in wire.dialled.items()}
     for peer, session in sessions.items():
@@ -161,9 +161,9 @@ def test_a_closed_session_moves_its_requests_elsewhere(mesh):
     assert set(asked(wire)) == {1, 2, 3}
 
 
-def test_plans_with_strangers_and_worse_plans_are_ignored(mesh):
+def test_placements_with_strangers_and_worse_ones_are_ignored(mesh):
     node, _, _ = gathering(mesh)
-    plan = node.plan
+    placement = node.placement
     for other in (
         {"epoch": 3, "leader": 1, "members": [0, 77]},
         {"epoch": 3, "leader": 1, "members": [0, 0, 1, 2]},
@@ -172,14 +172,14 @@ def test_plans_with_strangers_and_worse_plans_are_ignored(mesh):
         {"epoch": 1, "leader": 0, "members": [0, 1, 2, 3]},
     ):
         node.handle(Received(102, 0, beat(plan=other), False), 0.03)
-    assert node.plan == plan
+    assert node.placement == placement
 
 
-def test_two_leaders_end_up_with_one_plan(mesh):
+def test_two_leaders_end_up_with_one_placement(mesh):
     node, _, _ = gathering(mesh)
     other = {"epoch": 2, "leader": 0, "members": [0, 1, 2, 4]}
     node.handle(Received(102, 0, beat(plan=other), False), 0.03)
-    assert node.plan.plain() == other
+    assert node.placement.plain() == other
     assert node.record.ended is None
 
 

@@ -1,10 +1,10 @@
 """Tasks follow each other, and every moment counts once."""
 
-from pqchain.reencode.protocol.work import Record, Task, Work
+from pqchain.reencode.protocol.work import Item, Record, Work
 
 
 def task(kind):
-    return Task(kind, 1, lambda: None, lambda outcome, now: None)
+    return Item(kind, 1, lambda: None, lambda outcome: None)
 
 
 def test_one_task_at_a_time():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pqchain.reencode.scenario import Link
-from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Network
+from pqchain.errors import UsageError
+from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Link, Network
 
 
 def run(link, sends, seed=0):
@@ -28,10 +28,10 @@ def test_one_datagram_takes_its_time_on_the_wire_and_the_delay():
 
 def test_a_port_sends_one_after_the_other():
     link = Link(bits_per_second=1e6, delay_seconds=0.01)
-    came, network = run(link, [(0.0, 0, 1, 1000)] * 10)
+    came, _ = run(link, [(0.0, 0, 1, 1000)] * 10)
     wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
     assert [time for time, *_ in came] == pytest.approx([n * wire + 0.01 for n in range(1, 11)])
-    assert network.received_wire_bytes(1) == 10 * (1000 + OVERHEAD_BYTES)
+    assert [size for *_, size in came] == [1000] * 10
 
 
 def test_two_senders_share_the_receivers_port():
@@ -55,3 +55,12 @@ def test_losses_follow_the_seed_and_the_rate():
     assert 330 < network.lost < 470  # five standard deviations around 400
     assert run(link, sends)[0] == came
     assert run(link, sends, seed=1)[0] != came
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"bits_per_second": 0.0}, {"delay_seconds": -1.0}, {"loss": 1.0}, {"queue_bytes": 10}],
+)
+def test_impossible_links_are_refused(values):
+    with pytest.raises(UsageError):
+        Link(**values)

@@ -10,9 +10,14 @@ pytest.importorskip("grpc", reason="grpcio is not installed: the dev extra has i
 
 PROGRAM = """
 import asyncio, json
-from pqchain.crypto import certificates
+from pathlib import Path
+from pqchain.wire.identity import generate
 from pqchain.wire.transports.grpc import Grpc
+from pqchain.wire.transports.registry import Place
 from pqchain.wire.session import Received
+
+def opened_at(identity, directory, addresses):
+    return Grpc(Place(identity=identity, directory=directory, addresses=addresses, folder=Path()))
 
 async def wait(events, kind):
     for _ in range(1000):
@@ -22,13 +27,13 @@ async def wait(events, kind):
     return False
 
 async def main():
-    known = certificates.generate(2, algorithm="Ed25519", certificate_key="p256")
-    stranger = certificates.generate(1, algorithm="Ed25519", certificate_key="p256")[0]
+    known = generate(2, algorithm="Ed25519", certificate_key="p256")
+    stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
     directory, addresses, told = [each.public for each in known], {}, []
-    server = Grpc(known[1], directory, addresses)
+    server = opened_at(known[1], directory, addresses)
     addresses[1] = await server.listen("127.0.0.1", 0, told.append)
 
-    outside, events = Grpc(stranger, directory, addresses), []
+    outside, events = opened_at(stranger, directory, addresses), []
     await outside.listen("127.0.0.1", 0, events.append)
     session = outside.dial(1, early=False, now=0.0)
     while not events:
@@ -39,7 +44,7 @@ async def main():
     strange = [type(event).__name__ for event in told]
     await outside.shut()
 
-    client, events = Grpc(known[0], directory, addresses), []
+    client, events = opened_at(known[0], directory, addresses), []
     await client.listen("127.0.0.1", 0, events.append)
     session = client.dial(1, early=False, now=0.0)
     assert await wait(events, "Opened")

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from pqchain.wire.identities import generate
+from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
+from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.tcp import TcpTls
 
 
@@ -18,17 +19,22 @@ async def wait_for(events, kind, count=1):
     raise AssertionError(f"no {kind.__name__} in {events}")
 
 
+def opened(identity, directory, addresses, folder):
+    """Return the transport of a node."""
+    return TcpTls(Place(identity=identity, directory=directory, addresses=addresses, folder=folder))
+
+
 async def connected(folder, known, callers):
     """Let node 1 of `known` listen and each of `callers` dial it; return transports and events."""
     directory = [identity.public for identity in known]
     addresses = {}
     server_events = []
-    server = TcpTls(known[1], directory, addresses, folder)
+    server = opened(known[1], directory, addresses, folder)
     addresses[1] = await server.listen("127.0.0.1", 0, server_events.append)
     clients = []
     for caller in callers:
         events = []
-        client = TcpTls(caller, directory, addresses, folder)
+        client = opened(caller, directory, addresses, folder)
         await client.listen("127.0.0.1", 0, events.append)
         clients.append((client, client.dial(1, early=False, now=0.0), events))
     return server, server_events, clients
@@ -81,7 +87,7 @@ def test_a_stranger_gets_nothing(tmp_path, identities):
 
 def test_no_key_stays_on_the_disk(tmp_path, identities):
     async def main():
-        TcpTls(identities[0], [each.public for each in identities], {}, tmp_path)
+        opened(identities[0], [each.public for each in identities], {}, tmp_path)
 
     asyncio.run(main())
     assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,7 @@
 """Who holds which chunk of the new code, and who has said that it is stored.
 
-Pure bookkeeping: knows neither sessions nor time. Which of two plans counts is decided here; when
-to make one, and what to do when all have confirmed, is the node's.
+Pure bookkeeping: which of two placements counts is decided here; when to make one, and what to do
+when all have confirmed, is the node's.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pqchain.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Who holds which chunk of the new code; every node of the plan follows the same one."""
+class Placement:
+    """Who holds which chunk of the new code; every node follows the same one."""
 
     epoch: int
     leader: int
@@ -23,11 +23,11 @@ class Plan:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Of two plans the later epoch counts, then the lower leader."""
+        """Of two placements the later epoch counts, then the lower leader."""
         return self.epoch, -self.leader
 
-    def agrees(self, other: Plan) -> bool:
-        """Return whether both want the same, whoever has said it."""
+    def agrees(self, other: Placement) -> bool:
+        """Return whether both want the same, whoever has announced it."""
         return (self.epoch, self.members) == (other.epoch, other.members)
 
     def is_among(self, nodes: Container[int]) -> bool:
@@ -40,39 +40,38 @@ class Plan:
         return {"epoch": self.epoch, "leader": self.leader, "members": list(self.members)}
 
     @classmethod
-    def from_plain(cls, plain: Any) -> Plan:
-        """Return the plan of such JSON. Raises DataError if it is none."""
+    def from_plain(cls, plain: Any) -> Placement:
+        """Return the placement of such JSON. Raises DataError if it is none."""
         try:
             return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{plain!r} is no plan: {error}") from error
+            raise DataError(f"{plain!r} is no placement: {error}") from error
 
 
 class Confirmations:
     """For every block, which node has confirmed which manifest."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self._told: dict[str, dict[int, str]] = {}
+        self._digests: dict[str, dict[int, str]] = {}
 
     def add(self, node: int, block: str, digest: str) -> None:
         """Note that a node has stored its chunk of a block under that manifest."""
-        self._told.setdefault(block, {})[node] = digest
+        self._digests.setdefault(block, {})[node] = digest
 
     def clear(self) -> None:
-        """Forget all: they were for another plan."""
-        self._told.clear()
+        """Forget all: they were for another placement."""
+        self._digests.clear()
 
     def of(self, node: int) -> dict[str, str]:
         """Return what a node has confirmed."""
-        return {block: told[node] for block, told in self._told.items() if node in told}
+        return {block: by[node] for block, by in self._digests.items() if node in by}
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
         """Return whether the node and all others have confirmed the same for all blocks."""
         others = tuple(others)
         for block in blocks:
-            told = self._told.get(block, {})
-            mine = told.get(node)
-            if mine is None or any(told.get(other) != mine for other in others):
+            by = self._digests.get(block, {})
+            mine = by.get(node)
+            if mine is None or any(by.get(other) != mine for other in others):
                 return False
         return True

@@ -1,18 +1,20 @@
 """Who a node is: a pinned self-signed certificate for TLS and a signature key beside it.
 
 No authority signs anything: whoever knows a directory of public identities accepts exactly those.
+The only importer of cryptography beside `crypto.classical`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 
 from pqchain.crypto import Signer, available, open_signer
-from pqchain.errors import UsageError
+from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures all have one length; gRPC's TLS knows P-256 only."""
@@ -29,11 +31,6 @@ class PublicIdentity:
     certificate_der: bytes
     algorithm: str
     public_key: bytes
-
-    @property
-    def fingerprint(self) -> bytes:
-        """SHA-256 of the certificate."""
-        return hashlib.sha256(self.certificate_der).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -64,8 +61,8 @@ def verify(
 
 
 def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
-    """Return what is signed."""
-    return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + server.fingerprint
+    fingerprint = hashlib.sha256(server.certificate_der).digest()
+    return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
 
 
 @cache
@@ -74,63 +71,56 @@ def _signer(algorithm: str) -> Signer:
     return open_signer(algorithm)
 
 
-def default_algorithm() -> str:
-    """Return ML-DSA-44, or Ed25519 in an install without native code."""
-    return "Ed25519" if available("liboqs-0.13/dispatch") else "ML-DSA-44"
-
-
 def generate(
     count: int, *, algorithm: str = "auto", certificate_key: str = "ed25519"
 ) -> list[Identity]:
-    """Return fresh identities, numbered from 0. Raises UsageError and UnknownAlgorithm."""
+    """Return fresh identities, numbered from 0.
+
+    `auto` signs with ML-DSA-44, or with Ed25519 in an install without native code. Raises
+    UnknownName and UnknownAlgorithm.
+    """
+    if certificate_key not in CERTIFICATE_KEYS:
+        raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
+    if algorithm == "auto":
+        algorithm = "Ed25519" if available("liboqs-0.13/dispatch") else "ML-DSA-44"
+    return [_generated(index, _signer(algorithm), certificate_key) for index in range(count)]
+
+
+def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
     from cryptography.x509.oid import NameOID
 
-    if certificate_key not in CERTIFICATE_KEYS:
-        raise UsageError(f"unknown kind of key {certificate_key!r}; expected {CERTIFICATE_KEYS}")
-    name = default_algorithm() if algorithm == "auto" else algorithm
-    signer = _signer(name)
-    made = []
-    for index in range(count):
-        key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
-        if certificate_key == "ed25519":
-            key = ed25519.Ed25519PrivateKey.generate()
-        else:
-            key = ec.generate_private_key(ec.SECP256R1())
-        host = server_name(index)
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(subject)
-            .public_key(key.public_key())
-            .serial_number(index + 1)
-            .not_valid_before(_VALID[0])
-            .not_valid_after(_VALID[1])
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-            .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
-        )
-        public_key, secret_key = signer.generate_keypair()
-        made.append(
-            Identity(
-                public=PublicIdentity(
-                    index=index,
-                    certificate_pem=certificate.public_bytes(serialization.Encoding.PEM),
-                    certificate_der=certificate.public_bytes(serialization.Encoding.DER),
-                    algorithm=signer.algorithm.name,
-                    public_key=public_key,
-                ),
-                certificate_key_pem=key.private_bytes(
-                    serialization.Encoding.PEM,
-                    serialization.PrivateFormat.PKCS8,
-                    serialization.NoEncryption(),
-                ),
-                secret_key=secret_key,
-            )
-        )
-    return made
+    key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
+    if certificate_key == "ed25519":
+        key = ed25519.Ed25519PrivateKey.generate()
+    else:
+        key = ec.generate_private_key(ec.SECP256R1())
+    host = server_name(index)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(index + 1)
+        .not_valid_before(_VALID[0])
+        .not_valid_after(_VALID[1])
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
+    )
+    public_key, secret_key = signer.generate_keypair()
+    encoding, no_password = serialization.Encoding, serialization.NoEncryption()
+    public = PublicIdentity(
+        index=index,
+        certificate_pem=certificate.public_bytes(encoding.PEM),
+        certificate_der=certificate.public_bytes(encoding.DER),
+        algorithm=signer.algorithm.name,
+        public_key=public_key,
+    )
+    key_pem = key.private_bytes(encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
+    return Identity(public=public, certificate_key_pem=key_pem, secret_key=secret_key)
 
 
 def server_name(index: int) -> str:
@@ -140,11 +130,9 @@ def server_name(index: int) -> str:
 
 def pem_to_der(pem: bytes) -> bytes:
     """Return the certificate in the form that directories compare."""
-    import ssl
-
     return ssl.PEM_cert_to_DER_cert(pem.decode())
 
 
-def joined_pem(identities: Sequence[PublicIdentity]) -> bytes:
+def joined_pem(identities: Iterable[PublicIdentity]) -> bytes:
     """Return all certificates in one file's content."""
     return b"".join(identity.certificate_pem for identity in identities)

@@ -1,0 +1,173 @@
+"""What a driver is told and what it tells: plain data that survives a pipe between processes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast
+
+from pqchain import errors
+from pqchain.errors import PqchainError
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.identity import Identity, PublicIdentity, generate
+from pqchain.wire.node import Node
+from pqchain.wire.session import Address, Transport
+from pqchain.wire.transports import registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """A node dies, and may come back with nothing but its files."""
+
+    node: int
+    after_seconds: float = 0.0
+    when: str = "begun"
+    """After the first node has begun its work, or after all are "connected"."""
+    down_seconds: float | None = None
+    """How long it is away; None: it stays dead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A mesh of nodes and what happens to it."""
+
+    nodes: int
+    factory: str
+    """Makes a node: "module:function", called as (index, transport, folder, **parameters)."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Plain JSON."""
+    transport: str = "aioquic"
+    datagram_bytes: int = 1452
+    congestion: str = "reno"
+    identity: str = "auto"
+    """The signature that nodes prove themselves with."""
+    begin: bool = False
+    """Whether the nodes are told to begin when all are connected."""
+    strikes: tuple[Strike, ...] = ()
+    limit_seconds: float = 600.0
+    """When a job that does not end by itself is ended."""
+    link: Link = field(default_factory=Link)
+    """What a modelled clock models and namespaces shape."""
+    log: bool = False
+    """Whether each node writes `node-<index>.qlog`, where the transport can."""
+
+    @property
+    def row(self) -> registry.Row:
+        """The registry's row of the transport. Raises UnknownName."""
+        return registry.get(self.transport)
+
+    def identities(self) -> list[Identity]:
+        """Return a fresh identity for each node."""
+        key = self.row.certificate_key
+        return generate(self.nodes, algorithm=self.identity, certificate_key=key)
+
+    def place(
+        self,
+        identity: Identity,
+        directory: Sequence[PublicIdentity],
+        addresses: Mapping[int, Address],
+        folder: Path,
+    ) -> registry.Place:
+        """Return where a node opens its transport."""
+        return registry.Place(
+            identity=identity,
+            directory=directory,
+            addresses=addresses,
+            folder=folder,
+            datagram_bytes=self.datagram_bytes,
+            congestion=self.congestion,
+            log=self.log,
+        )
+
+    def node(self, index: int, transport: Transport, folder: Path) -> Node:
+        """Make a node."""
+        module, _, function = self.factory.partition(":")
+        factory = getattr(importlib.import_module(module), function)
+        return cast(Node, factory(index, transport, folder, **self.parameters))
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Job:
+        """Return the job that came over a pipe."""
+        strikes = tuple(Strike(**strike) for strike in plain["strikes"])
+        return cls(**{**plain, "strikes": strikes, "link": Link(**plain["link"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeResult:
+    """What became of one node."""
+
+    node: int
+    state: str = "dead"
+    """"done", "failed", "cut off" or "dead"."""
+    error: PqchainError | None = None
+    report: Mapping[str, Any] | None = None
+    """`Node.report`; None if its process is dead."""
+    cpu_seconds: float = math.nan
+    """Processor time of the node's process while it worked; NaN on a modelled clock."""
+
+    @classmethod
+    def of(cls, index: int, node: Node, *, cpu_seconds: float = math.nan) -> NodeResult:
+        """Ask a node that lives."""
+        return cls(
+            node=index,
+            state="failed" if node.error else "done" if node.done else "cut off",
+            error=node.error,
+            report=node.report(),
+            cpu_seconds=cpu_seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a job; times are the driver's."""
+
+    nodes: tuple[NodeResult, ...]
+    connected: float
+    """When all nodes were connected."""
+    struck: Mapping[int, float]
+    """When each node died that did."""
+    identity: str
+    """The signature that nodes proved themselves with."""
+    dropped_datagrams: int = 0
+    lost_datagrams: int = 0
+    machine_busy: float = math.nan
+    """Share of the machine's processors that was busy, with whatever else ran."""
+
+    @property
+    def failure(self) -> PqchainError | None:
+        """The first living node's error."""
+        return next((node.error for node in self.nodes if node.state == "failed"), None)
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """Return a message for a pipe: JSON in a line, of plain values, dataclasses, bytes, errors."""
+    return json.dumps(message, default=_plain).encode() + b"\n"
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """Return the message; of a dataclass the dictionary of its fields."""
+    message: dict[str, Any] = json.loads(line, object_hook=_restored)
+    return message
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    if isinstance(value, PqchainError):
+        return {"kind": type(value).__name__, "message": str(value)}
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+def _restored(plain: dict[str, Any]) -> Any:
+    if plain.keys() == {"hex"}:
+        return bytes.fromhex(plain["hex"])
+    if plain.keys() == {"kind", "message"}:
+        try:
+            return getattr(errors, plain["kind"], PqchainError)(plain["message"])
+        except TypeError:  # its message is made of several values
+            return PqchainError(plain["message"])
+    return plain

@@ -1,0 +1,130 @@
+"""The transports that there are: a row each, and the only place that names their modules.
+
+Nothing is imported before a transport is opened or asked whether it can be.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pqchain.errors import UnknownName, Unsupported
+from pqchain.wire.session import Address, Endpoint, SocketTransport
+
+if TYPE_CHECKING:
+    from pqchain.wire.identity import Identity, PublicIdentity
+
+LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
+"""QUIC's least, and the longest that aioquic 1.7.2 and qh3 send without breaking the connection."""
+
+CONGESTION = ("reno", "cubic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a transport is opened: who we are, whom we know, and how to speak."""
+
+    identity: Identity
+    directory: Sequence[PublicIdentity]
+    addresses: Mapping[int, Address]
+    """Where everyone listens; read at each dialling, so it may be filled later."""
+    folder: Path
+    """For what a library wants to read from a file."""
+    datagram_bytes: int = 1452
+    congestion: str = "reno"
+    log: bool = False
+    """Whether to keep a log, where the library can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What is known of a transport without its library."""
+
+    name: str
+    module: str = ""
+    """Its file here if that is not called `name`; it has `open_transport`, and
+    `longest_datagram_bytes` if it sends datagrams."""
+    package: str = ""
+    """What must be installed; nothing beyond Python if it is empty."""
+    datagrams: bool = True
+    """Whether it is an `Endpoint` on datagrams, else a `SocketTransport`."""
+    virtual: bool = False
+    """Whether it runs on a modelled clock, the same bytes every time."""
+    resumes: bool = False
+    """Whether a session can be resumed with 0-RTT."""
+    logs: bool = False
+    """Whether it writes qlog."""
+    congestion: tuple[str, ...] = CONGESTION
+    """The congestion controls that may be asked for."""
+    streams_at_once: int | None = None
+    """How many channels a session has at a time."""
+    certificate_key: str = "p256"
+    """The kind of key that its certificates need."""
+    live_seconds: float
+    """Processor seconds per datagram, or per byte where there are none, on a processor of 2021."""
+
+    def reason(self) -> str:
+        """Return "" if it can be opened here, else why not."""
+        try:
+            self.load()
+        except Unsupported as error:
+            return str(error)
+        return ""
+
+    def load(self) -> Any:
+        """Return its module. Raises Unsupported with the reason if its library is lacking."""
+        try:
+            return importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
+        except ImportError as error:
+            package = self.package
+            raise Unsupported(
+                f"the transport {self.name} needs {package} ({error}): pip install {package}"
+            ) from error
+
+    def longest_datagram_bytes(self) -> int:
+        """Return the longest datagram that the installed version sends. Raises Unsupported."""
+        return cast(int, self.load().longest_datagram_bytes())
+
+    def open_endpoint(self, place: Place) -> Endpoint:
+        """Open it on datagrams. Raises Unsupported if its library is lacking or too old."""
+        return cast(Endpoint, self.load().open_transport(place))
+
+    def open_sockets(self, place: Place) -> SocketTransport:
+        """Open it with its own sockets. Raises Unsupported if its library is lacking."""
+        return cast(SocketTransport, self.load().open_transport(place))
+
+
+_AIOQUIC = Row(
+    name="aioquic",
+    package="aioquic",
+    virtual=True,
+    resumes=True,
+    logs=True,
+    certificate_key="ed25519",
+    live_seconds=250e-6,
+)
+_QH3 = Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6)
+_TCP = Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9)
+_GRPC = Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9)
+
+TRANSPORTS: Mapping[str, Row] = {row.name: row for row in (_AIOQUIC, _QH3, _TCP, _GRPC)}
+"""All of them, by name."""
+
+
+def get(name: str) -> Row:
+    """Return the row of a transport. Raises UnknownName."""
+    if name not in TRANSPORTS:
+        raise UnknownName("transport", name, TRANSPORTS)
+    return TRANSPORTS[name]
+
+
+def names(**traits: Any) -> list[str]:
+    """Return the transports whose rows have these values: `names(virtual=True)`."""
+    return [
+        name
+        for name, row in TRANSPORTS.items()
+        if all(getattr(row, trait) == value for trait, value in traits.items())
+    ]

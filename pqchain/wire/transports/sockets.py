@@ -1,0 +1,76 @@
+"""What transports with sockets of their own share: who is known, who is dialled, which sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Generic, Protocol, TypeVar
+
+from pqchain.wire.session import Address, Closed, Deliver
+from pqchain.wire.transports.registry import Place
+
+_CONNECT_SECONDS = 10.0
+
+
+class Session(Protocol):
+    """A connection, from either side."""
+
+    def queued_bytes(self) -> int:
+        """Return what waits to be sent."""
+
+
+SessionT = TypeVar("SessionT", bound=Session)
+
+
+class Sockets(Generic[SessionT]):
+    """All sessions of one node; a transport adds how to listen, to connect and to end one."""
+
+    def __init__(self, place: Place) -> None:
+        self.addresses = place.addresses
+        self.directory = {public.index: public for public in place.directory}
+        self.by_certificate = {public.certificate_der: public.index for public in place.directory}
+        self.sessions: dict[int, SessionT] = {}
+        self.deliver: Deliver = lambda event: None
+        self.loop = asyncio.get_running_loop()
+        self.numbers = itertools.count(1)
+        self._dialling: dict[int, asyncio.Task[None]] = {}
+
+    async def connect(self, session: int, peer: int, address: Address) -> None:
+        """Connect and deliver `Opened`. Raises OSError if that fails."""
+        raise NotImplementedError
+
+    def end(self, session: SessionT) -> None:
+        """Close a connection."""
+        raise NotImplementedError
+
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Connect in the background; there is no 0-RTT."""
+        session = next(self.numbers)
+        self._dialling[session] = self.loop.create_task(self._dial(session, peer))
+        return session
+
+    async def _dial(self, session: int, peer: int) -> None:
+        try:
+            connecting = self.connect(session, peer, self.addresses[peer])
+            await asyncio.wait_for(connecting, _CONNECT_SECONDS)
+        except (OSError, asyncio.TimeoutError) as error:
+            self.deliver(Closed(session, peer, f"cannot connect: {error!r}"))
+        finally:
+            self._dialling.pop(session, None)
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """End a session."""
+        connection = self.sessions.pop(session, None)
+        if connection is not None:
+            self.end(connection)
+        if (task := self._dialling.pop(session, None)) is not None:
+            task.cancel()
+
+    def close_all(self) -> None:
+        """End every session, those that are not open yet too."""
+        for session in [*self.sessions, *self._dialling]:
+            self.close(session, "the end", now=0.0)
+
+    def queued_bytes(self) -> int:
+        """Return what waits."""
+        return sum(session.queued_bytes() for session in self.sessions.values())

@@ -1,0 +1,38 @@
+"""Which placement counts, and when all have confirmed the same."""
+
+import pytest
+
+from pqchain.errors import DataError
+from pqchain.reencode.protocol.placement import Confirmations, Placement
+
+
+def test_the_later_epoch_counts_then_the_lower_leader():
+    placements = [Placement(2, 1, (0, 1)), Placement(3, 4, (0, 1)), Placement(2, 0, (0, 2))]
+    assert sorted(placements, key=lambda each: each.rank) == [placements[i] for i in (0, 2, 1)]
+    assert Placement(2, 1, (0, 1)).agrees(Placement(2, 5, (0, 1)))
+    assert not Placement(2, 1, (0, 1)).agrees(Placement(2, 1, (1, 0)))
+
+
+def test_a_placement_survives_json_and_nothing_else_is_one():
+    placement = Placement(2, 1, (0, 1))
+    assert Placement.from_plain(placement.plain()) == placement
+    for other in (None, {}, {"epoch": "x", "leader": 0, "members": []}, [1, 2, 3]):
+        with pytest.raises(DataError, match="is no placement"):
+            Placement.from_plain(other)
+
+
+def test_everyone_must_confirm_the_same_for_every_block():
+    told = Confirmations()
+    assert told.agree(0, [1], [])
+    assert not told.agree(0, [], ["a"])
+    told.add(0, "a", "x")
+    assert told.agree(0, [], ["a"])
+    assert not told.agree(0, [1], ["a"])
+    told.add(1, "a", "y")
+    assert not told.agree(0, [1], ["a"])
+    told.add(1, "a", "x")
+    assert told.agree(0, [1], ["a"])
+    assert not told.agree(0, [1], ["a", "b"])
+    assert told.of(1) == {"a": "x"}
+    told.clear()
+    assert told.of(1) == {}

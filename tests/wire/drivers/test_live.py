@@ -1,0 +1,94 @@
+"""A node on sockets: which address it cannot have, and what comes before its start."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from pqchain.errors import Unsupported
+from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.job import Job
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.live import LiveNode
+from pqchain.wire.session import Opened
+from pqchain.wire.transports import registry
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from pqchain.errors import UsageError
+from pqchain.wire.drivers.job import Job
+from pqchain.wire.drivers.live import LiveNode
+
+async def main():
+    for transport in ("aioquic", "tcp-tls", "grpc"):
+        job = Job(nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2},
+                  transport=transport, identity="Ed25519")
+        me, other = job.identities()
+        node = LiveNode(0, job, Path(sys.argv[2]), me, [me.public, other.public])
+        try:
+            await node.listen("127.0.0.1", int(sys.argv[1]))
+        except UsageError as error:
+            print(error)
+
+asyncio.run(main())
+"""
+
+
+def test_a_port_in_use_is_named(tmp_path):
+    with socket.socket() as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        port = tcp.getsockname()[1]
+        with socket.socket(type=socket.SOCK_DGRAM) as udp:
+            udp.bind(("127.0.0.1", port))
+            done = subprocess.run(
+                [sys.executable, "-c", PROGRAM, str(port), str(tmp_path)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+    lines = [line for line in done.stdout.splitlines() if line]
+    assert len(lines) == 3, done.stderr
+    assert all(f"port {port}" in line and "free the port" in line for line in lines)
+
+
+def test_namespaces_say_why_they_cannot_be_made(monkeypatch):
+    monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
+    assert namespaces.reason() == "network namespaces need root"
+    with pytest.raises(Unsupported, match="need root; use loopback or virtual"):
+        namespaces.Namespaces(5, Link())
+
+
+class Silent:
+    """A transport that does nothing."""
+
+    async def listen(self, host, port, deliver):
+        return host, port
+
+    async def shut(self):
+        pass
+
+    def __getattr__(self, name):
+        return lambda *_, **__: 0
+
+
+def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry.Row, "open_sockets", lambda row, place: Silent())
+    job = Job(
+        nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2}, transport="tcp-tls"
+    )
+
+    async def main():
+        live = LiveNode(0, job, tmp_path, None, [])
+        await live.listen("127.0.0.1")
+        live._deliver(Opened(7, 1, True))
+        assert not live.node.connected
+        live.start()
+        assert live.node.connected
+        await live.shut()
+
+    asyncio.run(main())

@@ -1,0 +1,20 @@
+"""The driver of processes, without any process."""
+
+import asyncio
+
+from pqchain.wire.drivers import processes
+from pqchain.wire.drivers.job import Job
+
+
+def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
+    job = Job(nodes=2, factory="tests.wire.echo:build", identity="Ed25519")
+
+    async def fine(mesh: processes._Mesh) -> str:
+        return "an outcome"
+
+    async def cell() -> object:
+        return processes.run(job, tmp_path)
+
+    monkeypatch.setattr(processes._Mesh, "run", fine)
+    assert asyncio.run(cell()) == "an outcome"
+    assert processes.run(job, tmp_path) == "an outcome"

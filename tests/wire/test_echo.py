@@ -1,0 +1,195 @@
+"""A tiny node on every driver and over every transport: `pqchain.wire` knows no chunks."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pqchain.errors import DataError, PqchainError, Unsupported
+from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers.job import Job, Strike
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.virtual import Model
+from pqchain.wire.transports import registry
+
+ROOT = Path(__file__).parents[2]
+COUNT, NODES = 5, 3
+MODEL = Model(task_seconds=lambda task: 1e-6 * task.size, jitter_seconds=1e-3)
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch, tmp_path_factory):
+    """Let the processes of nodes import this test's node, and share compiled modules."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
+
+
+def echo(**changes):
+    """Return the job of an echo mesh."""
+    parameters = {"nodes": NODES, "count": COUNT, **changes.pop("parameters", {})}
+    values = {"nodes": NODES, "identity": "Ed25519", "limit_seconds": 60.0, **changes}
+    return Job(factory="tests.wire.echo:build", parameters=parameters, **values)
+
+
+def assert_all_came_back(result, nodes=range(NODES)):
+    for node in nodes:
+        others = [peer for peer in range(NODES) if peer != node]
+        each = result.nodes[node]
+        assert (each.state, each.error) == ("done", None)
+        came = [tuple(pair) for pair in each.report["back"]]
+        assert came == [(peer, number) for peer in others for number in range(COUNT)]
+
+
+def installed(name):
+    """Return the name of a transport with a reason to skip it where it cannot be opened."""
+    reason = registry.get(name).reason()
+    return pytest.param(name, marks=pytest.mark.skipif(bool(reason), reason=reason))
+
+
+@pytest.mark.parametrize("name", registry.names(virtual=True))
+def test_echoes_on_a_modelled_clock_are_the_same_every_time(name, tmp_path):
+    job, progress = echo(transport=name), []
+    first, second = (virtual.run(job, tmp_path, MODEL, progress=progress.append) for _ in range(2))
+    assert_all_came_back(first)
+    assert first == second
+    assert sum(progress) == 2 * NODES * (NODES - 1) * COUNT
+    slow = replace(job, link=Link(delay_seconds=0.5))
+    assert virtual.run(slow, tmp_path, MODEL).connected > 1.0 > first.connected
+
+
+def test_a_modelled_clock_takes_the_time_of_tasks_and_datagrams(tmp_path):
+    job, steady = echo(), replace(MODEL, jitter_seconds=0.0)
+    ended = [
+        max(node.report["ended"] for node in virtual.run(job, tmp_path, model).nodes)
+        for model in (
+            steady,
+            replace(steady, datagram_seconds=1e-3),
+            replace(steady, task_seconds=lambda task: 1.0),
+        )
+    ]
+    assert ended[0] < 0.01 < ended[1]
+    # Of the tasks of a node one runs at a time.
+    assert ended[2] == pytest.approx((NODES - 1) * COUNT, abs=0.1)
+
+
+def test_a_driver_says_when_to_begin(tmp_path):
+    result = virtual.run(echo(parameters={"waits": True}, begin=True), tmp_path, MODEL)
+    assert_all_came_back(result)
+    assert min(node.report["ended"] for node in result.nodes) > result.connected
+    with pytest.raises(PqchainError, match=r"did not end within 2\.0 s of its own clock"):
+        job = echo(parameters={"waits": True}, limit_seconds=2.0)
+        virtual.run(job, tmp_path, MODEL)
+
+
+def test_a_node_that_dies_comes_back_or_does_not(tmp_path):
+    back = echo(
+        parameters={"waits": True},
+        begin=True,
+        strikes=(Strike(node=1, down_seconds=0.1),),
+        link=Link(delay_seconds=0.01),
+    )
+    result = virtual.run(back, tmp_path, MODEL)
+    assert_all_came_back(result, [1])
+    assert list(result.struck) == [1]
+    gone = replace(back, strikes=(Strike(node=1, when="connected"),), limit_seconds=1.0)
+    with pytest.raises(PqchainError, match="did not end"):
+        virtual.run(gone, tmp_path, MODEL)
+
+
+def test_an_error_of_a_node_keeps_its_kind(tmp_path):
+    job = echo(parameters={"refuses": 2})
+    for result in (
+        virtual.run(job, tmp_path, MODEL),
+        processes.run(job, tmp_path),
+    ):
+        assert [node.state for node in result.nodes] == ["done", "done", "failed"]
+        assert isinstance(result.failure, DataError)
+        assert str(result.failure) == "node 2 does not like to answer"
+
+
+@pytest.mark.parametrize("name", registry.names(virtual=False))
+def test_what_needs_sockets_does_not_run_on_a_modelled_clock(name, tmp_path):
+    with pytest.raises(Unsupported, match=f"{name} needs sockets; a modelled clock runs aioquic"):
+        virtual.run(echo(transport=name), tmp_path, MODEL)
+
+
+@pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
+def test_echoes_in_processes(name, tmp_path):
+    result = processes.run(echo(transport=name), tmp_path)
+    assert_all_came_back(result)
+    assert all(node.cpu_seconds >= 0 for node in result.nodes)
+    assert result.identity == "Ed25519"
+
+
+IN_PROCESS = """
+import asyncio, json, sys
+from pathlib import Path
+from pqchain.wire.drivers.job import Job
+from pqchain.wire.drivers.live import LiveNode
+
+async def main():
+    job = Job(nodes=3, factory="tests.wire.echo:build", parameters={"nodes": 3},
+              transport=sys.argv[1], identity="Ed25519")
+    own = job.identities()
+    public = [each.public for each in own]
+    nodes = [LiveNode(at, job, Path(sys.argv[2]) / str(at), own[at], public) for at in range(3)]
+    addresses = {at: await node.listen("127.0.0.1") for at, node in enumerate(nodes)}
+    for node in nodes:
+        node.addresses.update(addresses)
+        node.start()
+    while not all(node.node.done for node in nodes):
+        await asyncio.wait_for(nodes[0].changed.wait(), 30)
+        nodes[0].changed.clear()
+        await asyncio.sleep(0.01)
+        nodes[0].changed.set()
+    print(json.dumps([node.result().report["back"] for node in nodes]))
+    for node in nodes:
+        await node.shut()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
+def test_echoes_in_one_process(name, tmp_path):
+    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PROCESS, name, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    back = json.loads(done.stdout)
+    for node in range(NODES):
+        others = [peer for peer in range(NODES) if peer != node]
+        assert back[node] == [[peer, number] for peer in others for number in range(COUNT)]
+
+
+@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+def test_echoes_between_namespaces(tmp_path):
+    job = echo(link=Link(bits_per_second=1e8))
+    assert_all_came_back(processes.run(job, tmp_path, shaped=True))
+
+
+def test_processes_die_and_come_back(tmp_path):
+    job = echo(
+        parameters={"waits": True},
+        begin=True,
+        strikes=(Strike(node=1, down_seconds=0.2),),
+        transport="tcp-tls",
+    )
+    result = processes.run(job, tmp_path)
+    assert_all_came_back(result, [1])
+    assert result.struck[1] > result.connected
+
+
+def test_a_process_that_breaks_says_why(tmp_path):
+    job = replace(echo(), factory="tests.wire.echo:nothing")
+    with pytest.raises(PqchainError, match=r"process of node . ended early: .*no attribute"):
+        processes.run(job, tmp_path)

@@ -1,0 +1,30 @@
+"""Who a node is: an answer to a challenge proves it to one server only."""
+
+import pytest
+
+from pqchain.errors import UnknownName
+from pqchain.wire.identity import generate, verify
+
+
+def test_an_answer_to_one_server_is_no_answer_to_another():
+    first, second, client = generate(3, algorithm="Ed25519")
+    challenge = bytes(32)
+    answer = client.sign(challenge, first.public)
+    assert verify(answer, challenge, client=client.public, server=first.public)
+    assert not verify(answer, challenge, client=client.public, server=second.public)
+    assert not verify(answer, b"x" * 32, client=client.public, server=first.public)
+    assert not verify(answer, challenge, client=second.public, server=first.public)
+
+
+@pytest.mark.native
+def test_nodes_prove_themselves_with_a_post_quantum_signature():
+    identity, server = generate(2)
+    assert identity.public.algorithm == "ML-DSA-44"
+    answer = identity.sign(bytes(32), server.public)
+    assert len(answer) == 2420
+    assert verify(answer, bytes(32), client=identity.public, server=server.public)
+
+
+def test_an_unknown_kind_of_key_is_refused():
+    with pytest.raises(UnknownName, match="kind of key 'rsa'; expected one of ed25519, p256"):
+        generate(1, algorithm="Ed25519", certificate_key="rsa")
