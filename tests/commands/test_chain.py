@@ -38,9 +38,9 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--threads", "many"], "expected whole numbers"),
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions=0"),
-        (["--data-bytes", "-1"], "data_bytes=-1; expected 0 to 65535"),
-        (["--data-bytes", "70000"], "data_bytes=70000"),
+        (["--transactions", "0"], "transactions is 0"),
+        (["--data-bytes", "-1"], "data_bytes is -1; expected a whole number from 0 to 65535"),
+        (["--data-bytes", "70000"], "data_bytes is 70000"),
         (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )
