@@ -27,6 +27,7 @@ from harness import spread, table
 
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.engines import fast, simulate
+from pqchain.consensus.engines.compiled import HAS_NUMBA
 from pqchain.consensus.model import single_view
 from pqchain.consensus.view import NEVER, Outcome, View
 from pqchain.works import papers
@@ -96,7 +97,7 @@ def measure(case: Case) -> tuple[list[float], int, float]:
 
 def main() -> int:
     """Measure and print; return the exit code."""
-    if not fast.is_compiled():
+    if not HAS_NUMBA:
         sys.exit("numba is missing; pip install numba")
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start\n")
     context = multiprocessing.get_context("spawn")

@@ -66,7 +66,7 @@ _Sum = tuple[int, npt.NDArray[np.float64]]
 
 
 def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
-    """Return the distribution of the sum of so many, by squaring."""
+    """Return the distribution of the sum of so many draws, by squaring."""
     offset, total = 0, np.ones(1)
     square_offset, square = 0, single
     while number:
@@ -92,7 +92,6 @@ def sample(
         return np.full(count, values[0])
     bounds = np.cumsum([lengths[int(value)] for value in values])
     family = draws.key(seed, "length", round_number=block)
-    drawn = draws.draws(family, np.arange(count), 0) >> np.uint64(32)
-    places = (drawn * np.uint64(bounds[-1])) >> np.uint64(32)
-    chosen: npt.NDArray[np.int64] = values[np.searchsorted(bounds, places, side="right")]
-    return chosen
+    places = draws.below(family, np.arange(count), 0, bounds[-1])
+    drawn: npt.NDArray[np.int64] = values[np.searchsorted(bounds, places, side="right")]
+    return drawn

@@ -147,11 +147,11 @@ def test_without_numba_numpy_serves() -> None:
     # A process of its own, because what is compiled is decided at import.
     program = (
         "import sys; sys.modules['numba'] = None\n"
-        "from pqchain.consensus import fast\n"
+        "from pqchain.consensus.engines import compiled, fast\n"
         "from pqchain.consensus.model import run, single_view\n"
         "from pqchain.consensus.network import named\n"
         "from tests.consensus.scenarios import scenario\n"
-        "assert not fast.is_compiled()\n"
+        "assert not compiled.HAS_NUMBA\n"
         "one = scenario(network=named('regions'))\n"
         "print(run(one).heights[0].final_ns.tolist())\n"
         "fast.play(single_view(one), compiled=True)\n"

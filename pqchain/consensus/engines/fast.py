@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pqchain.consensus import draws
 from pqchain.consensus.engines import gossip
 from pqchain.consensus.engines.compiled import HAS_NUMBA
 from pqchain.consensus.engines.rows import Rows
@@ -24,19 +23,13 @@ _MAX_PASSES = 10_000
 """Passes until the times of votes must stand; at most 10 are usual, dozens contrived."""
 
 
-def is_compiled() -> bool:
-    """Whether numba is there."""
-    return HAS_NUMBA
-
-
 def play(view: View, *, compiled: bool | None = None) -> Outcome:
     """Play one view. `compiled` asks for numba or for numpy; without it what there is."""
-    use = is_compiled() if compiled is None else compiled
+    use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError("numba is not installed; pip install numba, or compiled=False")
-    if view.serial_pair_ns:
-        return _serial(view).before(view.deadline_ns)
-    return _quorums(view, use).before(view.deadline_ns)
+    outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
+    return outcome.before(view.deadline_ns)
 
 
 def _quorums(view: View, compiled: bool) -> Outcome:
@@ -121,19 +114,15 @@ def _block_row(view: View) -> Array:
     receivers = np.arange(count)
     own = view.regions[i]
     slot = wires.slot[BLOCK, own]
-    step = (receivers - i) % count
-    at: Array = view.leaves_ns + (slot if wires.parallel else step * slot)
-    at = at + wires.tail[BLOCK, own, view.regions]
-    span = wires.span[own, view.regions].astype(np.uint64)
-    drawn = draws.draws(trouble.jitter[BLOCK], i, receivers) >> np.uint64(32)
-    at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
-    if trouble.delay_below:
-        drawn = draws.draws(trouble.delay[BLOCK], i, receivers)
-        at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
-    at = np.where(view.side != view.side[i], np.maximum(at, trouble.heal_ns), at)
-    if trouble.loss_below:
-        drawn = draws.draws(trouble.loss[BLOCK], i, receivers)
-        at = np.where(drawn < np.uint64(trouble.loss_below), NEVER, at)
+    sent = view.leaves_ns + (slot if wires.parallel else (receivers - i) % count * slot)
+    at = trouble.arrivals(
+        BLOCK,
+        i,
+        receivers,
+        at=sent + wires.tail[BLOCK, own, view.regions],
+        span=wires.span[own, view.regions],
+        cut=view.side != view.side[i],
+    )
     at[i] = view.leaves_ns
     return at
 
@@ -154,19 +143,13 @@ def _serial(view: View) -> Outcome:
         now += view.serial_sign_ns
         at = now + ends
         now = int(at[-1])
-        here = receivers != i
-        if trouble.delay_below:
-            drawn = draws.draws(trouble.delay[VOTE], i, receivers)
-            late = (drawn < np.uint64(trouble.delay_below)) & here
-            at = np.where(late, at + trouble.delay_ns, at)
         cut = view.side[receivers] != view.side[i]
-        at = np.where(cut, np.maximum(at, trouble.heal_ns), at)
-        good = (view.values[receivers] == view.values[i]) | view.double[i]
-        if trouble.loss_below:
-            drawn = draws.draws(trouble.loss[VOTE], i, receivers)
-            good &= ~((drawn < np.uint64(trouble.loss_below)) & here)
-        copies[receivers] += good
-        latest[receivers] = np.where(good, np.maximum(latest[receivers], at), latest[receivers])
+        there = trouble.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
+        at = np.where(receivers == i, at, there)
+        counted = (view.values[receivers] == view.values[i]) | view.double[i]
+        counted &= at < NEVER
+        copies[receivers] += counted
+        latest[receivers] = np.where(counted, np.maximum(latest[receivers], at), latest[receivers])
     final = np.where((copies >= needed) & (copies > 0), latest, NEVER)
     never = np.full(count, NEVER, dtype=np.int64)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

@@ -45,26 +45,20 @@ def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
         for place in range(overlay.peers):
             ahead: Any = place
             if place and overlay.peers < overlay.nodes - 1:
-                drawn = draws.draws(overlay.key, changed, place) >> np.uint64(32)
-                others = np.uint64(overlay.nodes - 1)
-                ahead = ((drawn * others) >> np.uint64(32)).astype(np.int64)
+                ahead = draws.below(overlay.key, changed, place, overlay.nodes - 1)
             peer = (changed + 1 + ahead) % overlay.nodes
             one, two = own[changed], own[peer]
-            at = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
-            at = at + wires.tail[BLOCK, one, two]
-            span = wires.span[one, two].astype(np.uint64)
-            drawn = draws.draws(trouble.jitter[BLOCK], changed, place) >> np.uint64(32)
-            at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
-            if trouble.delay_below:
-                drawn = draws.draws(trouble.delay[BLOCK], changed, place)
-                at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
-            cut = overlay.side[changed] != overlay.side[peer]
-            at = np.where(cut, np.maximum(at, trouble.heal_ns), at)
-            deaf = overlay.silent[peer]
-            if trouble.loss_below:
-                drawn = draws.draws(trouble.loss[BLOCK], changed, place)
-                deaf = deaf | (drawn < np.uint64(trouble.loss_below))
-            np.minimum.at(reached, peer[~deaf], at[~deaf])
+            sent = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
+            at = trouble.arrivals(
+                BLOCK,
+                changed,
+                place,
+                at=sent + wires.tail[BLOCK, one, two],
+                span=wires.span[one, two],
+                cut=overlay.side[changed] != overlay.side[peer],
+            )
+            heard = ~overlay.silent[peer]
+            np.minimum.at(reached, peer[heard], at[heard])
         changed = np.flatnonzero(reached < before)
     return reached
 
