@@ -17,6 +17,7 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
 from pqchain.study import model
 from pqchain.study.plan import Plan
+from pqchain.study.quantities import QUANTITIES
 
 TORNADO = Contract.of(
     "study-tornado",
@@ -135,7 +136,7 @@ def tornado(
             _varied(alone, costs, vary, factor, chosen, output) for factor in (1 / FACTOR, FACTOR)
         )
         if any(np.isfinite(value) and value != base for value in (low, high)):
-            rows.append([chosen, output, model.QUANTITIES[output].unit, name, base, low, high])
+            rows.append([chosen, output, QUANTITIES[output].unit, name, base, low, high])
     columns = list(TORNADO.columns)
     frame = pd.DataFrame(rows, columns=columns)
     span = (frame[["low", "high"]].sub(frame["base"], axis=0)).abs().max(axis=1)
