@@ -11,7 +11,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain import results
-from pqchain.consensus import Network, Scenario, named, run
+from pqchain.consensus import Network, Scenario, lengths, named, run
 from pqchain.consensus.network import NAMES
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError
@@ -202,9 +202,8 @@ def _scenario(
 
 def _holding(scenario: Scenario, count: int) -> int:
     """Return the bytes of a block with so many transactions of mean length."""
-    lengths = scenario.signature_lengths()
-    mean = sum(length * often for length, often in lengths.items()) / sum(lengths.values())
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
+    mean = lengths.mean(scenario.signature_lengths())
     return math.ceil(scenario.layout.block_overhead_bytes() + count * (fixed + mean))
 
 

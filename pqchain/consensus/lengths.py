@@ -33,6 +33,11 @@ def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
     return LENGTHS.get(algorithm, {nominal_bytes: 1})
 
 
+def mean(lengths: Mapping[int, int]) -> float:
+    """Return the mean of counted lengths."""
+    return sum(length * count for length, count in lengths.items()) / sum(lengths.values())
+
+
 def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: int) -> float:
     """Return the mean number of transactions that fill a block, by convolution.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from pqchain.bench import operations as bench
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
-from pqchain.consensus.lengths import LENGTHS, distribution
+from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
@@ -58,21 +59,16 @@ class Findings:
     @property
     def values(self) -> dict[str, dict[str, float]]:
         """The same by scheme and quantity."""
-        by_scheme = self.frame.groupby("scheme", sort=False)
         return {
             str(scheme): dict(zip(rows["quantity"], rows["value"].tolist(), strict=True))
-            for scheme, rows in by_scheme
+            for scheme, rows in self.frame.groupby("scheme", sort=False)
         }
 
     @property
     def best(self) -> str:
-        """The post-quantum scheme with which the chain takes most, or nothing."""
-        values = self.values
-        return max(
-            post_quantum(self.plan),
-            key=lambda name: values[name]["capacity_per_second"],
-            default="",
-        )
+        """The post-quantum scheme of the greatest capacity; "" without any."""
+        schemes, values = post_quantum(self.plan), self.values
+        return max(schemes, key=lambda name: values[name]["capacity_per_second"], default="")
 
 
 def run(
@@ -86,18 +82,6 @@ def run(
 
     Raises UsageError where the plan cannot be, MissingCosts for schemes without costs.
     """
-    costs = costs_of(plan, measurements=measurements, preset=preset, progress=progress)
-    return Findings(plan, costs, evaluate(plan, costs))
-
-
-def costs_of(
-    plan: Plan,
-    *,
-    measurements: pd.DataFrame | None = None,
-    preset: str | None = None,
-    progress: bool = False,
-) -> CostTable:
-    """Return the costs that a plan asks for, of its schemes alone."""
     if plan.costs == "measured":
         if measurements is None:
             preset = preset or bench.preset()
@@ -109,7 +93,8 @@ def costs_of(
         )
     else:
         table = papers.costs(plan.costs.removeprefix("paper:"))
-    return CostTable(tuple(table[name] for name in plan.names), table.source)
+    costs = CostTable(tuple(table[name] for name in plan.names), table.source)
+    return Findings(plan, costs, evaluate(plan, costs))
 
 
 def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
@@ -119,18 +104,12 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     "published", "measured" or "modelled"), source (of the number, or what the model rests on).
     """
     kind = _kind(costs)
-    return STUDY.frame(
-        [
-            plan.title,
-            scheme,
-            name,
-            values[name],
-            quantity.unit,
-            *_origin(plan, costs, kind, scheme, name),
-        ]
-        for scheme, values in figures(plan, costs).items()
-        for name, quantity in QUANTITIES.items()
-    )
+    rows = []
+    for scheme, values in figures(plan, costs).items():
+        for name, quantity in QUANTITIES.items():
+            origin = _origin(plan, costs, kind, scheme, name)
+            rows.append([plan.title, scheme, name, values[name], quantity.unit, *origin])
+    return STUDY.frame(rows)
 
 
 def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
@@ -143,7 +122,6 @@ def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
 
 
 def _kind(costs: CostTable) -> str:
-    """Return what kind of number the times are."""
     for start, kind in (("paper:", "published"), ("measured:", "measured")):
         if costs.source.startswith(start):
             return kind
@@ -181,8 +159,7 @@ def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> 
 
 def _own(plan: Plan, row: Costs) -> dict[str, float]:
     """Return the figures of one scheme that owe nothing to the others."""
-    lengths = distribution(row.algorithm, row.signature_bytes)
-    signature = sum(size * count for size, count in lengths.items()) / sum(lengths.values())
+    signature = mean(distribution(row.algorithm, row.signature_bytes))
     own = {
         "public_key_bytes": float(row.public_key_bytes),
         "signature_bytes": signature,
@@ -214,7 +191,6 @@ def _signer_row(plan: Plan, scheme: str) -> str:
 
 
 def _sign_seconds(plan: Plan, row: Costs) -> float:
-    """Return the time of one signature with the plan's signer."""
     signer = _signer_row(plan, row.algorithm)
     if not signer:
         return row.sign_seconds / plan.signing_factor
@@ -230,7 +206,6 @@ def _rebuilt_seconds() -> dict[tuple[str, str], float]:
 
 
 def _scenario(plan: Plan, row: Costs) -> Scenario:
-    """Return the consensus on one full block of one scheme."""
     return Scenario(
         algorithm=row.algorithm,
         costs=CostTable((row,), row.source),
@@ -247,8 +222,8 @@ def _scenario(plan: Plan, row: Costs) -> Scenario:
 
 
 def _layout(plan: Plan) -> Layout:
-    """Return what a transaction holds beside its signature."""
-    return Layout(data_bytes=plan.data_bytes, public_key=plan.public_key)
+    key: Any = plan.public_key
+    return Layout(data_bytes=plan.data_bytes, public_key=key)
 
 
 @lru_cache(maxsize=4096)
@@ -293,7 +268,6 @@ def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
 def _derived(
     plan: Plan, own: Mapping[str, float], baseline: Mapping[str, float] | None
 ) -> dict[str, float]:
-    """Return the figures that follow by arithmetic."""
     missing = float("nan")
     if own["transactions_per_block"] == 0:
         rates = ("capacity_per_second", "throughput_per_second", "carried_share")
@@ -342,7 +316,6 @@ def _derived(
 
 
 def _cycle_seconds(plan: Plan, own: Mapping[str, float]) -> float:
-    """Return the time from block to block."""
     return max(plan.block_seconds, own["final_seconds"])
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pqchain import algorithms
 from pqchain.consensus import Network, named
@@ -23,7 +23,9 @@ SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
 accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
 
-PublicKey = Literal["inline", "registered"]
+PUBLIC_KEYS = ("inline", "registered")
+
+BASELINE = "ECDSA-secp256k1"
 
 
 @cache
@@ -40,79 +42,71 @@ def _input(
     return field(metadata=known, **default)
 
 
+_chain, _network, _storage, _signer = (
+    partial(_input, section) for section in ("chain", "network", "storage", "signer")
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A chain and its load. Times are in seconds, sizes in bytes, rates per second."""
 
     title: str = _input("", "", "heading of the page", default="A study")
-    schemes: tuple[str, ...] = _input("chain", "", "signature schemes to compare")
-    baseline: str = _input(
-        "chain", "", "scheme that the chain moves from, or nothing", default="ECDSA-secp256k1"
+    schemes: tuple[str, ...] = _chain("", "signature schemes to compare")
+    baseline: str = _chain("", "scheme that the chain moves from, or nothing", default=BASELINE)
+    migration: Mapping[str, float] = _chain(
+        "share", "schemes used side by side, with shares that add up to 1", default_factory=dict
     )
-    migration: Mapping[str, float] = _input(
-        "chain", "share", "schemes used side by side, with shares that add up to 1",
-        default_factory=lambda: MappingProxyType({}),
-    )  # fmt: skip
-    transactions_per_second: float = _input("chain", "tx/s", "target load", least=1e-9)
-    block_bytes: int = _input("chain", "B", "largest block", least=1, most=2**40)
-    block_seconds: float = _input(
-        "chain", "s", "time from block to block; 0: as soon as the last one is final", most=1e7
+    transactions_per_second: float = _chain("tx/s", "target load", least=1e-9)
+    block_bytes: int = _chain("B", "largest block", least=1, most=2**40)
+    block_seconds: float = _chain(
+        "s", "time from block to block; 0: as soon as the last one is final", most=1e7
     )
-    data_bytes: int = _input("chain", "B", "free data in each transaction", most=65_535, default=0)
-    public_key: PublicKey = _input(  # noqa: RUF009
-        "chain", "", "inline: in each transaction; registered: in the first", default="inline"
+    data_bytes: int = _chain("B", "free data in each transaction", most=65_535, default=0)
+    public_key: str = _chain(
+        "", "inline: in each transaction; registered: in the first", default="inline"
     )
-    accounts: int = _input("chain", "", "accounts that must move to a new key", default=0)
-    nodes: int = _input("network", "", "nodes", least=1, most=2**22)
-    delegates: int = _input("network", "", "nodes that vote; 0: all of them", most=2**22, default=0)
-    network: Network = _input("network", "", "law of the network and its parameters")  # noqa: RUF009
-    vote_phases: int = _input(
-        "network", "", "rounds of votes after a block: 0, 1 or 2", most=2, default=0
+    accounts: int = _chain("", "accounts that must move to a new key", default=0)
+    nodes: int = _network("", "nodes", least=1, most=2**22)
+    delegates: int = _network("", "nodes that vote; 0: all of them", most=2**22, default=0)
+    network: Network = _network("", "law of the network and its parameters")  # noqa: RUF009
+    vote_phases: int = _network("", "rounds of votes after a block: 0, 1 or 2", most=2, default=0)
+    verification_threads: int = _network(
+        "", "threads of a node that verify", least=1, most=4096, default=1
     )
-    verification_threads: int = _input(
-        "network", "", "threads of a node that verify", least=1, most=4096, default=1
+    data_chunks: int = _storage("", "k of the erasure code", least=1, most=254, default=7)
+    parity_chunks: int = _storage("", "m of the erasure code", least=1, most=254, default=3)
+    retained_days: float = _storage(
+        "d", "how long blocks are kept", least=1e-6, most=1e6, default=365.25
     )
-    data_chunks: int = _input("storage", "", "k of the erasure code", least=1, most=254, default=7)
-    parity_chunks: int = _input(
-        "storage", "", "m of the erasure code", least=1, most=254, default=3
+    repair_bits_per_second: float = _storage(
+        "bit/s", "rate at which a node gathers chunks", least=1.0, default=100e6
     )
-    retained_days: float = _input(
-        "storage", "d", "how long blocks are kept", least=1e-6, most=1e6, default=365.25
+    decode_bytes_per_second: float = _storage(
+        "B/s", "rate at which a node decodes", least=1.0, default=589e6
     )
-    repair_bits_per_second: float = _input(
-        "storage", "bit/s", "rate at which a node gathers chunks", least=1.0, default=100e6
-    )
-    decode_bytes_per_second: float = _input(
-        "storage", "B/s", "rate at which a node decodes", least=1.0, default=589e6
-    )
-    signer: str = _input(
-        "signer",
-        "",
-        "software, or for Falcon a modelled Cortex-M4 with or without an engine",
+    signer: str = _signer(
+        "", "software, or for Falcon a modelled Cortex-M4 with or without an engine",
         default="software",
-    )
-    signing_factor: float = _input(
-        "signer", "", "how many times faster an accelerator signs", least=1e-6, most=1e6,
-        default=1.0,
     )  # fmt: skip
-    costs: str = _input("costs", "", "measured, or the work that printed them", default="measured")
-    sources: Mapping[str, str] = _input(
-        "", "", "where each input comes from", default_factory=lambda: MappingProxyType({})
+    signing_factor: float = _signer(
+        "", "how many times faster an accelerator signs", least=1e-6, most=1e6, default=1.0
     )
+    costs: str = _input("costs", "", "measured, or the work that printed them", default="measured")
+    sources: Mapping[str, str] = _input("", "", "where each input comes from", default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse a plan with problems, naming all of them; write schemes canonically."""
         if isinstance(self.schemes, list):
             object.__setattr__(self, "schemes", tuple(self.schemes))
-        problems = list(wrong_values(self)) or list(_wrong_together(self))
+        problems = list(wrong_values(self)) or _wrong_together(self)
         if problems:
             raise ImpossiblePlan(problems)
+        shares = {_canonical(name): share for name, share in self.migration.items()}
         canonical = {
             "schemes": tuple(dict.fromkeys(map(_canonical, self.schemes))),
             "baseline": self.baseline and _canonical(self.baseline),
-            "migration": MappingProxyType(
-                {_canonical(name): share for name, share in self.migration.items()}
-            ),
+            "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
         }
         for name, value in canonical.items():
@@ -134,7 +128,7 @@ class Plan:
             check_name(name)
         settings = {name: changes.pop(name) for name in WIRES if name in changes}
         network = changes.get("network", self.network)
-        problems = list(wrong_network(network, settings))
+        problems = list(wrong_network(network, settings)) if settings else []
         if settings and not problems:
             changes["network"] = rewired(network, settings)
         try:
@@ -145,12 +139,8 @@ class Plan:
             raise ImpossiblePlan(problems)
         if "sources" in changes:
             return changed
-        kept = {
-            name: source
-            for name, source in self.sources.items()
-            if _value(self, name) == _value(changed, name)
-        }
-        return changed if kept == self.sources else replace(changed, sources=kept)
+        same = [name for name in self.sources if _value(self, name) == _value(changed, name)]
+        return replace(changed, sources={name: self.sources[name] for name in same})
 
     def source(self, name: str) -> str:
         """Return where an input comes from."""
@@ -249,7 +239,7 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 def wrong_values(plan: Any) -> Iterable[Problem]:
     """Yield what is wrong with single inputs; one that is None is left out."""
-    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": get_args(PublicKey)}
+    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": PUBLIC_KEYS}
     for each in fields(Plan):
         name, value = each.name, getattr(plan, each.name)
         least, most = each.metadata["least"], each.metadata["most"]
@@ -270,14 +260,14 @@ def wrong_values(plan: Any) -> Iterable[Problem]:
 
 
 def _wrong_schemes(plan: Any) -> Iterable[Problem]:
-    schemes = plan.schemes
+    schemes, migration = plan.schemes, plan.migration
     if schemes is not None and (not isinstance(schemes, tuple) or not schemes):
         message = f'schemes is {schemes!r}; expected a list of names, such as ["Falcon-512"]'
         yield Problem("schemes", message)
         schemes = ()
     baseline = (plan.baseline,) if isinstance(plan.baseline, str) and plan.baseline else ()
-    migration = plan.migration if isinstance(plan.migration, Mapping) else {}
-    named = {"schemes": schemes or (), "baseline": baseline, "migration": tuple(migration)}
+    migration = migration if isinstance(migration, Mapping) else {}
+    named = {"schemes": schemes or (), "baseline": baseline, "migration": migration}
     for what, name in ((what, name) for what, names in named.items() for name in names):
         try:
             if algorithms.get(name).kind != "signature":
@@ -286,42 +276,34 @@ def _wrong_schemes(plan: Any) -> Iterable[Problem]:
         except PqchainError as error:
             yield Problem(what, f"{what}: {error}")
     shares = list(migration.values())
+    message = ""
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
         message = f"migration has the shares {shares}; expected numbers of at least 0"
-        yield Problem("migration", message)
     elif shares and abs(sum(shares) - 1) > 1e-9:
         message = f"migration has shares that add up to {sum(shares):g}; expected 1"
+    if message:
         yield Problem("migration", message)
 
 
-def _wrong_together(plan: Plan) -> Iterable[Problem]:
-    """Yield combinations that cannot be."""
-    chunks = plan.data_chunks + plan.parity_chunks
-    if plan.delegates > plan.nodes:
-        yield Problem(
-            "delegates",
-            f"delegates is {plan.delegates}, more than the {plan.nodes} nodes; give fewer, or 0 "
-            "for all",
-        )
-    if chunks > 255:
-        yield Problem(
-            "data_chunks",
-            f"data_chunks is {plan.data_chunks} and parity_chunks {plan.parity_chunks}; a code "
-            "over GF(256) has at most 255 chunks together",
-        )
-    if chunks > plan.nodes:
-        yield Problem(
-            "data_chunks",
-            f"data_chunks and parity_chunks are {chunks} chunks for {plan.nodes} nodes; give a "
-            "smaller code, so that each chunk has a node of its own",
-        )
-    if plan.vote_phases and plan.network.law == "paper-serial":
-        message = "vote_phases is above 0, which paper-serial has not; give 0 or another law"
-        yield Problem("vote_phases", message)
-    if plan.signer != "software":
-        if all(algorithms.get(name).family != "Falcon" for name in plan.names):
-            message = 'but no scheme is Falcon; give signer = "software"'
-            yield Problem("signer", f"signer is {plan.signer!r}, {message}")
-        if plan.signing_factor != 1.0:
-            message = f"signing_factor is {plan.signing_factor:g} beside the signer {plan.signer}"
-            yield Problem("signing_factor", f"{message}; give one of them")
+def _wrong_together(plan: Plan) -> list[Problem]:
+    """Return combinations that cannot be."""
+    data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
+    is_modelled = signer != "software"
+    has_falcon = any(algorithms.get(name).family == "Falcon" for name in plan.names)
+    rules = (
+        (plan.delegates > nodes, "delegates",
+         f"delegates is {plan.delegates}, more than the {nodes} nodes; give fewer, or 0 for all"),
+        (data + parity > 255, "data_chunks",
+         f"data_chunks is {data} and parity_chunks {parity}; a code over GF(256) has at most 255 "
+         "chunks together"),
+        (data + parity > nodes, "data_chunks",
+         f"data_chunks and parity_chunks are {data + parity} chunks for {nodes} nodes; give a "
+         "smaller code, so that each chunk has a node of its own"),
+        (plan.vote_phases > 0 and plan.network.law == "paper-serial", "vote_phases",
+         "vote_phases is above 0, which paper-serial has not; give 0 or another law"),
+        (is_modelled and not has_falcon, "signer",
+         f'signer is {signer!r}, but no scheme is Falcon; give signer = "software"'),
+        (is_modelled and plan.signing_factor != 1.0, "signing_factor",
+         f"signing_factor is {plan.signing_factor:g} beside the signer {signer}; give one of them"),
+    )  # fmt: skip
+    return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]
