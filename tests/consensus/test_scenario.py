@@ -178,7 +178,7 @@ def test_too_much_gossip_is_refused_without_naming_gossip(
 
 
 def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
-    with pytest.raises(UsageError, match=r"voting is 'zz'; expected one of plurality, approval, w"):
+    with pytest.raises(UsageError, match=r"voting is 'zz'; expected 'plurality', 'approval' or 'w"):
         scenario(voting="zz")
 
 
