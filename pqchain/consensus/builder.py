@@ -131,7 +131,6 @@ class ViewBuilder:
         return luck.luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
 
     def _wires(self, block_bytes: int) -> Wires:
-        """Return the network's times for a block of that size."""
         if block_bytes not in self.wires:
             scenario = self.scenario
             vote = VOTE_BYTES + (scenario.cost.signature_bytes if scenario.signed_votes else 0)
@@ -157,7 +156,6 @@ class ViewBuilder:
         )
 
     def _overlay(self, block_ns: int) -> Overlay | None:
-        """Return the graph of gossip, if the network is one."""
         scenario = self.scenario
         if scenario.network.law != "gossip":
             return None

@@ -21,19 +21,8 @@ GOLDEN = 0x9E37_79B9_7F4A_7C15
 MULTIPLIERS = 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB
 """SplitMix64's two multipliers."""
 
-PURPOSES = (
-    "jitter",
-    "loss",
-    "delay",
-    "peer",
-    "region",
-    "luck",
-    "ballot",
-    "weight",
-    "length",
-    "arrival",
-)
-"""What a draw is for; two purposes never share a number."""
+PURPOSES = "jitter loss delay peer region luck ballot weight length arrival"
+"""What a draw is for, numbered from 1; two purposes never share a number."""
 
 
 def mix(value: int) -> int:
@@ -45,7 +34,7 @@ def mix(value: int) -> int:
 
 def key(seed: int, purpose: str, *, round_number: int = 0) -> int:
     """Return the 64-bit key of a family of draws."""
-    number = PURPOSES.index(purpose) + 1
+    number = PURPOSES.split().index(purpose) + 1
     first = mix(((seed & MASK) + GOLDEN) & MASK)
     return mix((first + number * GOLDEN + mix((round_number + GOLDEN) & MASK)) & MASK)
 

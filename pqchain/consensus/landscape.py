@@ -208,7 +208,6 @@ def _holding(scenario: Scenario, count: int) -> int:
 
 
 def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
-    """Run scenarios one after the other and return them as a frame of the contract."""
     bar = tqdm(entries, disable=not progress, unit="scenario")
     return LANDSCAPE.frame([_row(*entry) for entry in bar])
 

@@ -118,7 +118,6 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _why(done: Run) -> str:
-    """Say what did not become final."""
     last = done.heights[-1]
     return (
         f"not live: {len(done.final)} of {done.scenario.blocks} blocks became final; after "

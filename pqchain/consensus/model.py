@@ -179,7 +179,6 @@ def _height(builder: ViewBuilder, block: Block, engine: str) -> Height:
 
 
 def _play(view: View, engine: str) -> Outcome:
-    """Hand the view to the engine."""
     if engine == "simpy":
         from pqchain.consensus.engines import simulate
 
@@ -188,7 +187,6 @@ def _play(view: View, engine: str) -> Outcome:
 
 
 def _locked(view: View, outcome: Outcome, locks: Array) -> Array:
-    """Return the locks after a view."""
     if view.phases == 0:
         return locks
     locking = outcome.prepared_ns < NEVER

@@ -48,10 +48,10 @@ class Layout:
     """Bytes of a transaction beside its signature, and of a block's header.
 
     The defaults are our encoding with enough data to make the PQ-DPoL paper's counts come out; see
-    `pqchain.chain.encoding.PQDPOL_DATA_BYTES`.
+    `pqchain.works.pqdpol.DATA_BYTES`.
     """
 
-    data_bytes: int = encoding.PQDPOL_DATA_BYTES
+    data_bytes: int = 12
     public_key: Literal["inline", "registered", "recovered"] = "inline"
     overhead_bytes: int | None = None
     """Replaces our encoding: what a transaction takes beside signature and inline key."""

@@ -152,6 +152,23 @@ class View:
     side: Flags
     """On which side of a partition."""
 
+    def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
+        """Return when messages reach their receivers or their downlinks.
+
+        Senders begin to send to all others at `base`, to the next rank first.
+        """
+        wires, one, two = self.wires, self.regions[senders], self.regions[receivers]
+        slot = wires.slot[kind, one]
+        offset = slot if wires.parallel else (receivers - senders) % self.count * slot
+        return self.disturbance.arrivals(
+            kind,
+            senders,
+            receivers,
+            at=base + offset + wires.tail[kind, one, two],
+            span=wires.span[one, two],
+            cut=self.side[senders] != self.side[receivers],
+        )
+
     def counts_for(self, sender: int, receiver: int) -> bool:
         """Whether a vote of the sender is for the block that the receiver holds."""
         return bool(self.values[sender] == self.values[receiver] or self.double[sender])

@@ -34,21 +34,8 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
 
 def _quorums(view: View, compiled: bool) -> Outcome:
     """Iterate the times of votes and commits until they stand."""
-    reached = np.zeros(0, dtype=np.int64)
-    count = view.count
-    never = np.full(count, NEVER, dtype=np.int64)
-    block = never.copy()
-    if view.alive[view.proposer]:
-        if view.overlay is not None:
-            reached = gossip.reached_ns(view, view.overlay, compiled)
-            block = reached[view.overlay.delegates]
-        elif view.all_to_all:
-            block = np.where(view.alive, view.leaves_ns, NEVER)
-        else:
-            block = _block_row(view)
-    elif view.overlay is not None:
-        reached = np.full(view.overlay.nodes, NEVER, dtype=np.int64)
-    block = np.where(view.alive, block, NEVER)
+    never = np.full(view.count, NEVER, dtype=np.int64)
+    block, reached = _block(view, compiled)
     rows = Rows(view, block, compiled)
     votes = view.phases > 0 or view.all_to_all
     voters = (view.willing | view.double) & view.alive
@@ -68,7 +55,7 @@ def _quorums(view: View, compiled: bool) -> Outcome:
         brief = brief and not stands
     else:
         raise PqchainError(
-            f"the times of {count} delegates did not settle in {_MAX_PASSES} passes; "
+            f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
             "use engine='simpy' for this scenario and report it"
         )
     if not votes:
@@ -76,6 +63,24 @@ def _quorums(view: View, compiled: bool) -> Outcome:
     elif view.phases < 2:
         final = quorum
     return Outcome(verified, prepared, final, reached)
+
+
+def _block(view: View, compiled: bool) -> tuple[Array, Array]:
+    """Return when the block reaches each live delegate or its downlink, and by gossip each node."""
+    reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
+    block = np.full(view.count, NEVER, dtype=np.int64)
+    if not view.alive[view.proposer]:
+        return block, reached
+    if view.overlay is not None:
+        reached = gossip.reached_ns(view, view.overlay, compiled)
+        block = reached[view.overlay.delegates]
+    elif view.all_to_all:
+        block[:] = view.leaves_ns
+    else:
+        receivers = np.arange(view.count)
+        block = view.arrivals(BLOCK, view.proposer, receivers, base=view.leaves_ns)
+        block[view.proposer] = view.leaves_ns
+    return np.where(view.alive, block, NEVER), reached
 
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
@@ -93,38 +98,19 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
         free = np.where(votes < NEVER, first + slots[VOTE], free)
         second = np.where(commits < NEVER, np.maximum(commits, free), NEVER)
         return np.stack([first, second])
-    asked = np.concatenate([votes, commits])
+    ready = np.concatenate([votes, commits])
     kinds = np.repeat(np.array([VOTE, COMMIT]), count)
     senders = np.tile(np.arange(count), 2)
-    order = np.lexsort((senders, kinds, asked))
-    order = order[asked[order] < NEVER]
+    order = np.lexsort((senders, kinds, ready))
+    order = order[ready[order] < NEVER]
     held = wires.slot[kinds[order], 0] * (count - 1)
     channel_free = view.leaves_ns + int(slots[BLOCK, 0]) * (count - 1) if sends_block else 0
-    # d = max(d, asked) + held, all at once: exact, because these are whole numbers.
+    # d = max(d, ready) + held, all at once: exact, because these are whole numbers.
     before = np.cumsum(held) - held
-    start = np.maximum(np.maximum.accumulate(asked[order] - before), channel_free) + before
+    start = np.maximum(np.maximum.accumulate(ready[order] - before), channel_free) + before
     bases = np.full(2 * count, NEVER, dtype=np.int64)
     bases[order] = start
     return bases.reshape(2, count)
-
-
-def _block_row(view: View) -> Array:
-    """Return when the proposer's block reaches each delegate or its downlink."""
-    wires, count, trouble, i = view.wires, view.count, view.disturbance, view.proposer
-    receivers = np.arange(count)
-    own = view.regions[i]
-    slot = wires.slot[BLOCK, own]
-    sent = view.leaves_ns + (slot if wires.parallel else (receivers - i) % count * slot)
-    at = trouble.arrivals(
-        BLOCK,
-        i,
-        receivers,
-        at=sent + wires.tail[BLOCK, own, view.regions],
-        span=wires.span[own, view.regions],
-        cut=view.side != view.side[i],
-    )
-    at[i] = view.leaves_ns
-    return at
 
 
 def _serial(view: View) -> Outcome:

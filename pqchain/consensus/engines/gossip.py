@@ -20,16 +20,16 @@ def reached_ns(view: View, overlay: Overlay, with_numba: bool) -> Array:
     """Return when each node first hears of the block."""
     trouble, wires = view.disturbance, view.wires
     source = int(overlay.delegates[view.proposer])
-    if with_numba:
-        keys = (overlay.key, trouble.jitter[BLOCK], trouble.loss[BLOCK], trouble.delay[BLOCK])
-        return _shortest(
-            overlay.nodes, overlay.peers, source, view.leaves_ns, overlay.relay_ns,
-            overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
-            np.array(keys, dtype=np.uint64),
-            np.array([trouble.loss_below, trouble.delay_below], dtype=np.uint64),
-            trouble.delay_ns, trouble.heal_ns, overlay.silent, overlay.side,
-        )  # fmt: skip
-    return _shortest_with_numpy(view, overlay, source)
+    if not with_numba:
+        return _shortest_with_numpy(view, overlay, source)
+    keys = (overlay.key, trouble.jitter[BLOCK], trouble.loss[BLOCK], trouble.delay[BLOCK])
+    return _shortest(
+        overlay.nodes, overlay.peers, source, view.leaves_ns, overlay.relay_ns,
+        overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
+        np.array(keys, dtype=np.uint64),
+        np.array([trouble.loss_below, trouble.delay_below], dtype=np.uint64),
+        trouble.delay_ns, trouble.heal_ns, overlay.silent, overlay.side,
+    )  # fmt: skip
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:

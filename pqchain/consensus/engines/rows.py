@@ -57,11 +57,16 @@ class Rows:
         """Play the servers of one delegate, with numpy."""
         view, count = self.view, self.view.count
         block = NEVER if self.has_block[j] else int(self.block[j])
-        votes_at, commits_at = (
-            _presented(view, kind, base, j)
+        senders = np.arange(count)
+        messages = [
+            np.where(
+                (base < NEVER) & (senders != j),
+                view.arrivals(kind, senders, j, base=base),
+                NEVER,
+            )
             for kind, base in zip((VOTE, COMMIT), bases, strict=True)
-        )
-        at = np.concatenate([[block], votes_at, commits_at])
+        ]
+        at = np.concatenate([[block], *messages])
         kind = np.concatenate([[BLOCK], np.repeat([VOTE, COMMIT], count)])
         order = np.argsort(at, kind="stable")
         order = order[at[order] < NEVER]
@@ -117,24 +122,6 @@ class Rows:
             for part in parts:
                 part.result()
         return out[0], out[1], out[2]
-
-
-def _presented(view: View, kind: int, base: Array, j: int) -> Array:
-    """Return when each sender's message reaches j or its downlink; NEVER for none."""
-    wires, count, trouble = view.wires, view.count, view.disturbance
-    senders = np.arange(count)
-    own = view.regions
-    slot = wires.slot[kind, own]
-    offset = slot if wires.parallel else (j - senders) % count * slot
-    at = trouble.arrivals(
-        kind,
-        senders,
-        j,
-        at=base + offset + wires.tail[kind, own, own[j]],
-        span=wires.span[own, own[j]],
-        cut=view.side != view.side[j],
-    )
-    return np.where((base >= NEVER) | (senders == j), NEVER, at)
 
 
 def _queue(arrivals: Array, service: Any) -> Array:

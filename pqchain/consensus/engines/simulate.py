@@ -75,7 +75,6 @@ class _Server:
         _call_at(self.env, at, self._start, self.priority)
 
     def _start(self, _: simpy.Event) -> None:
-        """Begin with the first message, unless an earlier one was first."""
         if self.served is None and self.env.now == self.wakes:
             self._serve()
 
@@ -168,7 +167,6 @@ class _Simulation:
         return Outcome(*(np.array(each, dtype=np.int64) for each in times))
 
     def _delegate(self, rank: int) -> Generator[simpy.Event, Any, None]:
-        """Play a delegate: verify, vote, wait for votes, commit."""
         view, env = self.view, self.env
         yield self.got_block[rank]
         self.verified[rank] = self.now
@@ -185,7 +183,6 @@ class _Simulation:
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
-        """Sign beside everything else, then send to all."""
         yield self.env.timeout(int(self.view.sign_ns[rank]))
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank)
@@ -247,7 +244,6 @@ class _Simulation:
             (self.downlinks[receiver] or self.processors[receiver]).put(at, kind, sender)
 
     def _processor(self, rank: int) -> _Server:
-        """Make the processor of a delegate, which verifies blocks and votes."""
         block, vote = int(self.view.block_ns[rank]), int(self.view.vote_ns[rank])
 
         def done(kind: int, sender: int) -> None:
@@ -259,7 +255,6 @@ class _Simulation:
         return _Server(self.env, lambda kind, _: block if kind == BLOCK else vote, done)
 
     def _downlink(self, rank: int) -> _Server | None:
-        """Make the downlink of a delegate, where the network has one."""
         wires, processor = self.view.wires, self.processors[rank]
         if not wires.down[BLOCK]:
             return None
