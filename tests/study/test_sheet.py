@@ -7,7 +7,15 @@ import pytest
 from pqchain.errors import UsageError
 from pqchain.study import load, run, write
 from pqchain.study.model import Findings, evaluate
-from pqchain.study.sheet import conclusions, markup, shown, text
+from pqchain.study.sheet import (
+    conclusions,
+    figures_table,
+    inputs_table,
+    markup,
+    shown,
+    sources_table,
+    text,
+)
 from tests.study.plans import COSTS, plan
 
 
@@ -45,6 +53,21 @@ def test_the_page_holds_every_figure_and_asks_nobody(found):
     assert "<script" not in written
     for label in ("registry", "measured", "modelled"):
         assert f'class="label {label}"' in written
+
+
+def test_tables_are_written_once_for_terminal_and_page(found):
+    table = figures_table(found)
+    row = {record["figure"]: record for record in table.records()}["signature_bytes"]
+    assert row["kind"] == ["registry", "measured", "modelled"]
+    assert row["Falcon-512"] == found.values["Falcon-512"]["signature_bytes"]
+    assert "signature, the mean where it varies" in table.html()
+    assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
+    inputs = {record["input"]: record for record in inputs_table(found.plan).records()}
+    assert inputs["target load"] == {
+        "input": "target load", "value": 2.0, "unit": "tx/s", "source": "set for this study",
+    }  # fmt: skip
+    sources = {record["figure"]: record for record in sources_table(found).records()}
+    assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
 
 
 def test_the_text_holds_figures_and_conclusions(found):
