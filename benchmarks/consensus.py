@@ -119,7 +119,7 @@ def main() -> int:
         rows.append([case.name, str(case.nodes), f"{messages:.3g}", *times, f"{rate:.3g}",
                      f"{peak:.0f}", bar, verdict])  # fmt: skip
     head = ["case", "nodes", "messages", "least s", "median s", "greatest s", "messages/s",
-            "peak MiB", "asked", "verdict"]  # fmt: skip
+            "peak MiB", "bound", "verdict"]  # fmt: skip
     print(table(head, rows))
     if missed:
         print(f"\nmissed: {'; '.join(missed)}")

@@ -34,7 +34,7 @@ VOTE_BYTES = 48
 """A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
 
 _SLOW_FACTOR = 10
-"""How many times longer slow delegates compute if that is not said."""
+"""How many times longer slow delegates compute by default."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]

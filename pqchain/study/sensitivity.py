@@ -40,7 +40,7 @@ OUTPUTS = (
     "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
     "growth_bytes_per_year", "repair_seconds",
 )  # fmt: skip
-"""Figures whose sensitivity is asked for."""
+"""Figures that have a sensitivity."""
 
 FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Factors of the bytes of public keys: one transaction in 256 carries its key, ..., all do."""
@@ -96,7 +96,7 @@ def _scaled(thing: Any, name: str, factor: float) -> Any:
 
 
 def check_output(output: str) -> None:
-    """Raise UnknownName unless the sensitivity of that figure can be asked for."""
+    """Raise UnknownName unless that figure has a sensitivity."""
     if output not in OUTPUTS:
         raise UnknownName("figure", output, OUTPUTS, "--matters-for in `pqchain study --help`.")
 

@@ -2,7 +2,7 @@
 
 What a message takes does not depend on other messages, so first arrivals are shortest paths from
 the proposer. Nodes are taken in buckets of time by compiled code, or relaxed all at once by numpy.
-Whom a node passes the block on to is said, and once more written to be read, in `view.Overlay`.
+The graph is that of `view.Overlay`, which is written to be read.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _call_at(
 class _Server:
     """Serves one message at a time, in the order of (arrival, kind, sender).
 
-    It is told of a message when that is sent, and wakes up when the first of them arrives.
+    It gets a message when that is sent, and wakes up when the first of them arrives.
     """
 
     def __init__(
