@@ -1,11 +1,95 @@
-"""Refusals of numbers outside their bounds, with field, value and bounds."""
+"""What a field may hold: declared once, for the refusal of a value and for the option of a command.
+
+blocks: int = checks.field(1, help="how many blocks", least=1, most=10_000)
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from pqchain.errors import UsageError
+from pqchain.errors import UnknownName, UsageError
+
+_KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "tuple[int, ...]": tuple}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a field of a dataclass means and may hold."""
+
+    help: str
+    least: float = 0
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    by_default: str = ""
+    """What the default means; of None all that there is to say."""
+
+    @property
+    def bounds(self) -> str:
+        """The bounds of a number in words, "" if it only may not be negative."""
+        if self.most is not None:
+            return f"{_shown(self.least)} to {_shown(self.most)}"
+        return f"at least {_shown(self.least)}" if self.least else ""
+
+
+def field(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,  # noqa: A002 - as argparse calls it
+    least: float = 0,
+    most: float | None = None,
+    choices: Iterable[str] = (),
+    by_default: str = "",
+) -> Any:
+    """Declare a field of a dataclass with its meaning, its bounds or its choices.
+
+    `declared` refuses what it may not hold, `pqchain.commands.console.add_fields` makes an option
+    of it. `by_default` says what the default means.
+    """
+    meaning = Meaning(
+        help=help, least=least, most=most, choices=tuple(choices), by_default=by_default
+    )
+    return dataclasses.field(default=default, metadata={"meaning": meaning})
+
+
+def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
+    """Return by name the fields of a dataclass that were declared with a meaning."""
+    return {
+        each.name: (each, each.metadata["meaning"])
+        for each in dataclasses.fields(cls)
+        if "meaning" in each.metadata
+    }
+
+
+def kind(each: dataclasses.Field[Any]) -> type:
+    """Return what values of a field are: bool, int, float, tuple (of int) or else str."""
+    return _KINDS.get(str(each.type).partition(" | ")[0], str)
+
+
+def declared(instance: Any, *, prefix: str = "") -> None:
+    """Refuse values that their fields may not hold; None is fine where it is the default.
+
+    Raises UsageError with field, value and bounds, UnknownName for none of the choices.
+    """
+    for name, (each, meaning) in meanings(instance).items():
+        value = getattr(instance, name)
+        if value is None and each.default is None:
+            continue
+        if meaning.choices and value not in meaning.choices:
+            raise UnknownName(prefix + name, value, meaning.choices)
+        bounds: dict[str, Any] = {"least": meaning.least}
+        if meaning.most is not None:
+            bounds["most"] = meaning.most
+        if kind(each) is int:
+            whole(prefix + name, value, **bounds)
+        elif kind(each) is float:
+            number(prefix + name, value, **bounds)
+
+
+def _shown(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18) -> None:

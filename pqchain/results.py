@@ -168,8 +168,8 @@ def load(path: str | Path) -> pd.DataFrame:
     return frame
 
 
-def merge(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all frames in one, with the contract's columns; all keep the first one's.
+def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -> pd.DataFrame:
+    """Return the rows of all frames in one; all keep the contract of the first, or the given one.
 
     What all provenances agree on stays at the top of `attrs["provenance"]`; what differs is kept
     per frame in its list "runs". Raises MachineMismatch if the frames were made on different
@@ -178,7 +178,7 @@ def merge(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     given = list(frames)
     if not given:
         raise DataError("no frames to merge; give at least one")
-    contract = contract_of(given[0])
+    contract = contract or contract_of(given[0])
     checked = [check(frame, contract) for frame in given]
     provenances: list[dict[str, Any]] = [frame.attrs.get("provenance", {}) for frame in checked]
     machines = [str(provenance.get("machine_id", "")) for provenance in provenances]
@@ -192,9 +192,7 @@ def merge(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
             f"measurements of different machines do not mix: {sorted(set(machines))}; "
             "compare them side by side, or measure again on one machine"
         )
-    for frame in checked:
-        frame.attrs = {}
-    merged = pd.concat(checked, ignore_index=True)
+    merged = joined(checked, contract)
     merged.attrs["provenance"] = _merged_provenance(provenances)
     return merged
 

@@ -9,6 +9,7 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
+from pqchain.costs import MEASUREMENT
 from pqchain.reencode.replay import RUN
 
 PROVENANCE = {
@@ -78,8 +79,7 @@ def measurements(names: list[str] | None = None) -> pd.DataFrame:
                         "reason": "" if fine else f"no implementation of {name} in this version",
                     }
                 )
-    frame = pd.DataFrame(records)
-    frame["samples"] = frame["samples"].astype("Int64")
+    frame = results.check(pd.DataFrame(records), MEASUREMENT)
     frame.attrs["provenance"] = dict(PROVENANCE)
     return frame
 
@@ -201,8 +201,8 @@ def shaped() -> pd.DataFrame:
 
 
 def replays() -> dict[str, pd.DataFrame]:
-    """Build what `pqchain.works.quic_reencoding.work.reproduce` returns."""
-    from pqchain.works.quic_reencoding import work as reencoding
+    """Build what `pqchain.works.quic_reencoding.replays.reproduce` returns."""
+    from pqchain.works.quic_reencoding import frames as reencoding
 
     loopback = {"mode": "loopback", "transfer_seconds": 8e-3, "total_seconds": 1.4e-2}
     phases = {
@@ -212,7 +212,7 @@ def replays() -> dict[str, pd.DataFrame]:
     }
     series = pd.concat([exchanges((0.0,) * 3, blocks=1), exchanges((1.0, 3.0, 2.0, -1.0))])
     built = {
-        "runs": pd.concat([*phases.values(), series, shaped()], ignore_index=True),
+        "runs": results.joined([*phases.values(), series, shaped()], RUN),
         "table1": reencoding.table1(phases),
         "figure1": reencoding.figure1(series),
         "contrast": reencoding.contrast(series),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pqchain import results
 from pqchain.costs import MEASUREMENT
-from pqchain.errors import DataError, MachineMismatch, PqchainError, UnknownName, UsageError
+from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
+from pqchain.results import Contract
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
 
@@ -50,10 +51,12 @@ def measurement(**changes: object) -> pd.DataFrame:
 
 
 @st.composite
-def frames(draw: st.DrawFn) -> tuple[str, pd.DataFrame]:
+def frames(draw: st.DrawFn) -> tuple[Contract, pd.DataFrame]:
     """Any frame of any contract, empty ones too."""
-    contract = draw(st.sampled_from(sorted(results.CONTRACTS)))
-    columns = results.CONTRACTS[contract]
+    names = draw(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1, unique=True))
+    dtypes = st.sampled_from(sorted(VALUES))
+    contract = Contract("drawn", {name: draw(dtypes) for name in names})
+    columns = contract.columns
     rows = draw(st.lists(st.tuples(*(VALUES[dtype] for dtype in columns.values())), max_size=4))
     series = {
         name: pd.Series([row[position] for row in rows], dtype=dtype)
@@ -65,7 +68,7 @@ def frames(draw: st.DrawFn) -> tuple[str, pd.DataFrame]:
 @settings(max_examples=50, deadline=None)
 @given(frames())
 def test_a_saved_frame_comes_back_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, case: tuple[str, pd.DataFrame]
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[Contract, pd.DataFrame]
 ) -> None:
     contract, frame = case
     path = tmp_path_factory.mktemp("saved") / "table.csv"
@@ -73,10 +76,37 @@ def test_a_saved_frame_comes_back_to_the_last_bit(
     loaded = results.load(path)
     pd.testing.assert_frame_equal(loaded, frame, check_exact=True)
     assert loaded.attrs["provenance"] == PROVENANCE
+    assert results.contract_of(loaded) == contract
+
+
+def test_a_frame_knows_its_contract_and_is_saved_by_it(tmp_path: Path) -> None:
+    made = MEASUREMENT.frame(measurement().to_dict("records"))
+    loaded = results.load(results.save(made, tmp_path / "a.csv", provenance=PROVENANCE))
+    assert results.contract_of(loaded) == MEASUREMENT
+    again = results.load(results.save(loaded, tmp_path / "b.csv"))
+    pd.testing.assert_frame_equal(again, loaded, check_exact=True)
+
+
+def test_a_frame_without_a_contract_needs_one(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not say which columns there are; give contract="):
+        results.save(measurement(), tmp_path / "a.csv")
+
+
+def test_joined_frames_keep_their_contract_even_if_there_are_none() -> None:
+    two = results.joined([measurement(), measurement(operation="sign")], MEASUREMENT)
+    assert two["operation"].tolist() == ["verify", "sign"]
+    none = results.joined([], MEASUREMENT)
+    assert len(none) == 0
+    assert dict(none.dtypes.astype(str)) == dict(two.dtypes.astype(str))
+
+
+def save(frame: pd.DataFrame, path: Path, **options: Any) -> Path:
+    """Save a measurement frame."""
+    return results.save(frame, path, contract=MEASUREMENT, **options)
 
 
 def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
-    loaded = results.load(results.save(measurement(reason="NA"), tmp_path / "a.csv"))
+    loaded = results.load(save(measurement(reason="NA"), tmp_path / "a.csv"))
     assert loaded.loc[0, "reason"] == "NA"
     assert math.isnan(loaded.loc[0, "median_cycles"])
     assert loaded.loc[0, "p95_seconds"] == 0.1 + 0.2
@@ -84,20 +114,23 @@ def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
 
 
 def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
-    results.save(measurement(), tmp_path / "deep" / "a.csv")
+    save(measurement(), tmp_path / "deep" / "a.csv")
     sidecar = json.loads((tmp_path / "deep" / "a.json").read_text(encoding="utf-8"))
-    assert list(sidecar) == ["schema_version", "contract", "rows", "csv_sha256", "provenance"]
+    assert list(sidecar) == [
+        "schema_version", "contract", "columns", "rows", "csv_sha256", "provenance",
+    ]  # fmt: skip
     assert (sidecar["schema_version"], sidecar["contract"], sidecar["rows"]) == (
         results.SCHEMA_VERSION,
         "measurement",
         1,
     )
+    assert sidecar["columns"] == dict(MEASUREMENT.columns)
     assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["a.csv", "a.json"]
 
 
 def test_same_frame_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        results.save(measurement(), tmp_path / f"{name}.csv")
+        save(measurement(), tmp_path / f"{name}.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
@@ -108,7 +141,8 @@ def test_check_orders_columns_and_casts_dtypes() -> None:
     assert list(checked.columns) == list(MEASUREMENT.columns)
     assert checked["samples"].dtype == "Int64"
     assert checked["median_seconds"].dtype == "float64"
-    assert checked.attrs == frame.attrs
+    assert checked.attrs["provenance"] == frame.attrs["provenance"]
+    assert results.contract_of(checked) == MEASUREMENT
 
 
 def test_check_names_expected_and_actual_columns() -> None:
@@ -138,27 +172,22 @@ def test_check_refuses_a_value_of_the_wrong_type(column: str, value: object) -> 
         results.check(measurement(**{column: value}), MEASUREMENT)
 
 
-def test_unknown_contract_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'measurement'"):
-        results.check(measurement(), "measurements")
-
-
 def test_a_missing_sidecar_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv")
+    path = save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").unlink()
     with pytest.raises(DataError, match=r"has no sidecar a\.json"):
         results.load(path)
 
 
 def test_a_missing_table_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv")
+    path = save(measurement(), tmp_path / "a.csv")
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         results.load(path)
 
 
 def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv")
+    path = save(measurement(), tmp_path / "a.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("Falcon", "Hawk"), encoding="utf-8")
     with pytest.raises(DataError, match="changed after its sidecar"):
         results.load(path)
@@ -166,23 +195,43 @@ def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": 99}', "{}"])
 def test_an_unknown_or_broken_sidecar_is_refused(tmp_path: Path, text: str) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv")
+    path = save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"sidecar|schema version"):
         results.load(path)
 
 
-def test_a_table_under_another_contract_is_refused(tmp_path: Path) -> None:
-    path = results.save(measurement(), tmp_path / "a.csv")
+def test_a_table_with_other_columns_than_its_sidecar_says_is_refused(tmp_path: Path) -> None:
+    path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
-    beside.write_text(beside.read_text(encoding="utf-8").replace('"measurement"', '"claims"'))
-    with pytest.raises(DataError, match=r"columns \['paper'.*but has \['algorithm'"):
+    beside.write_text(beside.read_text(encoding="utf-8").replace('"operation"', '"step"'))
+    with pytest.raises(DataError, match=r"columns \[.*'step'.*but has \['algorithm'"):
+        results.load(path)
+
+
+@pytest.mark.parametrize("columns", ["[]", '{"algorithm": "text"}'])
+def test_a_sidecar_with_columns_of_no_known_type_is_refused(tmp_path: Path, columns: str) -> None:
+    path = save(measurement(), tmp_path / "a.csv")
+    beside = path.with_suffix(".json")
+    sidecar = json.loads(beside.read_text(encoding="utf-8"))
+    beside.write_text(json.dumps(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
+    with pytest.raises(DataError, match="does not say which columns there are"):
+        results.load(path)
+
+
+def test_the_first_version_of_the_format_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    path = save(measurement(), tmp_path / "a.csv")
+    beside = path.with_suffix(".json")
+    sidecar = json.loads(beside.read_text(encoding="utf-8"))
+    del sidecar["columns"]
+    beside.write_text(json.dumps(sidecar | {"schema_version": 1}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"schema version 1, but .* reads 2; use the pqchain that"):
         results.load(path)
 
 
 def test_only_csv_names_are_taken(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"end in \.csv"):
-        results.save(measurement(), tmp_path / "a.json")
+        save(measurement(), tmp_path / "a.json")
     with pytest.raises(DataError, match=r"end in \.csv"):
         results.load(tmp_path / "a")
 
@@ -190,7 +239,7 @@ def test_only_csv_names_are_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}])
 def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
     with pytest.raises(DataError, match="not plain JSON"):
-        results.save(measurement(), tmp_path / "a.csv", provenance={"a": value})
+        save(measurement(), tmp_path / "a.csv", provenance={"a": value})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -247,7 +296,7 @@ def test_a_check_of_the_place_changes_nothing(
 
 def made_on(machine: str, **facts: object) -> pd.DataFrame:
     """One row that says where it was made."""
-    frame = measurement()
+    frame = results.check(measurement(), MEASUREMENT)
     frame.attrs["provenance"] = {"machine_id": machine, **facts}
     return frame
 
@@ -282,7 +331,7 @@ def test_merge_of_one_frame_is_that_frame() -> None:
 def test_merge_leaves_its_arguments_alone() -> None:
     frame = made_on("m", date="d")
     results.merge([frame, frame])
-    assert frame.attrs == {"provenance": {"machine_id": "m", "date": "d"}}
+    assert frame.attrs["provenance"] == {"machine_id": "m", "date": "d"}
 
 
 def test_merge_refuses_two_machines() -> None:

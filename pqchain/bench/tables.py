@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pqchain import algorithms
 from pqchain.render import numbers
+from pqchain.render.table import Column, Shown, Table, ours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,3 +115,69 @@ def _spread(row: Mapping[Any, Any], what: str) -> str:
 def _rate(row: Mapping[Any, Any]) -> str:
     """Show how many bytes of block are validated in a second."""
     return f"{row['block_bytes'] / row['apply_median_seconds'] / 1e6:.1f} MB/s"
+
+
+def block_table(measured: pd.DataFrame, **more: Any) -> Table:
+    """Show measured blocks, a row for each scheme; takes a block frame."""
+    header, rows, right = table(measured)
+    return Table(
+        columns=[Column(name, numeric=at in right) for at, name in enumerate(header[:-1])],
+        rows=[row[:-1] for row in rows],
+        remarks=[row[-1] for row in rows],
+        caption="Blocks of this machine. Times are per transaction; verify: signatures only, by "
+        "number of threads; whole: from the bytes of the block to the new balances.",
+        source=("measured",),
+        **more,
+    )
+
+
+def measurement_tables(measured: pd.DataFrame, **more: Any) -> list[Table]:
+    """Show all our times, signatures and then key encapsulation; takes a measurement frame."""
+    kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
+    titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
+    return [
+        _measurement_table(measured[kinds == kind], title, more)
+        for kind, title in titles.items()
+        if (kinds == kind).any()
+    ]
+
+
+def _measurement_table(measured: pd.DataFrame, title: str, more: Mapping[str, Any]) -> Table:
+    operations = [name for name in algorithms.OPERATIONS if name in set(measured["operation"])]
+    rows, remarks = [], []
+    for (algorithm, implementation), cells in measured.groupby(
+        ["algorithm", "implementation"], sort=False
+    ):
+        records = cells.to_dict("records")
+        timed = {cell["operation"]: cell for cell in records if cell["status"] == "ok"}
+        row: list[Any] = [str(algorithm), str(implementation) or numbers.MISSING]
+        for name in operations:
+            cell = timed.get(name)
+            if cell is None:
+                row += [numbers.MISSING] * 3
+            else:
+                deviation = Shown(cell["mad_seconds"], numbers.seconds(cell["mad_seconds"], 2))
+                row += [ours(cell["median_seconds"]), deviation, cell["samples"]]
+        rows.append(row)
+        said = [
+            cell["reason"] if cell["status"] == "ok" else f"{cell['status']}: {cell['reason']}"
+            for cell in records
+        ]
+        remarks.append("; ".join(dict.fromkeys(remark for remark in said if remark)))
+    return Table(
+        columns=[
+            Column("algorithm"),
+            Column("implementation"),
+            *(
+                Column(heading, numbers.spoken(name), True)
+                for name in operations
+                for heading in ("median", "± MAD", "samples")
+            ),
+        ],
+        rows=rows,
+        remarks=remarks,
+        row_headers=2,
+        caption=f"{title}: median and MAD of each time.",
+        source=("measured",),
+        **more,
+    )

@@ -1,44 +1,79 @@
-"""What `pqchain consensus` does: scenarios of the command line run and shown."""
+"""`pqchain consensus`: scenarios of the command line, modelled and shown."""
 
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms
-from pqchain.commands import console as commands
-from pqchain.commands.console import CHECK_FAILED, FINE, talk
+from pqchain import algorithms, checks
+from pqchain.commands import console
+from pqchain.consensus.model import ENGINES
+from pqchain.consensus.network import Network, named
+from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, UsageError
 from pqchain.render import numbers
+from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.consensus import Network
     from pqchain.costs import CostTable
 
-RULES = ("votes", "luck", "dpos")
-VOTING = ("plurality", "approval", "weighted")
-ENGINES = ("fast", "numpy", "simpy")
-"""Those of `pqchain.consensus`, repeated here because importing it would slow `--help` down."""
+PROTOCOL = {
+    "proposal": "--rule",
+    "voting": "--voting",
+    "round_seconds": "--round-seconds",
+    "vote_phases": "--vote-phases",
+    "block_bytes": "--block-bytes",
+    "blocks": "--blocks",
+    "arrivals_per_second": "--arrivals",
+    "verification_threads": "--threads",
+    "view_timeout_seconds": "--timeout",
+}
+"""Fields of a scenario and their options."""
+
+LINK = {
+    "rate_bits_per_second": "--rate",
+    "latency_seconds": "--latency",
+    "peers": "--peers",
+    "world": "--world",
+}
+"""Fields of a network and their options."""
+
+_SIZES = (
+    Column("algorithm"),
+    Column("network"),
+    Column("nodes", numeric=True, show=numbers.integer),
+    Column("delegates", numeric=True, show=numbers.integer),
+)
+
+_PERCENT = f"{numbers.NARROW_SPACE}%"
+
+_DEFAULTS = {each.name: each.default for each in fields(Scenario)}
+
+_MAX_EXPONENT = MAX_NODES.bit_length() - 1
 
 MANY_BLOCKS = 20_000
 """So many take a few seconds at least, which is said where no bar is shown."""
 
-MAX_RUNS = 100_000
-"""More scenarios than that are a slip of the keyboard rather than a question."""
+MAX_RUNS = console.MOST_VALUES
+"""The most scenarios."""
 
 
-def add(subparsers: Any, formatter: Any) -> None:
-    """Add the command."""
-    parser = subparsers.add_parser(
-        "consensus", help="model PQ-DPoL: latency and throughput by scheme, network and size",
-        description="Model a consensus of delegates: how long a block takes and how many "
-        "transactions\nare final each second. All of it is modelled; --costs says from what.",
-        formatter_class=formatter,
-        epilog="""networks, named for the law that they imply (all nodes vote):
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.description = (
+        "Model a consensus of delegates: how long a block takes and how many transactions\n"
+        "are final each second. All of it is modelled; --costs says from what."
+    )
+    parser.epilog = f"""faults:
+{_fault_lines()}
+
+networks, named for the law that they imply (all nodes vote):
   paper-serial  one shared server, N * N grants: latency ~ N^2, as in the paper's Table 6
   csma          one shared channel, N * (N - 1) grants: latency ~ N^2
   star          a hub between links of 5 Mb/s: latency ~ N
@@ -57,143 +92,95 @@ examples:
 loss_probability=0.01
   pqchain consensus --network mesh --exponents 1..10 --seeds 0..99 --store runs.jsonl   resumable
 
-`pqchain reproduce --only pqdpol` sets Tables 5 and 6 beside ours and says what that is worth.""",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
-    parser.set_defaults(run=run_consensus)
+`pqchain reproduce --only pqdpol` sets Tables 5 and 6 beside ours and says what that is worth."""
+    console.add_json(parser)
     what = parser.add_argument_group("what is modelled; lists are commas and ranges such as 1..5")
-    what.add_argument(
-        "--algorithm", action="append", metavar="NAMES", help="default: Falcon-512; all: every "
-        "scheme that the costs have",
-    )  # fmt: skip
+    every = "all: every scheme that the costs have"
+    console.add_names(what, "NAMES", algorithm=f"default: Falcon-512; {every}")
+    console.add_names(what, "NAMES", network="see below; default: paper-serial")
     sizes = what.add_mutually_exclusive_group()
-    sizes.add_argument("--exponents", metavar="LIST", help="2^n nodes; default: 1..5")
-    sizes.add_argument("--nodes", metavar="LIST", help="numbers of nodes, instead of exponents")
-    what.add_argument(
-        "--network", action="append", metavar="NAMES", help="see below; default: paper-serial"
-    )
-    what.add_argument(
-        "--delegates", metavar="LIST", default="all",
-        help="how many nodes verify and vote; default: all; with --exponents smaller networks take "
-        "all their nodes",
-    )  # fmt: skip
-    what.add_argument(
-        "--costs", metavar="SOURCE", default="paper:pqdpol",
-        help="paper:pqdpol (default), measured (now, on this machine), or a file that "
-        "`pqchain bench --output` wrote",
-    )  # fmt: skip
-    what.add_argument(
-        "--preset", choices=("quick", "paper"), help="how long --costs measured measures"
-    )
-    what.add_argument("--seeds", "--seed", metavar="LIST", default="0", help="default: 0")
+    console.add_options(sizes, "LIST", exponents="2^n nodes; default: 1..5")
+    console.add_options(sizes, "LIST", nodes="numbers of nodes, instead of exponents")
+    meaning = "how many nodes verify and vote; default: all; with --exponents smaller networks take"
+    console.add_options(what, "LIST", delegates=f"{meaning} all their nodes")
+    meaning = "paper:pqdpol (default), measured (now, on this machine), or a file that"
+    console.add_options(what, "SOURCE", costs=f"{meaning} `pqchain bench --output` wrote")
+    console.add_preset(what, "how long --costs measured measures")
+    what.add_argument("--seeds", "--seed", metavar="LIST", help="default: 0")
     how = parser.add_argument_group("protocol")
-    how.add_argument(
-        "--rule", choices=RULES, default="votes",
-        help="who proposes: delegates by votes, the luckiest (Proof of Luck), or in turns (DPoS)",
-    )  # fmt: skip
-    how.add_argument(
-        "--voting", choices=VOTING, default="plurality",
-        help="how nodes elect delegates; default: plurality",
-    )  # fmt: skip
-    options: tuple[tuple[str, Any, str, str], ...] = (
-        ("--round-seconds", float, "S", "Proof of Luck's ROUND_TIME; default: 0, no waiting"),
-        ("--vote-phases", int, "N", "0, 1 or 2; default: what the network's law implies"),
-        ("--block-bytes", int, "N", "default: 50000, as in the paper"),
-        ("--blocks", int, "N", "heights, one after the other; default: 1"),
-        ("--arrivals", float, "RATE", "new transactions per second; default: 0, always enough"),
-        ("--threads", int, "N", "that verify a block; default: 1"),
-        ("--timeout", float, "S", "then the next delegate proposes; faults need it"),
-    )
-    for option, kind, metavar, text in options:
-        how.add_argument(option, type=kind, metavar=metavar, help=text)
-    how.add_argument(
-        "--faults", action="append", metavar="FIELD=VALUE", default=[],
-        help="repeat: crashed, slow, invalid or equivocating=RANKS (0 has most votes), "
-        "slow_factor, loss_probability, delay_probability, delay_seconds, partition_fraction, "
-        "heal_seconds",
-    )  # fmt: skip
+    console.add_fields(how, Scenario, PROTOCOL)
+    meaning = "one of the faults below; may be repeated"
+    how.add_argument("--faults", action="append", metavar="FIELD=VALUE", default=[], help=meaning)
     link = parser.add_argument_group("network; without them the defaults of its kind")
-    link.add_argument("--rate", type=float, metavar="BITS", help="bits per second of a link")
-    link.add_argument("--latency", type=float, metavar="S", help="seconds of a link, one way")
-    link.add_argument(
-        "--peers", type=int, metavar="N", help="gossip: whom a node passes a block to"
-    )
-    link.add_argument(
-        "--world", action="store_true", default=None, help="gossip: nodes live in six regions"
-    )
+    console.add_fields(link, Network, LINK, defaults=False)
     running = parser.add_argument_group("running")
-    running.add_argument(
-        "--engine", choices=ENGINES, default="fast",
-        help="all give the same, to the nanosecond; simpy is the readable reference",
-    )  # fmt: skip
-    running.add_argument(
-        "--workers", type=int, metavar="N", help="processes; default: one per core"
-    )
-    running.add_argument(
-        "--scheduler", metavar="ADDRESS", help="run on Dask workers, such as tcp://host:8786"
-    )
-    running.add_argument(
-        "--store", type=Path, metavar="FILE", help="keep results there; what it has is not run"
-    )
-    running.add_argument(
-        "--output", type=Path, metavar="FILE.csv", help="save, with its provenance in FILE.json"
-    )
+    meaning = "all give the same, to the nanosecond; simpy is the readable reference"
+    running.add_argument("--engine", choices=ENGINES, default="fast", help=meaning)
+    console.add_options(running, "N", int, workers="processes; default: one per core")
+    meaning = "run on Dask workers, such as tcp://host:8786"
+    console.add_options(running, "ADDRESS", scheduler=meaning)
+    console.add_options(running, "FILE", Path, store="keep results there; what it has is not run")
+    console.add_output(running)
+    parser.set_defaults(delegates="all", costs="paper:pqdpol", seeds="0")
 
 
-def run_consensus(arguments: argparse.Namespace) -> int:
+def _fault_lines() -> str:
+    """Say of each fault what it means and what it takes."""
+    lines = []
+    for name, (each, meaning) in checks.meanings(Faults).items():
+        takes = "RANKS" if checks.kind(each) is tuple else "N"
+        lines.append(f"  {f'{name}={takes}':<22}{console.described(meaning, each.default)}")
+    return "\n".join(lines)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
-    from pqchain import machine, results
-    from pqchain.consensus import model, over_seeds, sweep
+    from pqchain import consensus, machine
+    from pqchain.consensus import model
     from pqchain.consensus.engines import simulate
 
-    output: Path | None = arguments.output
-    commands._check_output(output)
-    asked = _scenarios(arguments)
-    if len(asked) == 1 and arguments.engine == "simpy":
+    console.check_output(arguments.output)
+    scenarios = _scenarios(arguments)
+    if len(scenarios) == 1 and arguments.engine == "simpy":
         # In a table what an engine cannot run is a row; alone it is a wrong question.
-        simulate.check(model.single_view(asked[0]))
-    blocks = sum(one.blocks for one in asked)
-    if blocks >= MANY_BLOCKS and not sys.stderr.isatty():
-        talk(f"Running {blocks} blocks, and showing nothing until the last ...")
-    runs = sweep(
-        asked,
+        simulate.check(model.single_view(scenarios[0]))
+    blocks = sum(one.blocks for one in scenarios)
+    if blocks >= MANY_BLOCKS and not console.watched():
+        console.talk(f"Running {blocks} blocks, and showing nothing until the last ...")
+    runs = consensus.sweep(
+        scenarios,
         engine=arguments.engine,
         workers=arguments.workers,
         scheduler=arguments.scheduler,
         store=arguments.store,
-        progress=sys.stderr.isatty(),
+        progress=console.watched(),
     )
-    if output is not None:
-        results.save(runs, output, provenance=machine.provenance())
-        talk(f"Saved: {output}")
-    seeds = runs["seed"].nunique()
-    means = over_seeds(runs) if seeds > 1 else None
-    if arguments.json:
-        written = {"kind": "modelled", "costs": asked[0].costs.source}
-        extra = {} if means is None else {"over_seeds": commands._records(means)}
-        commands._write_json({**written, "runs": commands._records(runs), **extra})
-    else:
-        commands._write(_table(runs) if means is None else _mean_table(means))
-        _remarks(arguments, runs, asked[0].costs)
-    return FINE if (runs["status"] == "ok").all() and runs["is_safe"].all() else CHECK_FAILED
+    provenance = None if arguments.output is None else machine.provenance()
+    console.save(runs, arguments.output, provenance=provenance)
+    means = consensus.over_seeds(runs) if runs["seed"].nunique() > 1 else None
+    costs = scenarios[0].costs
+    plain = {"kind": "modelled", "costs": costs.source, "runs": console.records(runs)}
+    if means is not None:
+        plain["over_seeds"] = console.records(means)
+    table = _table(runs) if means is None else _mean_table(means)
+    console.show(arguments, plain, table, *_remarks(arguments.costs, runs, costs))
+    fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
+    return console.FINE if fine else console.CHECK_FAILED
 
 
-def _scenarios(arguments: argparse.Namespace) -> list[Any]:
+def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
-    from pqchain.consensus import Scenario
-
-    names = commands._split(arguments.algorithm) or ["Falcon-512"]
-    nodes = _nodes(arguments)
-    networks = _networks(arguments)
-    counts = _delegates(arguments.delegates)
-    _check_delegates(arguments, nodes, counts)
-    seeds = _whole(arguments.seeds, "--seeds")
-    total = len(names) * len(nodes) * len(networks) * len(counts) * len(seeds)
+    names = arguments.algorithm or ["Falcon-512"]
+    link = console.changes(arguments, LINK)
+    networks = [named(law, **link) for law in arguments.network or ["paper-serial"]]
+    sizes = _sizes(arguments)
+    seeds = console.whole_numbers(arguments.seeds, "--seeds")
+    total = len(names) * len(networks) * len(sizes) * len(seeds)
     if total > MAX_RUNS:
         raise UsageError(
             f"that makes {total} runs; expected at most {MAX_RUNS}: give shorter lists"
         )
-    fields = _fields(arguments)
+    changes = _changes(arguments)
     costs = _costs(arguments, names)
     for name in names:
         if name != "all" and algorithms.get(name).name not in costs:
@@ -201,29 +188,19 @@ def _scenarios(arguments: argparse.Namespace) -> list[Any]:
                 f"--algorithm {name}: {costs.source} has no costs of it, only of "
                 f"{', '.join(costs)}; name one of these, or give --costs measured"
             )
-    chosen = _fitting(costs, arguments.block_bytes or 50_000) if names == ["all"] else names
+    if names == ["all"]:
+        names = _fitting(costs, changes.get("block_bytes", _DEFAULTS["block_bytes"]))
+    shared = {"costs": costs, **changes}
     return [
         Scenario(
-            algorithm=name,
-            costs=costs,
-            nodes=count,
-            delegates=None if voting is None else min(voting, count),
-            network=network,
-            seed=seed,
-            **fields,
+            algorithm=name, network=network, nodes=nodes, delegates=delegates, seed=seed, **shared
         )
-        for name in chosen
-        for network in networks
-        for count in nodes
-        for voting in counts
-        for seed in seeds
+        for name, network, (nodes, delegates), seed in product(names, networks, sizes, seeds)
     ]
 
 
 def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
     """Return the schemes of which a block holds a transaction, and name the others."""
-    from pqchain.consensus import Layout
-
     layout = Layout()
     least = {
         name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
@@ -231,132 +208,51 @@ def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
     }
     large = [name for name in costs if least[name] > block_bytes]
     if large:
-        talk(f"Left out, as no transaction fits into {block_bytes} bytes: {', '.join(large)}")
+        console.talk(
+            f"Left out, as no transaction fits into {block_bytes} bytes: {', '.join(large)}"
+        )
     return [name for name in costs if name not in large]
 
 
-def _nodes(arguments: argparse.Namespace) -> list[int]:
-    """Return the numbers of nodes."""
-    if arguments.nodes is not None:
-        return _whole(arguments.nodes, "--nodes", least=1, most=2**22)
-    return [2**n for n in _whole(arguments.exponents or "1..5", "--exponents", most=22)]
-
-
-def _delegates(text: str) -> list[int | None]:
-    """Return numbers of delegates; None for all nodes."""
-    parts = [part.strip() for part in text.split(",")]
-    return [
-        count
-        for part in parts
-        for count in ([None] if part == "all" else _whole(part, "--delegates", least=1))
-    ]
-
-
-def _check_delegates(
-    arguments: argparse.Namespace, nodes: list[int], counts: list[int | None]
-) -> None:
-    """Refuse more delegates than named nodes; say where a row of sizes has fewer."""
+def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
+    """Return numbers of nodes and of delegates, of which a row of sizes may have fewer."""
+    counts: list[int | None] = []
+    for part in map(str.strip, arguments.delegates.split(",")):
+        counts += [None] if part == "all" else console.whole_numbers(part, "--delegates", least=1)
+    if arguments.nodes is None:
+        exponents = arguments.exponents or "1..5"
+        powers = console.whole_numbers(exponents, "--exponents", most=_MAX_EXPONENT)
+        nodes = [2**power for power in powers]
+    else:
+        nodes = console.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
     most = max(count or 0 for count in counts)
-    fewer = [count for count in nodes if count < most]
-    if fewer and arguments.nodes is not None:
+    small = [count for count in nodes if count < most]
+    if small and arguments.nodes is not None:
         raise UsageError(
-            f"--delegates {most} is more than the {fewer[0]} of --nodes; give at most {fewer[0]}, "
+            f"--delegates {most} is more than the {small[0]} of --nodes; give at most {small[0]}, "
             "or all"
         )
-    if fewer:
-        shown = ", ".join(map(str, fewer))
-        talk(f"--delegates {most}: networks of {shown} nodes are too small and take all of theirs.")
+    if small:
+        networks = f"networks of {', '.join(map(str, small))} nodes"
+        console.talk(f"--delegates {most}: {networks} are too small and take all of theirs.")
+    return [(count, min(voting or count, count)) for count in nodes for voting in counts]
 
 
-def _networks(arguments: argparse.Namespace) -> list[Network]:
-    """Return the networks with what was changed on all of them."""
-    from pqchain.consensus import named
-
-    changes = {
-        "rate_bits_per_second": arguments.rate,
-        "latency_seconds": arguments.latency,
-        "peers": arguments.peers,
-        "world": arguments.world,
-    }
-    given = {name: value for name, value in changes.items() if value is not None}
-    names = commands._split(arguments.network) or ["paper-serial"]
-    return [named(law, **given) for law in names]
-
-
-def _fields(arguments: argparse.Namespace) -> dict[str, Any]:
+def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of a scenario that were given."""
-    given = {
-        "round_seconds": arguments.round_seconds,
-        "vote_phases": arguments.vote_phases,
-        "block_bytes": arguments.block_bytes,
-        "blocks": arguments.blocks,
-        "arrivals_per_second": arguments.arrivals,
-        "verification_threads": arguments.threads,
-        "view_timeout_seconds": arguments.timeout,
-        "faults": _faults(arguments.faults),
-    }
-    if arguments.round_seconds and arguments.rule != "luck":
+    changes = console.changes(arguments, PROTOCOL)
+    rule = changes.get("proposal", _DEFAULTS["proposal"])
+    if changes.get("round_seconds") and rule != "luck":
         raise UsageError(
-            f"--round-seconds {arguments.round_seconds:g} needs --rule luck; {arguments.rule} "
-            "does not wait"
+            f"--round-seconds {changes['round_seconds']:g} needs --rule luck; {rule} does not wait"
         )
-    faults = given["faults"]
-    if faults is not None and faults.any and arguments.timeout is None:
+    faults = Faults(**console.assigned(Faults, arguments.faults, "--faults"))
+    if faults.any and "view_timeout_seconds" not in changes:
         raise UsageError(
             f"--faults {' '.join(arguments.faults)} needs --timeout S: after how many seconds the "
             "next delegate proposes, such as 10"
         )
-    found = {name: value for name, value in given.items() if value is not None}
-    return {"proposal": arguments.rule, "voting": arguments.voting, **found}
-
-
-def _faults(given: list[str]) -> Any:
-    """Return Faults, or None without any."""
-    from pqchain.consensus import Faults
-
-    fields: dict[str, Any] = {}
-    known = list(Faults.__slots__)
-    for entry in given:
-        name, equals, value = entry.partition("=")
-        if not equals or name not in known:
-            raise UsageError(f"--faults {entry}: expected FIELD=VALUE with one of {known}")
-        if name in fields:
-            raise UsageError(f"--faults {name} was given twice; give all its ranks with commas")
-        if name in ("crashed", "slow", "invalid", "equivocating"):
-            fields[name] = tuple(_whole(value, f"--faults {name}"))
-        elif name == "slow_factor":
-            (fields[name],) = _whole(value, "--faults slow_factor", least=1)[:1]
-        else:
-            try:
-                fields[name] = float(value)
-            except ValueError:
-                raise UsageError(f"--faults {entry}: expected a number after =") from None
-    return Faults(**fields) if fields else None
-
-
-def _whole(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
-    """Return the whole numbers of a list such as "1..5,8", each once."""
-    found: list[int] = []
-    for part in text.split(","):
-        low, dots, high = part.strip().partition("..")
-        try:
-            first, last = int(low), int(high if dots else low)
-        except ValueError:
-            raise UsageError(
-                f"{option} {text}: {part.strip()!r} is neither a whole number nor a range; "
-                "expected such as 1..5 or 1,2,8"
-            ) from None
-        if last < first:
-            raise UsageError(
-                f"{option} {text}: {part.strip()} runs backwards; give {last}..{first}"
-            )
-        for value in (first, last):
-            if not least <= value <= most:
-                raise UsageError(f"{option} has {value}; expected {least} to {most}")
-        if last - first >= MAX_RUNS:
-            raise UsageError(f"{option} {text}: more than {MAX_RUNS} values; give a shorter range")
-        found += range(first, last + 1)
-    return list(dict.fromkeys(found))
+    return {**changes, "faults": faults}
 
 
 def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
@@ -387,80 +283,66 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
 def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     """Measure the schemes that were named, or all."""
     from pqchain import costs
-    from pqchain.bench import operations as bench
+    from pqchain.bench import operations
 
-    wanted = algorithms.names("signature") if names == ["all"] else names
-    for name in wanted:
-        if algorithms.get(name).kind != "signature":
-            raise UsageError(f"--algorithm {name} does not sign; expected a signature scheme")
-    talk(f"Measuring {len(wanted)} scheme{'s'[: len(wanted) != 1]} on this machine ...")
-    measured = bench.measure(
-        [algorithms.get(name).name for name in wanted],
-        preset=arguments.preset or bench.preset(),
-        progress=sys.stderr.isatty(),
-    )
-    return costs.from_frame(measured)
+    rows = [algorithms.get(name) for name in names if name != "all"]
+    for row in rows:
+        if row.kind != "signature":
+            raise UsageError(f"--algorithm {row.name} does not sign; expected a signature scheme")
+    wanted = [row.name for row in rows] or list(algorithms.names("signature"))
+    console.talk(f"Measuring {len(wanted)} scheme{'s'[: len(wanted) != 1]} on this machine ...")
+    preset = arguments.preset or operations.preset()
+    return costs.from_frame(operations.measure(wanted, preset=preset, progress=console.watched()))
 
 
-def _table(runs: pd.DataFrame) -> str:
+def _table(runs: pd.DataFrame) -> Table:
     """Lay out runs; a cell of the paper's Table 6 stands beside the print."""
+    rows = runs.assign(remark=[_remark(row) for row in runs.to_dict("records")])
+    columns = [
+        *_SIZES,
+        Column("latency", key="latency_seconds", numeric=True, show=numbers.seconds),
+        Column("tx / s", key="throughput_per_second", numeric=True, show=numbers.significant),
+        Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
+    ]
     printed = _printed(runs)
-    head = ["algorithm", "network", "nodes", "delegates", "latency", "tx / s", "tx / block"]
-    right = [2, 3, 4, 5, 6, 7]
-    rows = []
-    for row in runs.to_dict("records"):
-        shown = [
-            row["algorithm"], row["network"], numbers.integer(row["nodes"]),
-            numbers.integer(row["delegates"]), numbers.seconds(row["latency_seconds"]),
-            numbers.significant(row["throughput_per_second"]),
-            f"{row['transactions_per_block']:.2f}",
-        ]  # fmt: skip
-        if printed:
-            beside = printed.get(row["scenario"])
-            shown += [
-                "" if beside is None else numbers.exact_seconds(beside),
-                "" if beside is None
-                else f"{100 * (row['latency_seconds'] / beside - 1):+.1f}{numbers.NARROW_SPACE}%",
-            ]  # fmt: skip
-        rows.append([*shown, numbers.integer(row["messages"]), _state(row)])
     if printed:
-        head += ["printed", "error"]
-        right += [8, 9]
-    head += ["messages", "remark"]
-    if not any(row[-1] for row in rows):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    return numbers.text_table(head, rows, right=right, width=commands._terminal_width())
+        cells = runs["scenario"].map(printed)
+        error = 100 * (runs["latency_seconds"] / cells - 1)
+        rows["printed"] = cells.map(numbers.exact_seconds, na_action="ignore").fillna("")
+        rows["error"] = error.map(f"{{:+.1f}}{_PERCENT}".format, na_action="ignore").fillna("")
+        columns += [Column("printed", numeric=True), Column("error", numeric=True)]
+    columns.append(Column("messages", numeric=True, show=numbers.integer))
+    if rows["remark"].any():
+        columns.append(Column("remark"))
+    return Table.of(rows, columns)
 
 
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
     """Return the printed latencies of the runs that are cells of Table 6, by scenario."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
-    from pqchain.works.pqdpol import work as pqdpol
+    from pqchain.works.pqdpol import rebuilt as pqdpol
 
     cells = pqdpol.tables()
     known = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
     return {name: known[name] for name in runs["scenario"] if name in known}
 
 
-def _mean_table(means: pd.DataFrame) -> str:
+def _mean_table(means: pd.DataFrame) -> Table:
     """Lay out means over seeds with their confidence intervals."""
-    head = ["algorithm", "network", "nodes", "delegates", "latency", "± 95 %", "tx / s", "± 95 %"]
-    rows = [
-        [
-            row["algorithm"], row["network"], numbers.integer(row["nodes"]),
-            numbers.integer(row["delegates"]), numbers.seconds(row["latency_seconds"]),
-            numbers.seconds(row["latency_seconds_half_width"]),
-            numbers.significant(row["throughput_per_second"]),
-            numbers.significant(row["throughput_per_second_half_width"]), str(row["seeds"]),
-            f"{100 * row['live']:.0f}{numbers.NARROW_SPACE}%",
-        ]
-        for row in means.to_dict("records")
-    ]  # fmt: skip
-    return numbers.text_table([*head, "seeds", "live"], rows, right=range(2, 10))
+    columns = list(_SIZES)
+    for title, name, show in (
+        ("latency", "latency_seconds", numbers.seconds),
+        ("tx / s", "throughput_per_second", numbers.significant),
+    ):
+        columns.append(Column(title, key=name, numeric=True, show=show))
+        columns.append(Column("± 95 %", key=f"{name}_half_width", numeric=True, show=show))
+    columns.append(Column("seeds", numeric=True))
+    columns.append(Column("live", numeric=True, show=lambda live: f"{100 * live:.0f}{_PERCENT}"))
+    return Table.of(means, columns)
 
 
-def _state(row: dict[Any, Any]) -> str:
+def _remark(row: dict[Any, Any]) -> str:
     """Say what is not as it should be; nothing if all is well."""
     if row["status"] != "ok":
         return f"{row['status']}: {row['reason']}"
@@ -469,21 +351,23 @@ def _state(row: dict[Any, Any]) -> str:
     return str(row["reason"])
 
 
-def _remarks(arguments: argparse.Namespace, runs: pd.DataFrame, costs: CostTable) -> None:
+def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
     """Say what kind of numbers these are."""
-    kinds = {"paper": "published, Tables 1 to 4 of pqdpol", "measured": "measured on this machine"}
-    kind = costs.source.partition(":")[0]
-    origin = costs.source if arguments.costs.endswith(".csv") else kinds.get(kind, costs.source)
-    if kind == "paper" and costs.source != "paper:pqdpol":
+    origin = costs.source
+    if costs.source == "paper:pqdpol":
+        origin = "published, Tables 1 to 4 of pqdpol"
+    elif source == "measured":
+        origin = "measured on this machine"
+    elif source.startswith("paper:"):
         origin = f"published, {costs.source}"
-    talk(f"Modelled. Costs of the schemes: {origin}.")
+    yield f"Modelled. Costs of the schemes: {origin}."
     if (runs["transactions_per_block"] % 1 != 0).any():
-        talk(
+        yield (
             "Signatures vary in length: tx / block is the mean, tx / s counts what the blocks that "
             "were drawn hold; more --blocks or --seeds bring both together."
         )
     if (runs["network"] == "paper-serial").any():
-        talk(
+        yield (
             "paper-serial describes the paper's Table 6; its prices were fitted to that table and "
             "explain nothing: `pqchain reproduce --only pqdpol`."
         )

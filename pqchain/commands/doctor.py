@@ -1,57 +1,22 @@
-"""What of pqchain works here, what does not, what that disables and the command that mends it."""
+"""`pqchain doctor`: what works here, what does not, what that disables and what mends it."""
 
 from __future__ import annotations
 
+import argparse
 import platform
 import shutil
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
+from itertools import groupby
 from typing import Literal
 
 from pqchain import algorithms, machine
+from pqchain.commands import console
 from pqchain.crypto import available, native, open_signer
-from pqchain.errors import CryptoFailure, PqchainError, Unsupported
-from pqchain.reencode.storage import erasure
-from pqchain.works import papers
+from pqchain.errors import CryptoFailure, PqchainError
 
 State = Literal["present", "missing", "broken"]
-
-_NEEDED = ("numpy", "pandas", "matplotlib")
-"""Packages without which no command but this one works."""
-
-_USEFUL = (
-    ("pyperf", "bench and reproduce, which must say where a number was made"),
-    ("liboqs-python", "the default implementation, liboqs-0.13/dispatch"),
-    ("coincurve", "ECDSA and Schnorr on secp256k1"),
-    ("cryptography", "ECDSA on P-256 and Ed25519 through OpenSSL"),
-    ("pycryptodome", "SHA3-256 and the slow ECDSA baseline"),
-    ("tqdm", "progress bars"),
-    ("aioquic", "replays of a re-encoding over QUIC"),
-    ("simpy", "the reference engine of the consensus models; the fast one runs without"),
-    ("reedsolo", "the slow engine of the erasure code, by which the others are checked"),
-)
-"""Packages that an install brings, and what is lost without each."""
-
-_OPTIONAL = (
-    ("jupyterlab", "opening the notebooks", "pip install jupyterlab ipykernel"),
-    (
-        "numba",
-        "the compiled kernels of the consensus models; numpy does it slower",
-        "pip install numba",
-    ),
-    ("dask", "sweeps on a Dask cluster; processes do it here", "pip install dask distributed"),
-    ("distributed", "sweeps on a Dask cluster; processes do it here", "pip install distributed"),
-    ("grpcio", "replays of a re-encoding over gRPC", "pip install grpcio"),
-    ("qh3", "replays of a re-encoding over QUIC with a core in Rust", "pip install qh3"),
-    ("uvloop", "quicker event loops of replays; asyncio's own do it slower", "pip install uvloop"),
-    ("pynq", "signing on an FPGA board; normal on anything that is not a board", ""),
-)
-"""Packages that only some people want, what is lost without them and how to get them."""
-
-_TOOLS = ("cc", "cmake", "cargo")
-"""Programs that the build of the native libraries calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,94 +39,169 @@ class Finding:
         return self.state == "present" or (self.state == "missing" and not self.essential)
 
 
+def _package(name: str, disables: str, *beside: str, essential: bool = False) -> Finding:
+    remedy = f"pip install {' '.join((name, *beside))}"
+    return Finding("Python packages", name, "missing", "not installed", disables, remedy, essential)
+
+
+def _tool(name: str, remedy: str) -> Finding:
+    disables = "building the native libraries; what is built still runs"
+    return Finding("Build tools", name, "missing", "not on the search path", disables, remedy)
+
+
+_BOARDS = "signing on an FPGA board; normal on anything that is not a board"
+
+PACKAGES = (
+    _package("numpy", "everything but this command", essential=True),
+    _package("pandas", "everything but this command", essential=True),
+    _package("matplotlib", "everything but this command", essential=True),
+    _package("pyperf", "bench and reproduce, which must say where a number was made"),
+    _package("liboqs-python", "the default implementation, liboqs-0.13/dispatch"),
+    _package("coincurve", "ECDSA and Schnorr on secp256k1"),
+    _package("cryptography", "ECDSA on P-256 and Ed25519 through OpenSSL"),
+    _package("pycryptodome", "SHA3-256 and the slow ECDSA baseline"),
+    _package("tqdm", "progress bars"),
+    _package("aioquic", "replays of a re-encoding over QUIC"),
+    _package("simpy", "the reference engine of the consensus models; the fast one runs without"),
+    _package("reedsolo", "the slow engine of the erasure code, by which the others are checked"),
+    _package("jupyterlab", "opening the notebooks", "ipykernel"),
+    _package("numba", "the compiled kernels of the consensus models; numpy does it slower"),
+    _package("dask", "sweeps on a Dask cluster; processes do it here", "distributed"),
+    _package("distributed", "sweeps on a Dask cluster; processes do it here"),
+    _package("grpcio", "replays of a re-encoding over gRPC"),
+    _package("qh3", "replays of a re-encoding over QUIC with a core in Rust"),
+    _package("uvloop", "quicker event loops of replays; asyncio's own do it slower"),
+    Finding("Python packages", "pynq", "missing", "not installed", _BOARDS),
+)
+"""What is to be said of a package that is missing; only the first are needed by all commands."""
+
+TOOLS = (
+    _tool("cc", "apt-get install gcc"),
+    _tool("cmake", "pip install cmake"),
+    _tool("cargo", "apt-get install cargo (or set PQCHAIN_LIBOQS_SOURCE to a source tree)"),
+)
+"""Programs that the build of the native libraries calls; an installed pqchain runs without."""
+
+ISAL = Finding(
+    "Native libraries",
+    "ISA-L",
+    "missing",
+    "ISA-L is not installed",
+    "the fast engine of the erasure code; numpy does it slower",
+    "pip install pyeclib    (or a package of the system: libisal2)",
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.epilog = """examples:
+  pqchain doctor
+  pqchain doctor --json | python -m json.tool"""
+    console.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what was looked at; fail if something essential is broken."""
+    findings = examine()
+    healthy = all(finding.healthy for finding in findings)
+    if arguments.json:
+        records = [asdict(finding) for finding in findings]
+        console.write_json({"healthy": healthy, "findings": records})
+    else:
+        console.write("\n".join(_lines(findings, healthy=healthy)))
+    return console.FINE if healthy else console.CHECK_FAILED
+
+
+def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
+    """Lay the findings out by group."""
+    width = max(len(finding.name) for finding in findings)
+    for group, members in groupby(findings, key=lambda finding: finding.group):
+        yield group
+        for finding in members:
+            mark = {"present": "ok", "missing": "--", "broken": "!!"}[finding.state]
+            yield f"  {mark}  {finding.name:<{width}}  {finding.detail}"
+            if finding.disables:
+                yield f"      {'':<{width}}  disables: {finding.disables}"
+            if finding.mend:
+                yield f"      {'':<{width}}  to mend:  {finding.mend}"
+        yield ""
+    missing = sum(finding.state == "missing" for finding in findings)
+    verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
+    parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
+    yield f"{verdict}; {parts} missing."
+
+
 def examine() -> list[Finding]:
-    """Look at the interpreter, the packages, the native libraries, the processor and the tools."""
+    """Look at the interpreter, the packages, the processor, the native libraries and the tools."""
+    python = platform.python_implementation()
     return [
-        *_interpreter(), *_packages(), *_processor(), *_libraries(), *_engine(), *_data(), *_tools()
-    ]  # fmt: skip
-
-
-def _interpreter() -> Iterator[Finding]:
-    """Judge the Python that runs this."""
-    yield Finding(
-        "Python", platform.python_implementation(),
-        "present" if sys.version_info >= (3, 10) else "broken",
-        platform.python_version(), disables="" if sys.version_info >= (3, 10) else "everything",
-        mend="" if sys.version_info >= (3, 10) else "install Python 3.10 or newer", essential=True,
-    )  # fmt: skip
-
-
-def _packages() -> Iterator[Finding]:
-    """Look for the packages by the version that their installer wrote down; none is imported."""
-    wanted = [(name, "everything but this command", f"pip install {name}") for name in _NEEDED]
-    wanted += [(name, lost, f"pip install {name}") for name, lost in _USEFUL]
-    for name, lost, mend in (*wanted, *_OPTIONAL):
-        try:
-            yield Finding("Python packages", name, "present", metadata.version(name))
-        except metadata.PackageNotFoundError:
-            yield Finding(
-                "Python packages", name, "missing", "not installed",
-                disables=lost, mend=mend, essential=name in _NEEDED,
-            )  # fmt: skip
-
-
-def _processor() -> Iterator[Finding]:
-    """Tell the processor and which implementations its flags exclude."""
-    needed = sorted({flag for row in algorithms.IMPLEMENTATIONS.values() for flag in row.cpu_flags})
-    present = machine.cpu_flags()
-    lacking = [flag for flag in needed if flag not in present]
-    excluded = [
-        row.name for row in algorithms.IMPLEMENTATIONS.values() if machine.missing_flags(row)
+        Finding("Python", python, "present", platform.python_version(), essential=True),
+        *map(_installed, PACKAGES),
+        _processor(),
+        *_libraries(),
+        _erasure_engine(),
+        _data(),
+        *(_present(tool, "found") if shutil.which(tool.name) else tool for tool in TOOLS),
     ]
-    yield Finding(
-        "Processor", "CPU flags", "missing" if lacking else "present",
+
+
+def _present(part: Finding, detail: str) -> Finding:
+    return Finding(part.group, part.name, "present", detail)
+
+
+def _installed(package: Finding) -> Finding:
+    """Look for the version that the installer wrote down; nothing is imported."""
+    try:
+        return _present(package, metadata.version(package.name))
+    except metadata.PackageNotFoundError:
+        return package
+
+
+def _processor() -> Finding:
+    """Name the flags that the processor lacks and the implementations that this excludes."""
+    rows = algorithms.IMPLEMENTATIONS.values()
+    needed = sorted({flag for row in rows for flag in row.cpu_flags})
+    lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
+    return Finding(
+        "Processor",
+        "CPU flags",
+        "missing" if lacking else "present",
         f"lacks {', '.join(lacking)}" if lacking else ", ".join(needed),
-        disables=", ".join(excluded),
-    )  # fmt: skip
+        disables=", ".join(row.name for row in rows if machine.missing_flags(row)),
+    )
 
 
 def _libraries() -> Iterator[Finding]:
     """Load every native library, and sign and verify once with each."""
+    group = "Native libraries"
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
             continue
-        reason = available(row.name)
-        if reason and row.setting:
-            continue  # nobody asked for it
-        if reason:
-            yield Finding(
-                "Native libraries", row.name, "missing", reason.partition(":")[0],
-                disables=f"{row.name}: its rows are marked unsupported",
-                mend=_mend(reason),
-            )  # fmt: skip
+        if available(row.name):
+            if not row.setting:  # else it is built on request only
+                detail, remedy = _absence(row)
+                disables = f"{row.name}: its rows are marked unsupported"
+                yield Finding(group, row.name, "missing", detail, disables, remedy)
             continue
         try:
-            yield Finding("Native libraries", row.name, "present", _library_detail(row.name))
+            yield Finding(group, row.name, "present", _library_detail(row.name))
         except (PqchainError, OSError, ValueError) as error:
-            optional = isinstance(error, Unsupported) and "pip install" in str(error)
-            yield Finding(
-                "Native libraries", row.name, "missing" if optional else "broken",
-                str(error), disables=row.name,
-                mend="pip install liboqs-python" if optional else "make clean && make",
-            )  # fmt: skip
+            # The library is not at fault where the Python package that leads to it is missing.
+            optional = isinstance(error.__cause__, ImportError)
+            state: State = "missing" if optional else "broken"
+            remedy = "pip install liboqs-python" if optional else "make clean && make"
+            yield Finding(group, row.name, state, str(error), row.name, remedy)
 
 
-def _engine() -> Iterator[Finding]:
-    """Look for ISA-L, which is a library of the system or comes with a Python package."""
-    reason = erasure.available()["isal"]
-    yield Finding(
-        "Native libraries", "ISA-L", "missing" if reason else "present",
-        reason.partition(":")[0] or "the fast engine of the erasure code",
-        disables="the fast engine of the erasure code; numpy does it slower" if reason else "",
-        mend="pip install pyeclib    (or a package of the system: libisal2)" if reason else "",
-    )  # fmt: skip
-
-
-def _mend(reason: str) -> str:
-    """Return the command for a reason of `pqchain.crypto.available`; no command adds CPU flags."""
-    if "Python package" in reason:
-        return "pip install liboqs-python"
-    return "make    (without make: pip install .)" if "not installed" in reason else ""
+def _absence(row: algorithms.Implementation) -> tuple[str, str]:
+    """Say why a library cannot run, and the command that helps; none adds CPU flags."""
+    lacking = machine.missing_flags(row)
+    if lacking:
+        return f"this processor lacks {', '.join(lacking)}, which {row.name} needs", ""
+    if native.available(row.name):
+        remedy = "make    (without make: pip install .)"
+        return f"the native library of {row.name} is not installed", remedy
+    return "the Python package oqs is not installed", "pip install liboqs-python"
 
 
 def _library_detail(implementation: str) -> str:
@@ -183,32 +223,25 @@ def _library_detail(implementation: str) -> str:
     )
 
 
-def _data() -> Iterator[Finding]:
-    """Read the published tables."""
+def _erasure_engine() -> Finding:
+    """Look for ISA-L, which is a library of the system or comes with a Python package."""
     try:
-        rows = len(papers.published())
-        detail = f"{len(papers.keys())} works, {rows} printed values"
-        yield Finding("Data", "published tables", "present", detail, essential=True)
-    except (PqchainError, OSError) as error:
-        yield Finding(
-            "Data", "published tables", "broken", str(error),
-            disables="papers, compare, reproduce",
-            mend="pip install --force-reinstall .    (in the checkout)", essential=True,
-        )  # fmt: skip
+        from pqchain.reencode.storage import erasure
+    except ImportError:
+        return ISAL
+    missing = erasure.available()["isal"]
+    return ISAL if missing else _present(ISAL, "the fast engine of the erasure code")
 
 
-def _tools() -> Iterator[Finding]:
-    """Look for the programs that a build needs; an installed pqchain runs without them."""
-    remedies = {
-        "cc": "apt-get install gcc",
-        "cmake": "pip install cmake",
-        "cargo": "apt-get install cargo (or set PQCHAIN_LIBOQS_SOURCE to a source tree)",
-    }
-    for tool in _TOOLS:
-        found = shutil.which(tool) is not None
-        yield Finding(
-            "Build tools", tool, "present" if found else "missing",
-            "found" if found else "not on the search path",
-            disables="" if found else "building the native libraries; what is built still runs",
-            mend="" if found else remedies[tool],
-        )  # fmt: skip
+def _data() -> Finding:
+    """Read the published tables."""
+    group, name = "Data", "published tables"
+    try:
+        from pqchain.works import papers
+
+        detail = f"{len(papers.keys())} works, {len(papers.published())} printed values"
+    except (PqchainError, OSError, ImportError) as error:
+        disables = "papers, compare, reproduce"
+        remedy = "pip install --force-reinstall .    (in the checkout)"
+        return Finding(group, name, "broken", str(error), disables, remedy, essential=True)
+    return Finding(group, name, "present", detail, essential=True)

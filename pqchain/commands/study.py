@@ -1,64 +1,51 @@
-"""What `pqchain study ...` does: read a plan, answer it, write the page."""
+"""`pqchain study`: a plan read and answered, in figures and on a page."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain.commands import console as commands
-from pqchain.commands.console import FINE, talk
+from pqchain.commands import console
 from pqchain.errors import UsageError
-from pqchain.render import numbers
+from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     from pqchain.study import Plan
 
 
-def add(subparsers: Any, formatter: Any) -> None:
-    """Add the command."""
-    study = subparsers.add_parser(
-        "study", help="ask what a whole chain gives and takes, and get one page",
-        description="Read a study, a TOML file or one that comes with pqchain, and answer it:\n"
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.description = (
+        "Read a study, a TOML file or one that comes with pqchain, and answer it:\n"
         "throughput, latency, bytes, processors, storage and repair with each scheme,\n"
-        "what matters most, and which scheme wins where.",
-        formatter_class=formatter,
-        epilog="examples:\n"
-        "  pqchain study --list\n"
-        "  pqchain study --inputs                   what a file may set, with units\n"
-        "  pqchain study pqdpol                     the network of the PQ-DPoL paper\n"
-        "  pqchain study ethereum --page eth.html   measures the schemes first\n"
-        "  pqchain study ethereum --show > my.toml  a file to start from\n"
-        "  pqchain study my.toml --measurements mine.csv --set nodes=1024",
-    )  # fmt: skip
-    study.add_argument(
-        "study", nargs="?", metavar="STUDY", help="pqdpol, ethereum, bitcoin or FILE"
+        "what matters most, and which scheme wins where."
     )
-    study.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
-    study.add_argument("--list", action="store_true", help="list the studies that come along")
-    study.add_argument("--inputs", action="store_true", help="list the inputs with their units")
-    study.add_argument("--show", action="store_true", help="print the TOML of a ready study")
-    study.add_argument("--page", type=Path, metavar="FILE.html", help="write the page")
-    study.add_argument("--output", type=Path, metavar="FILE.csv", help="save the figures")
-    study.add_argument(
-        "--measurements", type=Path, metavar="FILE.csv",
-        help="what `pqchain bench --output` saved, instead of measuring now",
-    )  # fmt: skip
-    study.add_argument(
-        "--set", action="append", default=[], metavar="INPUT=VALUE",
-        help="change an input, such as nodes=1024 or law=gossip; may be repeated",
-    )  # fmt: skip
-    study.add_argument(
-        "--matters-for", metavar="FIGURE",
-        help="figure whose sensitivity the page shows: capacity_per_second (default), "
-        "latency_seconds, final_seconds, verification_cores, growth_bytes_per_year or "
-        "repair_seconds",
-    )  # fmt: skip
-    study.add_argument(
-        "--preset", choices=("quick", "paper"), help="of the measurement; default: quick"
+    parser.epilog = """examples:
+  pqchain study --list
+  pqchain study --inputs                   what a file may set, with units
+  pqchain study pqdpol                     the network of the PQ-DPoL paper
+  pqchain study ethereum --page eth.html   measures the schemes first
+  pqchain study ethereum --show > my.toml  a file to start from
+  pqchain study my.toml --measurements mine.csv --set nodes=1024"""
+    meaning = "pqdpol, ethereum, bitcoin or FILE"
+    parser.add_argument("study", nargs="?", metavar="STUDY", help=meaning)
+    console.add_json(parser)
+    console.add_flags(parser, list="list the studies that come along")
+    console.add_flags(parser, inputs="list the inputs with their units")
+    console.add_flags(parser, show="print the TOML of a ready study")
+    console.add_options(parser, "FILE.html", Path, page="write the page")
+    console.add_options(parser, "FILE.csv", Path, output="save the figures")
+    meaning = "what `pqchain bench --output` saved, instead of measuring now"
+    console.add_options(parser, "FILE.csv", Path, measurements=meaning)
+    meaning = "change an input, such as nodes=1024 or law=gossip; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="INPUT=VALUE", help=meaning)
+    meaning = (
+        "figure whose sensitivity the page shows: capacity_per_second (default), latency_seconds, "
+        "final_seconds, verification_cores, growth_bytes_per_year or repair_seconds"
     )
-    study.set_defaults(run=run)
+    console.add_options(parser, "FIGURE", matters_for=meaning)
+    console.add_preset(parser, "of the measurement; default: quick")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,58 +61,53 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
-        commands._write(studies.ready(arguments.study))
-        return FINE
+        console.write(studies.ready(arguments.study))
+        return console.FINE
     # Better now than after minutes of measuring.
-    commands._check_output(arguments.output)
-    output = arguments.matters_for or "capacity_per_second"
-    sensitivity.check_output(output)
+    console.check_output(arguments.output)
+    figure = arguments.matters_for or "capacity_per_second"
+    sensitivity.check_output(figure)
     if arguments.page is not None:
         sheet.check_page(arguments.page)
     elif arguments.matters_for is not None:
-        raise UsageError(f"--matters-for {output} is of the page; add --page FILE.html")
+        raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
     plan = _changed(studies.load(arguments.study), arguments.set)
-    known = None if arguments.measurements is None else results.load(arguments.measurements)
-    found = studies.run(
-        plan, measurements=known, preset=arguments.preset, progress=sys.stderr.isatty()
+    given = arguments.measurements
+    answer = studies.run(
+        plan,
+        measurements=None if given is None else results.load(given),
+        preset=arguments.preset,
+        progress=console.watched(),
     )
+    costs = {"costs": answer.costs.source}
     if arguments.output is not None:
-        results.save(found.frame, arguments.output,
-                     provenance={"costs": found.costs.source})  # fmt: skip
-    if arguments.json:
-        commands._write_json({"study": plan.title, "costs": found.costs.source,
-                              "figures": commands._records(found.frame)})  # fmt: skip
-    else:
-        commands._write(sheet.text(found))
+        results.save(answer.frame, arguments.output, provenance=costs)
+    plain = {"study": plan.title, **costs, "figures": console.records(answer.frame)}
+    console.show(arguments, plain, sheet.text(answer))
     if arguments.page is not None:
-        studies.write(found, arguments.page, output=output)
-        talk(f"wrote {arguments.page}")
-    return FINE
+        studies.write(answer, arguments.page, output=figure)
+        console.talk(f"wrote {arguments.page}")
+    return console.FINE
 
 
 def _list(arguments: argparse.Namespace) -> int:
     """List what comes along."""
     from pqchain.study import reading
 
-    found = {name: reading.load(name).title for name in reading.READY}
-    if arguments.json:
-        commands._write_json(found)
-    else:
-        commands._write("\n".join(f"{name:<12}{title}" for name, title in found.items()))
-    return FINE
+    titles = {name: reading.load(name).title for name in reading.READY}
+    shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
+    console.show(arguments, titles, shown)
+    return console.FINE
 
 
 def _inputs(arguments: argparse.Namespace) -> int:
     """List what a study file may set."""
     from pqchain.study import plan
 
-    names = ("table", "input", "unit", "meaning", "default")
-    rows = plan.described()
-    if arguments.json:
-        commands._write_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
-        commands._write(numbers.text_table(names, [[*row] for row in rows]))
-    return FINE
+    columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
+    table = Table(columns=columns, rows=plan.described())
+    console.show(arguments, table.records(), table)
+    return console.FINE
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pqchain import checks
 from pqchain.checks import number, one_of, whole
 from pqchain.errors import UnknownName, UsageError
 
@@ -92,8 +93,8 @@ class Network:
     """A network: its law and its parameters; `named` gives each with the defaults of its kind."""
 
     law: Law
-    rate_bits_per_second: float = 5e6
-    latency_seconds: float = 0.002
+    rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
+    latency_seconds: float = checks.field(0.002, help="seconds of a link, one way", most=1e6)
     jitter_fraction: float = 0.0
     """A message is late by up to this fraction of the latency, uniformly drawn."""
     transport: Literal["udp", "tcp"] = "udp"
@@ -105,23 +106,21 @@ class Network:
     """What a frame on a shared channel takes beyond its bits."""
     contention_seconds: float = 0.0
     """What the last of many senders waits, backed off, while the channel is already free."""
-    peers: int = 8
+    peers: int = checks.field(8, help="gossip: whom a node passes a block to", least=1, most=1024)
     """gossip: to how many others a node passes a block on: its successor and, drawn each on its own
     so that one may be drawn twice, more; or once to each other node if there are no more."""
-    world: bool = False
+    world: bool = checks.field(False, help="gossip: nodes live in six regions")
     """gossip: whether nodes live in the regions of the world."""
     serial: SerialLaw = SerialLaw()
 
     def __post_init__(self) -> None:
         _check_law(self.law)
-        number("rate_bits_per_second", self.rate_bits_per_second, least=1.0)
-        number("latency_seconds", self.latency_seconds, most=1e6)
+        checks.declared(self)
         number("jitter_fraction", self.jitter_fraction, most=10.0)
         number("gap_seconds", self.gap_seconds)
         number("contention_seconds", self.contention_seconds)
         whole("packet_bytes", self.packet_bytes, least=1)
         whole("header_bytes", self.header_bytes, least=0)
-        whole("peers", self.peers, least=1, most=1024)
         one_of("transport", self.transport, ("udp", "tcp"))
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:

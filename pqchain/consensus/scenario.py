@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from pqchain import algorithms
+from pqchain import algorithms, checks
 from pqchain.chain import encoding
 from pqchain.checks import number, one_of, together, whole
 from pqchain.consensus import lengths
@@ -89,22 +89,26 @@ class Layout:
 class Faults:
     """What goes wrong. Delegates are named by rank, 0 having most votes."""
 
-    crashed: tuple[int, ...] = ()
-    slow: tuple[int, ...] = ()
-    slow_factor: int = _SLOW_FACTOR
+    crashed: tuple[int, ...] = checks.field((), help="delegates that do nothing; 0 has most votes")
+    slow: tuple[int, ...] = checks.field((), help="delegates that compute slowly")
+    slow_factor: int = checks.field(
+        _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
+    )
     """How many times longer slow delegates compute."""
-    loss_probability: float = 0.0
+    loss_probability: float = checks.field(0.0, help="that a message is lost", most=1.0)
     """Of a message; a lost message is not sent again."""
-    delay_probability: float = 0.0
-    delay_seconds: float = 0.0
+    delay_probability: float = checks.field(0.0, help="that a message is late", most=1.0)
+    delay_seconds: float = checks.field(0.0, help="by how much", most=1e6)
     """By how much a delayed message is late."""
-    partition_fraction: float = 0.0
+    partition_fraction: float = checks.field(
+        0.0, help="share of the nodes that is cut off", most=1.0
+    )
     """The first nodes, this share of all, are cut off from the rest."""
-    heal_seconds: float = 0.0
+    heal_seconds: float = checks.field(0.0, help="when the cut heals", most=1e6)
     """Until then the network holds what crosses the cut."""
-    invalid: tuple[int, ...] = ()
+    invalid: tuple[int, ...] = checks.field((), help="delegates that propose what does not verify")
     """Delegates that propose a block which does not verify."""
-    equivocating: tuple[int, ...] = ()
+    equivocating: tuple[int, ...] = checks.field((), help="delegates that propose two blocks")
     """Delegates that propose two blocks and vote for whatever the receiver holds."""
 
     def __post_init__(self) -> None:
@@ -116,11 +120,7 @@ class Faults:
                 whole(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
-        whole("faults.slow_factor", self.slow_factor, least=1, most=10**6)
-        for name in ("loss_probability", "delay_probability", "partition_fraction"):
-            number(f"faults.{name}", getattr(self, name), most=1.0)
-        for name in ("delay_seconds", "heal_seconds"):
-            number(f"faults.{name}", getattr(self, name), most=1e6)
+        checks.declared(self, prefix="faults.")
         for one, other in (
             ("delay_probability", "delay_seconds"),
             ("partition_fraction", "heal_seconds"),
@@ -153,29 +153,47 @@ class Scenario:
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other. Without it what the network's law implies."""
-    vote_phases: int | None = None
+    vote_phases: int | None = checks.field(
+        None, help="rounds of votes", most=2, by_default="what the network's law implies"
+    )
     """0: a delegate appends what it verified. 1: a quorum of votes. 2: votes, then commits."""
-    proposal: Proposal = "votes"
+    proposal: Proposal = checks.field(  # noqa: RUF009
+        "votes",
+        help="who proposes: delegates by votes, the luckiest (Proof of Luck), or in turns (DPoS)",
+        choices=get_args(Proposal),
+    )
     """votes: delegates propose in the order of votes. dpos: in the order of their names, in turns.
     luck: the luckiest proposes, after Proof of Luck's wait."""
-    round_seconds: float = 0.0
+    round_seconds: float = checks.field(
+        0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
+    )
     """Proof of Luck's ROUND_TIME; 0 means no waiting at all, as in the paper's tables."""
     attestation_seconds: float = 0.0
     """What the trusted environment takes to attest a block."""
     attestation_verify_seconds: float = 0.0
-    voting: Voting = "plurality"
-    block_bytes: int = 50_000
+    voting: Voting = checks.field(  # noqa: RUF009
+        "plurality", help="how nodes elect delegates", choices=VOTING
+    )
+    block_bytes: int = checks.field(
+        50_000, help="longest block", least=1, most=2**40, by_default="as in the paper"
+    )
     layout: Layout = Layout()
-    arrivals_per_second: float = 0.0
+    arrivals_per_second: float = checks.field(
+        0.0, help="new transactions per second", most=1e9, by_default="always enough"
+    )
     """Poisson rate of new transactions; 0 means that there are always enough to fill a block."""
     signed_blocks: bool = False
     """Whether signing and verifying the block itself costs time."""
     signed_votes: bool = True
     """Whether signing and verifying votes costs time."""
-    verification_threads: int = 1
-    blocks: int = 1
+    verification_threads: int = checks.field(
+        1, help="threads that verify a block", least=1, most=4096
+    )
+    blocks: int = checks.field(1, help="heights, one after the other", least=1, most=10**6)
     """How many heights are run, one after the other."""
-    view_timeout_seconds: float | None = None
+    view_timeout_seconds: float | None = checks.field(
+        None, help="then the next delegate proposes; faults need it", least=1e-9, most=1e7
+    )
     """After this the next delegate proposes; must be given where faults are."""
     max_views: int = 8
     faults: Faults = Faults()
@@ -203,19 +221,16 @@ class Scenario:
             raise UsageError(f"exchange is {self.exchange!r}, which {law} does not have")
         if self.vote_phases is None:
             object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
-        whole("vote_phases", self.vote_phases, least=0, most=2)
+        one_of("proposal", self.proposal, get_args(Proposal))
+        one_of("voting", self.voting, VOTING)
+        checks.declared(self)
         if self.exchange == "all-to-all" and self.vote_phases:
             raise UsageError(
                 f"vote_phases is {self.vote_phases}; all-to-all sends blocks and takes 0 phases"
             )
-        one_of("proposal", self.proposal, get_args(Proposal))
-        one_of("voting", self.voting, VOTING)
-        for name in ("round_seconds", "attestation_seconds", "attestation_verify_seconds"):
+        for name in ("attestation_seconds", "attestation_verify_seconds"):
             number(name, getattr(self, name), most=1e6)
-        number("arrivals_per_second", self.arrivals_per_second, most=1e9)
-        bounds = {"block_bytes": 2**40, "verification_threads": 4096, "blocks": 10**6}
-        for name, most in (bounds | {"max_views": 10**4}).items():
-            whole(name, getattr(self, name), least=1, most=most)
+        whole("max_views", self.max_views, least=1, most=10**4)
         whole("seed", self.seed, least=0, most=2**63)
         smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
             row, max(self.signature_lengths())
@@ -233,9 +248,7 @@ class Scenario:
         for name in _RANKS:
             for rank in getattr(self.faults, name):
                 whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
-        if self.view_timeout_seconds is not None:
-            number("view_timeout_seconds", self.view_timeout_seconds, least=1e-9, most=1e7)
-        elif self.faults.any:
+        if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
                 "view_timeout_seconds is None; faults need a time after which the next delegate "
                 "proposes, such as 10.0"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from pqchain import checks
 from pqchain.checks import whole
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import erasure
@@ -54,11 +55,17 @@ def _not_negative(what: str, value: float) -> None:
 class Link:
     """What lies between two nodes of the virtual network: a port in, a port out, a delay."""
 
-    bits_per_second: float = 10e9
+    bits_per_second: float = checks.field(
+        10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
+    )
     """Rate of each port, in each direction."""
-    delay_seconds: float = 50e-6
+    delay_seconds: float = checks.field(
+        50e-6, help="one-way delay of the virtual network, or of a namespace"
+    )
     """From the sender's port to the receiver's."""
-    loss: float = 0.0
+    loss: float = checks.field(
+        0.0, help="probability below 1 that a datagram of such a network is lost"
+    )
     """Probability that a datagram vanishes."""
     queue_bytes: int = 1_000_000
     """What a port holds before it drops."""
@@ -89,7 +96,7 @@ class Compute:
     encode_bytes_per_second: float = 1474e6
     file_bytes_per_second: float = 27.9e9
     hash_bytes_per_second: float = 500e6
-    datagram_seconds: float = 0.0
+    datagram_seconds: float = checks.field(0.0, help="virtual processor time of each datagram")
     """Processor time for each datagram sent or received; 0 leaves the link as the only limit."""
 
     def __post_init__(self) -> None:
@@ -135,24 +142,46 @@ class Fault:
 class Scenario:
     """One replay. `experiment` is "reencode", or "exchange": everyone asks everyone for chunks."""
 
-    experiment: str = "reencode"
-    mode: str = "virtual"
-    transport: str = "aioquic"
+    experiment: str = checks.field(
+        "reencode",
+        help="a failure and its repair, or everyone asks everyone for chunks",
+        choices=EXPERIMENTS,
+    )
+    mode: str = checks.field(
+        "virtual",
+        help="what a node runs on",
+        choices=MODES,
+        by_default="for other transports than aioquic, loopback",
+    )
+    transport: str = checks.field(
+        "aioquic",
+        help="qh3 (QUIC too, in Rust) and grpc need qh3 and grpcio installed",
+        choices=TRANSPORTS,
+    )
     nodes: int = 10
     before: tuple[int, int] = (7, 3)
     after: tuple[int, int] = (6, 3)
-    block_bytes: int = 2_000_000
-    blocks: int = 1
+    block_bytes: int = checks.field(
+        2_000_000, help="length of a block", least=1, most=_MOST["block_bytes"]
+    )
+    blocks: int = checks.field(1, help="how many blocks", least=1, most=_MOST["blocks"])
     blocks_at_once: int = 10
     """Blocks that a node gathers at the same time; the others wait their turn."""
     streams: str = "multiplexed"
-    sources: str = "least-loaded"
-    sessions: str = "kept"
+    sources: str = checks.field("least-loaded", help="whom a node asks for chunks", choices=SOURCES)
+    sessions: str = checks.field(
+        "kept", help="chunks over the heartbeats' sessions, or over fresh ones", choices=SESSIONS
+    )
     """Chunks come over the heartbeats' session, or over fresh ones with a full or 0-RTT handshake.
     """
-    overlap: bool = False
+    overlap: bool = checks.field(False, help="decode while chunks still arrive")
     """Whether decoding starts while chunks still arrive."""
-    datagram_bytes: int = 1452
+    datagram_bytes: int = checks.field(
+        1452,
+        help="longest QUIC datagram",
+        least=SAFE_DATAGRAM_BYTES[0],
+        most=SAFE_DATAGRAM_BYTES[1],
+    )
     congestion: str = "reno"
     link: Link = field(default_factory=Link)
     compute: Compute = field(default_factory=Compute)
@@ -167,7 +196,9 @@ class Scenario:
     """A source that sends nothing for so long is given up."""
     give_up_seconds: float = 3.0
     """How long to wait for sources to come back when too few are left."""
-    limit_seconds: float = 600.0
+    limit_seconds: float = checks.field(
+        600.0, help="when a run that does not end by itself is ended; above 0"
+    )
     """When a replay that does not end by itself is ended, on its own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
@@ -176,7 +207,9 @@ class Scenario:
     """The signature that nodes prove themselves with; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: float = 1e-3
     """Up to so much later than the first each node starts, by chance: none are ever in step."""
-    seed: int = 0
+    seed: int = checks.field(
+        0, help="of blocks, losses and starting times; repeat r adds r", most=_MOST["seed"]
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run, saying why."""

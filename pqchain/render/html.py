@@ -136,11 +136,6 @@ def table(
     )
 
 
-def spoken(name: str) -> str:
-    """Write a name of ours as people say it."""
-    return name.replace("_", " ").replace("keypair", "key pair")
-
-
 def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
     """Write one row of headings, or two if columns are grouped."""
 

@@ -25,6 +25,11 @@ _PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _LONG_UNITS = ((365.25 * 86_400, "years"), (86_400, "d"), (3600, "h"), (60, "min"))
 
 
+def spoken(name: str) -> str:
+    """Write a name of ours as people say it."""
+    return name.replace("_", " ").replace("keypair", "key pair")
+
+
 def significant(value: float, digits: int = 3) -> str:
     """Round to that many significant digits, without an exponent: 46.2, 1030, 0.0041."""
     if not math.isfinite(value):

@@ -179,8 +179,6 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
-    """Write one row of headings, or two if columns are grouped."""
-
     def heading(column: Column, rowspan: str = "") -> Markup:
         kind = "number" if column.numeric else ""
         return element("th", column.title, scope="col", class_=kind, rowspan=rowspan)

@@ -6,100 +6,75 @@ the same on every machine. `make findings` writes them into docs/papers, and a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pandas as pd
 
-from pqchain.consensus import landscape
-from pqchain.works import compare, papers
-from pqchain.works.pqdpol import work as pqdpol
+from pqchain.render.table import Column, Table
+from pqchain.works import claims, compare, registry
+from pqchain.works.comparisons import FAILS, HOLDS, OPEN
+from pqchain.works.work import Bench, Work
 
-_HOW = {
+_DECIDED = {
     "published": "by the printed numbers",
     "sizes": "by the sizes of the implementations",
     "modelled": "by the model, with the printed costs",
 }
 """What decides a statement without a clock."""
 
-_ORDER = ("does not hold", "holds", "cannot be decided here")
+_HEADINGS = {
+    FAILS: "What does not hold",
+    HOLDS: "What holds",
+    OPEN: "What only measuring decides",
+}
 
 
 def page(key: str) -> str:
     """Return the page of a work. Raises UnknownPaper."""
-    paper = papers.paper(key)
-    found = judged(key)
+    work = registry.get(key)
+    paper, statements = work.paper, judged(work)
     lines = [f"# {paper.title}", ""]
     lines += [paper.title_korean, ""] if paper.title_korean else []
-    told = ", ".join(part for part in (*paper.authors, paper.venue, paper.year) if part)
-    lines += [f"{told}." if told else "", "", paper.scope, ""]
+    written = ", ".join(part for part in (*paper.authors, paper.venue, paper.year) if part)
+    lines += [f"{written}." if written else "", "", paper.scope, ""]
     lines += [
         f"This page is made by `make findings` from the data in `data/papers/{key}` and times "
         f"nothing. `pqchain reproduce --only {key}` adds what this machine measures.",
         "",
     ]
-    for verdict in _ORDER:
-        rows = found[found["verdict"] == verdict]
+    for verdict, heading in _HEADINGS.items():
+        rows = statements[statements["verdict"] == verdict]
         if len(rows):
-            lines += [f"## {_heading(verdict)}", "", *_table(rows), ""]
-    lines += _sizes(key)
+            lines += [f"## {heading}", "", _table(rows).markdown(), ""]
+    sizes = compare.sizes(work.published)
+    if len(sizes):
+        counts = sizes["verdict"].value_counts()
+        words = ("equal", "erratum", "different")
+        counted = ", ".join(f"{counts.get(word, 0)} {word}" for word in words)
+        lines += ["## Sizes", "", f"Of {len(sizes)} printed sizes: {counted}.", ""]
     if paper.errata:
         lines += ["## Errata", ""]
-        lines += [f"- {_where(each)}: {each.note}." for each in paper.errata]
-        lines += [""]
+        lines += [*(f"- {erratum.place}: {erratum.note}." for erratum in paper.errata), ""]
     lines += ["## Notes", "", *(f"- {note}" for note in paper.notes), ""] if paper.notes else []
     return "\n".join(lines)
 
 
-def judged(key: str) -> pd.DataFrame:
+def judged(work: Work) -> pd.DataFrame:
     """Return the statements of a work with every verdict that needs no clock.
 
     A frame of the contract "claims". A statement that only measuring could decide is kept once,
     as one that cannot be decided here.
     """
-    if key == pqdpol.KEY:
-        found = compare.claims(key, None, None, [pqdpol.tables()])
-        softened = pqdpol.softening(landscape.delegation(papers.costs(key)))
-        found = pd.concat([found, softened], ignore_index=True)
-    else:
-        found = compare.claims(key)
-    decided = found["source"].isin(_HOW) & (found["verdict"] != "cannot be decided here")
-    open_ones = ~found["claim_id"].isin(set(found.loc[decided, "claim_id"]))
-    left = found[open_ones].drop_duplicates("claim_id")
-    return pd.concat([found[decided], left]).sort_index(kind="stable").reset_index(drop=True)
+    rows = claims.judged(work, frames=work.compute(Bench()))
+    decided = rows["source"].isin(_DECIDED) & (rows["verdict"] != OPEN)
+    undecided = ~rows["claim_id"].isin(set(rows.loc[decided, "claim_id"]))
+    left = rows[undecided].drop_duplicates("claim_id")
+    return pd.concat([rows[decided], left]).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _heading(verdict: str) -> str:
-    """Write a verdict as the title of a section."""
-    return {
-        "holds": "What holds",
-        "does not hold": "What does not hold",
-        "cannot be decided here": "What only measuring decides",
-    }[verdict]
-
-
-def _table(rows: pd.DataFrame) -> Iterable[str]:
-    """Write statements with the figures behind them."""
-    yield "| section | statement | decided | figures |"
-    yield "|---|---|---|---|"
+def _table(rows: pd.DataFrame) -> Table:
+    shown = []
     for row in rows.to_dict("records"):
-        how = _HOW.get(row["source"], "by measuring")
-        figures = row["evidence"].replace("_", " ") if how != "by measuring" else ""
-        cells = (row["section"], row["statement"], how, figures)
-        yield (
-            "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-        )
-
-
-def _sizes(key: str) -> list[str]:
-    """Count the printed sizes that are those of the implementations."""
-    sizes = compare.sizes(papers.published(key))
-    if sizes.empty:
-        return []
-    counts = sizes["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("equal", "erratum", "different"))
-    return ["## Sizes", "", f"Of {len(sizes)} printed sizes: {told}.", ""]
-
-
-def _where(erratum: papers.Erratum) -> str:
-    """Say where an erratum stands."""
-    return ", ".join(part for part in (erratum.table, erratum.row, erratum.column) if part)
+        decided = _DECIDED.get(row["source"])
+        figures = row["evidence"] if decided else ""
+        shown.append([row["section"], row["statement"], decided or "by measuring", figures])
+    names = ("section", "statement", "decided", "figures")
+    return Table(columns=[Column(name) for name in names], rows=shown)

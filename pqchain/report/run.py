@@ -1,33 +1,34 @@
-"""What one run of the reproduction measured and found."""
+"""What one run of the reproduction measured, computed and judged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from pqchain.works.pqdpol.work import Study
+from pqchain.works.work import Frames, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """What one run measured and found. All frames keep their contracts."""
+    """All frames of a run; each keeps its contract."""
 
     output: Path
-    keys: tuple[str, ...]
+    works: tuple[Work, ...]
     measurements: pd.DataFrame
     comparison: pd.DataFrame
     sizes: pd.DataFrame
     claims: pd.DataFrame
-    blocks: pd.DataFrame
-    """Blocks of real transactions, for the works that measure them; else without rows."""
-    block_comparison: pd.DataFrame
-    replays: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    """What the work's replays gave; empty if that work was not chosen."""
-    study: Study | None = None
-    """Tables 5 and 6 of the PQ-DPoL paper, rebuilt, if it is among the works."""
+    frames: Mapping[str, Frames]
+    """What each work computed, by its key."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The works, in the order of the report."""
+        return tuple(work.key for work in self.works)
 
     @property
     def index(self) -> Path:
@@ -35,26 +36,27 @@ class Reproduction:
         return self.output / "index.html"
 
     @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Where the measurements were made."""
+        facts: Mapping[str, Any] = self.measurements.attrs.get("provenance", {})
+        return facts
+
+    @property
     def failures(self) -> list[str]:
         """What is broken: sizes that differ without a known erratum, computations that failed."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
-        failed = self.measurements[self.measurements["status"] == "failed"]
-        unsound = self.blocks[self.blocks["status"] == "failed"].drop_duplicates("algorithm")
         sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "
             f"as {row['published_bytes']:g} but is {row['registry_bytes']:g}"
             for row in broken.to_dict("records")
         ]
+        failed = self.measurements[self.measurements["status"] == "failed"]
         operations = [
             f"{row['operation']} of {row['algorithm']} in {row['implementation']} failed: "
             f"{row['reason']}"
             for row in failed.to_dict("records")
         ]
-        blocks = [
-            f"a block of {row['algorithm']} failed: {row['reason']}"
-            for row in unsound.to_dict("records")
+        computed = [
+            failure for work in self.works for failure in work.failures(self.frames[work.key])
         ]
-        table = self.replays.get("table1")
-        rows = [] if table is None else table[table["status"] == "failed"].to_dict("records")
-        replays = {f"the replay {row['run']} failed: {row['note']}": None for row in rows}
-        return sizes + operations + blocks + list(replays)
+        return list(dict.fromkeys([*sizes, *operations, *computed]))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from pqchain import algorithms
 from pqchain.render import html, numbers
-from pqchain.render.html import Column, Markup
+from pqchain.render.html import Markup
+from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import Reproduction
 
 TITLE = "Post-quantum cryptography in blockchains: published, and measured here"
@@ -19,9 +18,9 @@ CLAIM_VERDICTS = ("holds", "does not hold", "cannot be decided here")
 STATUSES = ("ok", "unsupported", "failed")
 
 
-def summary(done: Reproduction, facts: Mapping[str, Any]) -> Markup:
+def summary(done: Reproduction) -> Markup:
     """Say at the top what the run found."""
-    failures = done.failures
+    facts, failures = done.provenance, done.failures
     if failures:
         verdict = html.element(
             "div", html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures),
@@ -63,78 +62,36 @@ def summary(done: Reproduction, facts: Mapping[str, Any]) -> Markup:
             "statement that numbers can decide.",
             class_="lead",
         ),
-        verdict, tallies, works_table(done), id="summary",
+        verdict, tallies, works_table(done).html(), id="summary",
     )  # fmt: skip
 
 
-def works_table(done: Reproduction) -> Markup:
-    """Write one row for each work."""
+def works_table(done: Reproduction) -> Table:
+    """Count what was found, a row for each work."""
     columns = [Column("work"), Column("times side by side", numeric=True)]
     for group in ("statements, by the print", "by numbers from here"):
         columns += [Column(name, group, True) for name in ("hold", "do not", "open")]
     columns += [Column(name, "sizes", True) for name in SIZE_VERDICTS]
     rows = []
     for key in done.keys:
-        cells = done.comparison[done.comparison["paper"] == key]
-        claims = done.claims[done.claims["paper"] == key]
+        ratios, claims, sizes = (
+            frame[frame["paper"] == key] for frame in (done.comparison, done.claims, done.sizes)
+        )
         by_print = claims["source"] == "published"
-        sizes = list(done.sizes.loc[done.sizes["paper"] == key, "verdict"])
-        row: list[str] = [html.link(key, f"#{key}"), str(int(cells["ratio"].notna().sum()))]
-        for verdicts in (list(claims[by_print]["verdict"]), list(claims[~by_print]["verdict"])):
-            row += [str(verdicts.count(name)) for name in CLAIM_VERDICTS]
-        row += [str(sizes.count(name)) for name in SIZE_VERDICTS]
-        rows.append(row)
-    source = ["published", "measured", "registry"]
-    source += ["modelled"] * bool((done.claims["source"] == "modelled").any())
-    return html.table(columns, rows, caption="What was found, by work.", source=source)
-
-
-def measurement_tables(measurements: pd.DataFrame) -> list[Markup]:
-    """Write all our times: signatures, then key encapsulation."""
-    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
-    titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
-    return [
-        _measurement_table(measurements[kinds == kind], f"{title}: median and MAD of each time.")
-        for kind, title in titles.items()
-        if (kinds == kind).any()
-    ]
-
-
-def _measurement_table(measurements: pd.DataFrame, caption: str) -> Markup:
-    """Write medians with their median absolute deviations."""
-    present = set(measurements["operation"])
-    operations = [name for name in algorithms.OPERATIONS if name in present]
-    columns = [Column("algorithm"), Column("implementation")]
-    for name in operations:
-        columns += [
-            Column(title, html.spoken(name), True) for title in ("median", "± MAD", "samples")
-        ]
-    rows, remarks = [], []
-    keys = ["algorithm", "implementation"]
-    for (algorithm, implementation), cells in measurements.groupby(keys, sort=False):
-        row = [str(algorithm), str(implementation) or numbers.MISSING]
-        by_operation = {cell["operation"]: cell for cell in cells.to_dict("records")}
-        for name in operations:
-            cell = by_operation.get(name)
-            if cell is None or cell["status"] != "ok":
-                row += [numbers.MISSING] * 3
-                continue
-            median = html.element("span", numbers.seconds(cell["median_seconds"]), class_="here")
-            deviation = numbers.seconds(cell["mad_seconds"], 2)
-            row += [median, deviation, numbers.integer(cell["samples"])]
-        said = [
-            cell["reason"] if cell["status"] == "ok" else f"{cell['status']}: {cell['reason']}"
-            for cell in cells.to_dict("records")
-        ]
-        rows.append(row)
-        remarks.append("; ".join(dict.fromkeys(remark for remark in said if remark)))
-    return html.table(
-        columns,
-        rows,
-        caption=caption,
-        source=("measured",),
-        row_headers=2,
-        remarks=remarks,
+        counts = [int(ratios["ratio"].notna().sum())]
+        for verdicts, words in (
+            (claims.loc[by_print, "verdict"], CLAIM_VERDICTS),
+            (claims.loc[~by_print, "verdict"], CLAIM_VERDICTS),
+            (sizes["verdict"], SIZE_VERDICTS),
+        ):
+            counts += [int((verdicts == word).sum()) for word in words]
+        rows.append([Shown(key, key, html.link(key, f"#{key}")), *counts])
+    modelled = bool((done.claims["source"] == "modelled").any())
+    return Table(
+        columns=columns,
+        rows=rows,
+        caption="What was found, by work.",
+        source=["published", "measured", "registry", *["modelled"] * modelled],
     )
 
 
@@ -180,7 +137,6 @@ def provenance(facts: Mapping[str, Any]) -> Markup:
 
 
 def _build(facts: Mapping[str, Any]) -> str:
-    """Describe one native build in a line."""
     return "; ".join(
         f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}"
         for name, value in facts.items()
@@ -224,7 +180,6 @@ def tally(title: str, verdicts: Iterable[str], order: Sequence[str]) -> Markup:
 
 
 def _busy(facts: Mapping[str, Any]) -> str:
-    """Warn if the machine had other things to do."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
     if not isinstance(load, (int, float)) or not isinstance(count, int):
         return ""

@@ -107,7 +107,10 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
     """Return the values of a tornado."""
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
     rows = [
-        [html.spoken(row["input"]), *(Shown(row[at], shown(row[at], row["unit"])) for at in titles)]
+        [
+            numbers.spoken(row["input"]),
+            *(Shown(row[at], shown(row[at], row["unit"])) for at in titles),
+        ]
         for row in tornado.to_dict("records")
     ]
     return Table(
@@ -120,7 +123,7 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
 
 def plane_table(plane: pd.DataFrame) -> Table:
     """Return the winners of a plane."""
-    across, upwards = (html.spoken(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
+    across, upwards = (numbers.spoken(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
     factors = sorted(set(plane["across_factor"].tolist()))
     names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
     return Table(
@@ -210,7 +213,7 @@ def _tornado(tornado: pd.DataFrame) -> list[Markup]:
     """Draw the tornado, unless no input changes anything."""
     if tornado.empty:
         return []
-    output, scheme = html.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
+    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
     figure = html.figure(
         plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
         identifier="figure-tornado",
@@ -241,7 +244,7 @@ def _only_winner(plane: pd.DataFrame) -> str:
     if len(names) != 1:
         return ""
     ends = [
-        f"{html.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
+        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
         f"{numbers.factor(factors.max())}"
         for axis in ("across", "upwards")
         for factors in [plane[f"{axis}_factor"]]

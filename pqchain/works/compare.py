@@ -1,7 +1,7 @@
 """Ours beside published: times with their ratio, sizes with a verdict, statements as checks.
 
-Only this module and `pqchain.works.claims` see both sides. Nothing here asks that milliseconds
-agree across machines: sizes are compared exactly, times are shown with their ratio.
+Nothing here asks that milliseconds agree across machines: sizes are compared exactly, times are
+shown with their ratio.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, results
-from pqchain.bench.blocks import BLOCK
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.render import numbers
 from pqchain.results import Contract
-from pqchain.works.claims import SIZES, claims
-from pqchain.works.papers import PUBLISHED
+from pqchain.works import registry
+from pqchain.works.claims import judged
+from pqchain.works.mini_blockchain.work import compare_blocks as blocks
+from pqchain.works.printed import PUBLISHED
+from pqchain.works.readers import SIZES
+
+__all__ = ["COMPARISON", "SIZE", "align", "blocks", "claims", "sizes"]
 
 COMPARISON = Contract.of(
     "comparison",
@@ -36,46 +40,7 @@ SIZE = Contract.of(
     ("str", "verdict note"),
 )
 
-BLOCK_COMPARISON = Contract.of(
-    "block-comparison",
-    ("str", "paper table algorithm printed_name quantity published here"),
-    ("float64", "ratio"),
-    ("str", "note"),
-)
-
-
-__all__ = ["align", "blocks", "claims", "sizes"]
-
 _NAN = float("nan")
-
-_OF_A_BLOCK = {
-    "wallet_count": "wallets",
-    "wallet_generate_keypair_seconds": "wallet_median_seconds",
-    "public_key_bytes": "public_key_bytes",
-    "transaction_count": "transactions",
-    "transaction_sign_seconds": "sign_median_seconds",
-    "previous_hash": "previous_hash",
-    "block_hash": "block_hash",
-    "block_bytes": "block_bytes",
-    "transaction_bytes": "transaction_bytes",
-    "validation_result": "valid",
-    "tampered_validation_result": "tampered",
-    "block_validation_iterations": "rounds",
-    "block_verify_seconds": "verify_median_seconds",
-}
-"""Published quantities of a block, and the column of a block frame that answers each."""
-
-_BLOCK_NOTES = {
-    "wallet_generate_keypair_seconds": "printed as a mean, here a median",
-    "transaction_sign_seconds": "printed as a mean, here a median",
-    "block_bytes": "there a transaction holds both public keys; here that of the sender, and two "
-    "addresses of 32 bytes",
-    "transaction_bytes": "block over transactions, header included",
-    "tampered_validation_result": "here: the reason",
-    "block_verify_seconds": "one thread; printed as a mean, here a median",
-    "transaction_verify_seconds": "one thread",
-}
-"""What makes the two sides differ by more than the machine."""
 
 
 def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
@@ -91,81 +56,28 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     ours = results.check(measurements, MEASUREMENT)
     theirs = results.check(published, PUBLISHED)
     chosen = cache(partial(choose, ours))
-    columns = list(COMPARISON.columns)
     rows = [
         _aligned(chosen, row)
         for row in theirs.to_dict("records")
         if row["algorithm"] and row["quantity"].removesuffix("_seconds") in algorithms.OPERATIONS
         if row["quantity"].endswith("_seconds")
     ]
-    frame = pd.DataFrame(rows, columns=columns)
+    frame = COMPARISON.frame(rows)
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
-    return results.check(frame, COMPARISON)
+    return frame
 
 
-def blocks(
-    measured: pd.DataFrame, published: pd.DataFrame, *, paper: str, table: str
+def claims(
+    key: str,
+    measurements: pd.DataFrame | None = None,
+    frames: Mapping[str, pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
-    """Put our block beside a printed one, line by line; none is left out.
+    """Check every statement of a work; see `pqchain.works.claims.judged`, also for the columns.
 
-    Takes a block frame, of which one thread counts, and a table of `pqchain.papers.table` in the
-    layout of the mini blockchain. Columns: paper, table, algorithm, printed_name, quantity,
-    published and here (as text, with unit), ratio (here over published; NaN for what is no
-    measurement), note. Raises DataError if the block frame breaks its contract.
+    `frames` are what the work computes, as `registry.get(key).compute(...)` gives them, or some of
+    them: {"blocks": pq.measure_blocks(...)}. Raises UnknownPaper and DataError.
     """
-    ours = results.check(measured, BLOCK)
-    single = {
-        row["algorithm"]: row
-        for row in ours.to_dict("records")
-        if row["threads"] == 1 and row["status"] == "ok"
-    }
-    rows = []
-    for line in published.to_dict("records"):
-        name, quantity = line["algorithm"], line["quantity"]
-        mine = _of_a_block(single.get(name, {}), quantity)
-        printed, unit = float(line["value"]), str(line["unit"])
-        theirs = numbers.quantity(printed, quantity, unit)
-        compared = isinstance(mine, int | float) and (unit in ("s", "B"))
-        rows.append(
-            {
-                "paper": paper,
-                "table": table,
-                "algorithm": name,
-                "printed_name": line["printed_name"],
-                "quantity": quantity,
-                "published": line["printed"] if theirs == numbers.MISSING else theirs,
-                "here": _shown(mine, quantity, unit),
-                "ratio": float(mine) / printed if compared else _NAN,
-                "note": _BLOCK_NOTES.get(quantity, ""),
-            }
-        )
-    frame = pd.DataFrame(rows, columns=list(BLOCK_COMPARISON.columns))
-    frame.attrs["provenance"] = measured.attrs.get("provenance", {})
-    return results.check(frame, BLOCK_COMPARISON)
-
-
-def _of_a_block(row: Mapping[Hashable, Any], quantity: str) -> Any:
-    """Return our answer to a published quantity, or "" if there is none."""
-    if not row:
-        return ""
-    if quantity == "algorithm":
-        return row["algorithm"]
-    if quantity == "block_index":
-        return 1
-    if quantity == "transaction_verify_seconds":
-        return row["verify_median_seconds"] / row["transactions"]
-    return row[_OF_A_BLOCK[quantity]] if quantity in _OF_A_BLOCK else ""
-
-
-def _shown(value: Any, quantity: str, unit: str) -> str:
-    """Write our answer as people read it."""
-    if not isinstance(value, int | float):
-        return str(value)
-    if unit == "s":
-        return numbers.seconds(value)
-    if quantity == "transaction_bytes":
-        return f"{value:.2f}{numbers.NARROW_SPACE}B"
-    return numbers.quantity(value, quantity, unit)
+    return judged(registry.get(key), measurements, frames)
 
 
 def sizes(published: pd.DataFrame) -> pd.DataFrame:
@@ -183,15 +95,13 @@ def sizes(published: pd.DataFrame) -> pd.DataFrame:
             differs = "erratum" if row["note"] else "different"
             verdict = "equal" if row["value"] == size else differs
             about = [row[column] for column in ("paper", "table", "algorithm", "quantity")]
-            rows.append([*about, row["value"], size, verdict, row["note"]])
-    frame = pd.DataFrame(rows, columns=list(SIZE.columns)).drop_duplicates()
-    return results.check(frame, SIZE)
+            rows.append((*about, row["value"], size, verdict, row["note"]))
+    return SIZE.frame(dict.fromkeys(rows))
 
 
 def _aligned(
     ours: Callable[..., Mapping[str, Mapping[str, Any]]], row: Mapping[Hashable, Any]
 ) -> list[object]:
-    """Return one row of the comparison."""
     algorithm = algorithms.get(row["algorithm"]).name
     operation = row["quantity"].removesuffix("_seconds")
     wanted, seconds = row["implementation"], row["value"]
@@ -218,5 +128,4 @@ def _aligned(
 
 
 def _joined(*notes: object) -> str:
-    """Join what is not empty."""
     return "; ".join(str(note) for note in notes if note)

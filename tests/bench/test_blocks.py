@@ -13,7 +13,8 @@ from pqchain.bench import tables as blocktext
 from pqchain.bench.blocks import BLOCK, measure_blocks
 from pqchain.chain import encoded_size, header_bytes
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.works import claims, compare, papers
+from pqchain.works import compare, papers
+from pqchain.works.comparisons import HOLDS, OPEN
 from tests import frames
 
 COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
@@ -195,14 +196,14 @@ def test_ours_stands_beside_every_printed_line():
 
 def test_statements_about_blocks_are_judged_on_blocks():
     measured = frames.measurements(["Falcon-512"])
-    found = claims.claims("mini-blockchain", measured, frames.blocks(["Falcon-512"]))
+    found = compare.claims("mini-blockchain", measured, {"blocks": frames.blocks(["Falcon-512"])})
     ours = found[found["source"] == "measured"].set_index("claim_id")
-    assert ours.loc["wallets-as-alone", "verdict"] == claims.HOLDS
+    assert ours.loc["wallets-as-alone", "verdict"] == HOLDS
     assert "8.00\u202fms over" in ours.loc["wallets-as-alone", "evidence"]
     dearer = ours.loc["verification-dearer-in-a-block"]
-    assert dearer["verdict"] == claims.OPEN
+    assert dearer["verdict"] == OPEN
     assert "58.0\u202fµs" in dearer["evidence"]
-    none = claims.claims("mini-blockchain", measured, frames.blocks(["ML-DSA-44"]))
+    none = compare.claims("mini-blockchain", measured, {"blocks": frames.blocks(["ML-DSA-44"])})
     ours = none[none["source"] == "measured"].set_index("claim_id")
     assert "no block of Falcon-512 was measured" in ours.loc["wallets-as-alone", "evidence"]
 

@@ -1,11 +1,13 @@
 """The doctor: what it finds, and when an install counts as broken."""
 
+import json
 from importlib import metadata
 
 import pytest
 
 from pqchain import algorithms, machine
 from pqchain.commands import doctor
+from pqchain.commands.main import main
 from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, DataError
 from pqchain.reencode.storage import erasure
@@ -102,3 +104,18 @@ def test_every_library_signs_and_says_what_was_corrected():
     assert finding.state == "present"
     assert "ML-DSA-44 signs and verifies" in finding.detail
     assert "1 algorithm, " in found("rainbow/avx2").detail
+
+
+def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
+    optional = doctor.Finding("Group", "pynq", "missing", "absent", disables="boards")
+    broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", mend="make")
+    monkeypatch.setattr(doctor, "examine", lambda: [optional])
+    assert main(["doctor"]) == 0
+    assert "Nothing essential is broken; 1 optional part is missing." in capsys.readouterr().out
+    monkeypatch.setattr(doctor, "examine", lambda: [optional, broken])
+    assert main(["doctor"]) == 1
+    shown = capsys.readouterr().out
+    assert "!!  library" in shown
+    assert "to mend:  make" in shown
+    assert main(["doctor", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["healthy"] is False

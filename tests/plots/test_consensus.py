@@ -11,7 +11,7 @@ from pqchain import plots
 from pqchain.consensus import landscape
 from pqchain.errors import DataError, UsageError
 from pqchain.works import papers
-from pqchain.works.pqdpol import work as pqdpol
+from pqchain.works.pqdpol import rebuilt as pqdpol
 
 PAPER = papers.costs("pqdpol")
 

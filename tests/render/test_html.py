@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 from pqchain import plots
 from pqchain.render import html
-from pqchain.render.html import Column, Markup
+from pqchain.render.html import Markup
 
 
 class Reader(HTMLParser):
@@ -44,33 +44,6 @@ def test_every_verdict_has_a_word_and_a_sign():
         assert sign in written
         assert tone in written
     assert "unseen" in html.badge("equal", short=True)
-
-
-def test_headings_of_a_table_have_a_scope():
-    columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
-    written = html.table(columns, [["x", "1", "2"]], caption="Some.", source=("measured",))
-    scopes = [attributes["scope"] for attributes in Reader(written).all("th")]
-    assert scopes == ["col", "colgroup", "col", "col", "row"]
-    assert Reader(written).all("th")[0]["rowspan"] == "2"
-    assert Reader(written).all("th")[1]["colspan"] == "2"
-
-
-def test_a_table_says_where_its_numbers_come_from():
-    written = html.table([Column("x")], [["1"]], caption="C.", source=("published", "measured"))
-    assert '<caption><span class="label published"' in written
-    assert 'class="label measured"' in written
-    assert Reader(written).all("div")[0]["aria-label"] == "C."
-
-
-def test_equal_row_headers_share_a_cell_that_covers_remarks():
-    columns = [Column("name"), Column("with"), Column("time")]
-    rows = [["x", "avx2", "1"], ["x", "ref", "2"], ["y", "ref", "3"]]
-    written = html.table(
-        columns, rows, caption="C.", source=("measured",), row_headers=2, remarks=["", "slow", ""]
-    )
-    spanning = [attributes for attributes in Reader(written).all("th") if "rowspan" in attributes]
-    assert spanning == [{"scope": "rowgroup", "rowspan": "3"}]
-    assert '<tr class="remark"><td colspan="2">slow</td></tr>' in written
 
 
 def test_two_figures_share_no_identifier_and_take_the_colours_of_the_page():

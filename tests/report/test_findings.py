@@ -6,7 +6,7 @@ import pytest
 
 from pqchain.commands import main as cli
 from pqchain.report import findings
-from pqchain.works import papers
+from pqchain.works import papers, registry
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
 
@@ -22,7 +22,7 @@ def test_there_is_a_page_for_each_work_and_no_other():
 
 @pytest.mark.parametrize("key", papers.keys())
 def test_every_statement_is_there(key):
-    found = findings.judged(key)
+    found = findings.judged(registry.get(key))
     from pqchain.works import compare
 
     assert set(found["claim_id"]) >= set(compare.claims(key)["claim_id"])

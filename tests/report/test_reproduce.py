@@ -8,18 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pqchain import machine, results
-from pqchain.bench import blocks as blockbench
-from pqchain.bench import operations as bench
+from pqchain import bench, machine, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.render import html
-from pqchain.report import figures
-from pqchain.report import reproduce as report
+from pqchain.report import figures, folder
 from pqchain.report import summary as overview
 from pqchain.report.run import Reproduction
 from pqchain.works import papers
-from pqchain.works.pqdpol import work as pqdpol
-from pqchain.works.quic_reencoding import work as reencoding
+from pqchain.works.pqdpol.work import PqDpol
+from pqchain.works.quic_reencoding import replays
+from pqchain.works.work import Work
 from tests import frames
 from tests.render.test_html import Reader
 from tests.works import studies
@@ -30,8 +28,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """One reproduction of all works on synthetic measurements."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", fake_measure())
-        patch.setattr(blockbench, "measure_blocks", fake_blocks)
-        patch.setattr(reencoding, "reproduce", fake_replays)
+        patch.setattr(bench, "measure_blocks", fake_blocks)
+        patch.setattr(replays, "reproduce", fake_replays)
         studies.small(patch)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
@@ -58,20 +56,20 @@ def fake_measure(
 
 
 def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
-    """Stand in for `blockbench.measure_blocks`."""
+    """Stand in for `bench.measure_blocks`."""
     return frames.blocks(names)
 
 
 def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
-    """Stand in for `reencoding.reproduce`."""
+    """Stand in for `replays.reproduce`."""
     return frames.replays()
 
 
 @pytest.fixture(autouse=True)
 def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test of the report measure blocks, replay a network or model a million nodes."""
-    monkeypatch.setattr(blockbench, "measure_blocks", fake_blocks)
-    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    monkeypatch.setattr(bench, "measure_blocks", fake_blocks)
+    monkeypatch.setattr(replays, "reproduce", fake_replays)
     studies.small(monkeypatch)
 
 
@@ -204,34 +202,34 @@ def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
     assert "described, not predicted" in part
     assert "Not established: the four prices" in part
     for name in ("throughput", "latency", "networks", "winners"):
-        assert f'id="figure-consensus-{name}"' in part
-        assert text.count(f'id="figure-consensus-{name}"') == 1
-        assert (done.output / "figures" / f"consensus-{name}.png").is_file()
+        assert f'id="figure-pqdpol-{name}"' in part
+        assert text.count(f'id="figure-pqdpol-{name}"') == 1
+        assert (done.output / "figures" / f"pqdpol-{name}.png").is_file()
     saved = results.load(done.output / "pqdpol" / "table5-6.csv")
     assert len(saved) == 30
     assert saved["latency_error_percent"].abs().max() < 8
     here = results.load(done.output / "pqdpol" / "table5-6-here.csv")
     assert set(here["costs"]) == {"measured:test-machine-00000000"}
-    for name in ("left-out", "forms", "delegation", "networks", "contest"):
+    for name in ("fit", "left-out", "forms", "delegation", "networks", "contest"):
         assert len(results.load(done.output / "pqdpol" / f"{name}.csv"))
 
 
 def test_statements_on_the_model_are_labelled(done, text):
     ours = done.claims[(done.claims["source"] == "modelled") & (done.claims["paper"] == "pqdpol")]
     assert "delegation-softens-the-fall" in set(ours["claim_id"])
-    part = text[text.index('<section id="pqdpol-claims">') :]
+    part = text[text.index('<section id="pqdpol-what-it-says-checked">') :]
     part = part[: part.index("</section>")]
     assert part.count('class="label modelled"') == len(ours) + 1
     assert "here, measured or modelled" in part
-    others = text[text.index('<section id="round3-claims">') :]
+    others = text[text.index('<section id="round3-what-it-says-checked">') :]
     assert 'class="label modelled"' not in others[: others.index("</section>")]
 
 
 def test_without_its_work_there_is_no_study(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(pqdpol, "study", lambda *given, **named: pytest.fail("modelled"))
-    assert report.reproduce(tmp_path / "results", only="round3").study is None
+    monkeypatch.setattr(PqDpol, "compute", lambda *given: pytest.fail("modelled"))
+    assert set(report.reproduce(tmp_path / "results", only="round3").frames) == {"round3"}
 
 
 def test_errata_and_the_correction_are_told(text):
@@ -251,10 +249,8 @@ def test_a_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatc
         measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
 
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
-    published = papers.published
-    monkeypatch.setattr(
-        papers, "published", lambda key=None: published(key).replace({"value": {897.0: 898.0}})
-    )
+    wrong = papers.published("pqdpol").replace({"value": {897.0: 898.0}})
+    monkeypatch.setattr(Work, "published", wrong)
     done = report.reproduce(tmp_path / "results", only="pqdpol")
     assert done.keys == ("pqdpol",)
     assert done.failures == [
@@ -288,7 +284,7 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
     assert done.failures == []
     modelled = ["latency", "networks", "throughput", "winners"]
     assert sorted(path.name for path in (done.output / "figures").iterdir()) == [
-        *(f"consensus-{name}.{kind}" for name in modelled for kind in ("png", "svg")),
+        *(f"pqdpol-{name}.{kind}" for name in modelled for kind in ("png", "svg")),
         "round3-sizes.png",
         "round3-sizes.svg",
         "sizes.png",
@@ -321,18 +317,18 @@ def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch)
     assert (output / "round3" / "sizes.csv").is_file()
     (output / "mine.csv").write_text("mine")
     (output / "round3" / "mine.csv").write_text("mine")
-    listed = json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"]
+    listed = json.loads((output / folder.MANIFEST).read_text(encoding="utf-8"))["files"]
     elsewhere = tmp_path / "elsewhere.csv"
     elsewhere.write_text("not ours")
     listed += ["../elsewhere.csv", str(elsewhere)]
-    (output / report.MANIFEST).write_text(json.dumps({"files": listed}), encoding="utf-8")
+    (output / folder.MANIFEST).write_text(json.dumps({"files": listed}), encoding="utf-8")
     report.reproduce(output, only="falcon-hls")
     assert elsewhere.is_file()
     left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
-    now = set(json.loads((output / report.MANIFEST).read_text(encoding="utf-8"))["files"])
-    assert left == now | {report.MANIFEST, "mine.csv", "round3/mine.csv"}
+    now = set(json.loads((output / folder.MANIFEST).read_text(encoding="utf-8"))["files"])
+    assert left == now | {folder.MANIFEST, "mine.csv", "round3/mine.csv"}
     assert not any(name.startswith("round3") for name in now)
-    (output / report.MANIFEST).write_text("[1", encoding="utf-8")
+    (output / folder.MANIFEST).write_text("[1", encoding="utf-8")
     assert report.reproduce(output, only="falcon-hls").index.is_file()
 
 
@@ -381,7 +377,8 @@ def test_wide_tables_scroll_in_their_box_at_every_width_but_not_on_paper():
 
 
 def test_a_printed_block_stands_beside_ours(done, text):
-    rows = done.block_comparison.set_index("printed_name")
+    blocks = done.frames["mini-blockchain"]
+    rows = blocks["block-comparison"].set_index("printed_name")
     assert rows.loc["Alice PK size", "here"] == "897\u202fB"
     assert rows.loc["Serialized block size", "ratio"] == pytest.approx(1651111 / 2497144)
     assert rows.loc["Running single validateBlock(block1)", "here"] == "yes"
@@ -390,18 +387,18 @@ def test_a_printed_block_stands_beside_ours(done, text):
     assert len(rows) == 18
     assert "A block, side by side" in text
     assert (done.output / "mini-blockchain" / "block-comparison.csv").is_file()
-    assert len(results.load(done.output / "blocks.csv")) == len(done.blocks) == 14
+    saved = results.load(done.output / "mini-blockchain" / "blocks.csv")
+    assert len(saved) == len(blocks["blocks"]) == 14
     for name in ("bytes", "verify", "rate"):
-        assert (done.output / "figures" / f"block-{name}.png").is_file()
+        assert (done.output / "figures" / f"mini-blockchain-{name}.png").is_file()
 
 
 def test_blocks_are_measured_only_for_works_that_have_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(blockbench, "measure_blocks", None)
+    monkeypatch.setattr(bench, "measure_blocks", None)
     found = report.reproduce(tmp_path / "results", only="pqdpol")
-    assert found.blocks.empty
-    assert found.block_comparison.empty
+    assert set(found.frames) == {"pqdpol"}
 
 
 def test_a_block_that_failed_fails_the_reproduction(tmp_path, monkeypatch):
@@ -410,8 +407,8 @@ def test_a_block_that_failed_fails_the_reproduction(tmp_path, monkeypatch):
         measured.loc[measured["algorithm"] == "ML-DSA-65", ["status", "reason"]] = "failed", "why"
         return measured
 
-    monkeypatch.setattr(report, "write", lambda done: done.index)
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(blockbench, "measure_blocks", failing)
+    monkeypatch.setattr(bench, "measure_blocks", failing)
     found = report.reproduce(tmp_path / "results", only="mini-blockchain")
-    assert found.failures == ["a block of ML-DSA-65 failed: why"]
+    assert found.failures == ["mini-blockchain, blocks: ML-DSA-65 failed: why"]

@@ -11,15 +11,14 @@ import pytest
 from pqchain.consensus import SerialLaw
 from pqchain.errors import DataError
 from pqchain.works import papers
-from pqchain.works.pqdpol import calibration
-from pqchain.works.pqdpol import work as pqdpol
+from pqchain.works.pqdpol import calibration, rebuilt
 
 COSTS = papers.costs("pqdpol")
-CELLS = pqdpol.cells()
+CELLS = rebuilt.cells()
 
 
 def test_every_cell_of_both_tables_is_within_eight_percent() -> None:
-    cells = calibration.tables(CELLS, COSTS)
+    cells = rebuilt.tables(COSTS)
     assert len(cells) == 30 and sorted(set(cells["n"])) == [1, 2, 3, 4, 5]
     for name in ("latency_error_percent", "throughput_error_percent"):
         assert cells[name].abs().max() <= 8.0
@@ -32,7 +31,7 @@ def test_every_cell_of_both_tables_is_within_eight_percent() -> None:
 
 
 def test_transactions_per_block_are_those_of_the_tables() -> None:
-    counts = calibration.tables(CELLS, COSTS).groupby("algorithm")["transactions_per_block"].first()
+    counts = rebuilt.tables(COSTS).groupby("algorithm")["transactions_per_block"].first()
     assert counts.pop("Falcon-512") == pytest.approx(29.42, abs=0.05)
     assert counts.to_dict() == {
         "Dilithium2": 12.0, "Dilithium3": 9.0, "Dilithium5": 6.0, "Falcon-1024": 15.0,
@@ -47,7 +46,7 @@ def test_the_defaults_of_paper_serial_are_the_fit() -> None:
     assert fitted.rms_percent == pytest.approx(2.8, abs=0.1)
     assert fitted.worst_percent == pytest.approx(7.3, abs=0.1)
     # The closed form of the fit is what the engine plays, to the nanosecond's rounding.
-    played = calibration.tables(CELLS, COSTS, fitted.law)["latency_seconds"]
+    played = rebuilt.tables(COSTS, fitted.law)["latency_seconds"]
     assert played.tolist() == pytest.approx(fitted.residuals["modelled_seconds"].tolist(), rel=1e-6)
 
 

@@ -10,12 +10,15 @@ import pytest
 from pqchain import results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay
+from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.drivers import processes
 from pqchain.wire.transports import aioquic
 from pqchain.works import compare, papers
-from pqchain.works.quic_reencoding import tables as replaylayout
-from pqchain.works.quic_reencoding import work as reencoding
+from pqchain.works.quic_reencoding import frames as built
+from pqchain.works.quic_reencoding import replays
+from pqchain.works.quic_reencoding.work import QuicReencoding
+from pqchain.works.work import Bench
 from tests import frames
 
 
@@ -33,9 +36,13 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
 
 
 def test_every_frame_keeps_its_contract(found):
-    assert set(found) == set(reencoding.CONTRACTS)
+    contracts = {
+        "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
+        "transports": built.TRANSPORTS,
+    }  # fmt: skip
+    assert set(found) == set(contracts)
     for name, frame in found.items():
-        results.check(frame, reencoding.CONTRACTS[name])
+        results.check(frame, contracts[name])
 
 
 def test_table1_holds_the_print_and_never_mixes_kinds(found):
@@ -45,15 +52,15 @@ def test_table1_holds_the_print_and_never_mixes_kinds(found):
     assert printed.loc["encode", "share_percent"] == 6.62
     assert printed["seconds"].sum() == pytest.approx(6.5575, abs=1e-4)
     assert set(zip(table["run"], table["kind"], strict=True)) == {
-        ("printed", "published"), (reencoding.LINK_ONLY, "modelled"),
-        (reencoding.CALIBRATED, "modelled"), (reencoding.LOOPBACK, "measured"),
+        ("printed", "published"), (built.LINK_ONLY, "modelled"),
+        (built.CALIBRATED, "modelled"), (built.LOOPBACK, "measured"),
     }  # fmt: skip
 
 
 def test_shares_are_of_the_total_and_seconds_are_kept():
-    table = reencoding.table1({"here": frames.replay_runs({}, {"repeat": 1})})
+    table = built.table1({"here": frames.replay_runs({}, {"repeat": 1})})
     ours = table[table["run"] == "here"].set_index("phase")
-    assert list(ours.index) == list(reencoding.PHASES)
+    assert list(ours.index) == list(built.PHASES)
     assert ours["share_percent"].sum() == pytest.approx(100)
     assert ours.loc["transfer", "seconds"] == 4e-3
     assert ours.loc["transfer", "share_percent"] == pytest.approx(40)
@@ -61,14 +68,14 @@ def test_shares_are_of_the_total_and_seconds_are_kept():
 
 def test_a_run_that_failed_has_no_numbers_but_a_reason():
     frame = frames.replay_runs({"status": "failed", "verdict": "no room", "mode": "loopback"})
-    ours = reencoding.table1({"here": frame}).query("run == 'here'")
+    ours = built.table1({"here": frame}).query("run == 'here'")
     assert set(ours["status"]) == {"failed"}
     assert set(ours["note"]) == {"no room"}
     assert ours["seconds"].isna().all()
 
 
 def test_figure1_has_mean_and_extremes():
-    series = reencoding.figure1(frames.exchanges((0.0, 10.0)))
+    series = built.figure1(frames.exchanges((0.0, 10.0)))
     row = series[series["streams"] == "multiplexed"].iloc[0]
     assert (row["repeats"], row["blocks"], row["kind"]) == (2, 10, "modelled")
     assert row["transfer_seconds"] == pytest.approx(4.75e-3)
@@ -95,8 +102,8 @@ def test_transports_that_cannot_run_stay_as_rows(found):
     ],
 )
 def test_the_saving_is_judged_by_its_interval(found, savings, verdict):
-    contrast = reencoding.contrast(frames.exchanges(savings))
-    claims = reencoding.claims({**found, "contrast": contrast}, compare.claims(reencoding.PAPER))
+    contrast = built.contrast(frames.exchanges(savings))
+    claims = compare.claims(built.KEY, frames={**found, "contrast": contrast})
     decided, evidence = judged(claims, "multiplexing-saves-time", "modelled")
     assert decided == verdict
     assert f"over {len(savings)} pairs" in evidence
@@ -104,12 +111,12 @@ def test_the_saving_is_judged_by_its_interval(found, savings, verdict):
 
 
 def test_one_pair_gives_no_comparison():
-    assert reencoding.contrast(frames.exchanges((3.7,))).empty
+    assert built.contrast(frames.exchanges((3.7,))).empty
 
 
 def test_our_runs_answer_what_the_print_cannot(found):
-    before = compare.claims(reencoding.PAPER)
-    after = reencoding.claims(found, before)
+    before = compare.claims(built.KEY)
+    after = compare.claims(built.KEY, frames=found)
     assert list(dict.fromkeys(after["claim_id"])) == list(dict.fromkeys(before["claim_id"]))
     assert judged(after, "single-stream-first-chunk", "modelled")[0] == "holds"
     assert judged(after, "transfer-decisive", "modelled")[0] == "does not hold"
@@ -119,31 +126,26 @@ def test_our_runs_answer_what_the_print_cannot(found):
 
 
 def test_what_was_fitted_to_the_print_does_not_support_it(found):
-    claims = reencoding.claims(found, compare.claims(reencoding.PAPER))
-    assert not claims["evidence"].str.startswith(reencoding.CALIBRATED).any()
-
-
-def test_other_works_keep_their_claims(found):
-    before = compare.claims("pqdpol")
-    pd.testing.assert_frame_equal(reencoding.claims(found, before), before)
+    claims = compare.claims(built.KEY, frames=found)
+    assert not claims["evidence"].str.startswith(built.CALIBRATED).any()
 
 
 def test_the_datagram_time_follows_from_the_print():
-    printed = papers.table(reencoding.PAPER, "table1").set_index("printed_name")
+    printed = papers.table(built.KEY, "table1").set_index("printed_name")
     received = 10 * 8 * 64e6 / 7
     each = printed.loc["QUIC 전송", "duration_seconds"] / (received / 1452) / 2
-    assert 0.85 * each < reencoding.DATAGRAM_SECONDS < each
+    assert 0.85 * each < replays.DATAGRAM_SECONDS < each
 
 
 def test_unknown_preset_is_refused():
     with pytest.raises(UnknownName, match="quik"):
-        reencoding.reproduce("quik")
+        replays.reproduce("quik")
 
 
 def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
     options = ["--experiment", "exchange", "--block-bytes", "7000", "--seed", "5"]
     steps: list[int] = []
-    apart = reencoding._apart([("a", options, 2)], lambda: steps.append(1))["a"]
+    apart = replays._apart([("a", options, 2)], lambda: steps.append(1))["a"]
     assert steps == [1]
     assert apart["repeat"].tolist() == [2]
     here = replay.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5))
@@ -152,27 +154,36 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
 
 
 def test_a_process_that_fails_leaves_a_row_that_says_why():
-    row = reencoding._apart([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
+    row = replays._apart([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
     assert "a loss of 2.0 is no probability" in row["verdict"]
 
 
+def text(found: dict[str, pd.DataFrame]) -> str:
+    """Return all tables of the work for a terminal."""
+    return "\n\n".join(table.text() for table in QuicReencoding().tables(found))
+
+
 def test_text_shows_all_and_says_what_was_left_out(found):
-    text = replaylayout.text(found)
+    shown = text(found)
     for expected in ("published", "modelled", "measured", "5.00", "76.21 %", "grpc", "3.7 %",
                      "by construction", "95 % interval"):  # fmt: skip
-        assert expected in text
-    assert "Not done with this preset: single against multiplexed on real sockets" in text
-    assert "--preset paper" in text
+        assert expected in shown
+    assert "Not done with this preset: single against multiplexed on real sockets" in shown
+    assert "--preset paper" in shown
 
 
-def test_markup_labels_every_table(found):
-    phases, streams = replaylayout.markup(found, {})
-    assert 'class="label published"' in phases[0]
-    assert 'class="label modelled"' in phases[0]
-    assert 'class="label measured"' in phases[0]
+def test_the_page_labels_every_table(found):
+    phases, *streams = [table.html() for table in QuicReencoding().tables(found)]
+    for kind in ("published", "modelled", "measured"):
+        assert f'class="label {kind}"' in phases
     assert 'class="label measured"' not in streams[0]
     assert any("unsupported: needs grpcio" in part for part in streams)
+
+
+def test_without_a_clock_nothing_is_replayed():
+    assert QuicReencoding().compute(Bench()) == {}
+    assert list(QuicReencoding().tables({})) == list(QuicReencoding().figures({})) == []
 
 
 def test_many_runs_are_shown_as_means_few_one_by_one():
@@ -200,10 +211,10 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
         sizes = {options[options.index("--block-bytes") + 1] for _, options, _ in orders}
         assert sizes == {"64000000", "640000"}
         repeats = [options[options.index("--repeats") + 1] for _, options, _ in orders[2:]]
-        assert sum(map(int, repeats)) == sum(count for _, count in reencoding.PLANS["paper"].series)
+        assert sum(map(int, repeats)) == sum(count for _, count in replays.PRESETS["paper"].series)
         one = frames.replay_runs({"block_bytes": 64_000_000})
         return {
-            reencoding.LINK_ONLY: one, reencoding.CALIBRATED: one,
+            built.LINK_ONLY: one, built.CALIBRATED: one,
             "series": frames.exchanges((1.0, 2.0)),
         }  # fmt: skip
 
@@ -214,18 +225,18 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
             return frames.exchanges((float(one.seed % 3),), mode=one.mode)
         return frames.replay_runs(about)
 
-    monkeypatch.setattr(reencoding, "_apart", apart)
-    monkeypatch.setattr(reencoding, "_attempt", attempt)
-    found = reencoding.reproduce("paper")
+    monkeypatch.setattr(replays, "_apart", apart)
+    monkeypatch.setattr(replays, "_attempt", attempt)
+    found = replays.reproduce("paper")
     pairs = found["contrast"].set_index("mode")["repeats"]
     assert (pairs["virtual"], pairs["loopback"]) == (2, 10)
     first = [options["streams"][0] for one, options in asked if one.experiment == "exchange"]
     assert first == ["single", "multiplexed"] * 5
     links = {one.link for one, _ in asked if one.mode == "netns"}
-    assert {link.bits_per_second for link in links} == {reencoding.SHAPED_BITS_PER_SECOND}
+    assert {link.bits_per_second for link in links} == {replays.SHAPED_BITS_PER_SECOND}
     assert found["transports"]["repeats"].tolist() == [5] * 4
     assert found["table1"].attrs["provenance"]["preset"] == "paper"
-    assert "Not done" not in replaylayout.text(found)
+    assert "Not done" not in text(found)
 
 
 def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
@@ -233,18 +244,16 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
         raise PqchainError("no sockets left")
 
     monkeypatch.setattr(replay, "replay", refuse)
-    row = reencoding._attempt(Scenario(mode="loopback")).iloc[0]
+    row = replays._attempt(Scenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
 
 
 def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
-    assert reencoding._live_datagram_bytes() <= 8952
+    assert replays._live_datagram_bytes() <= 8952
     older = dataclasses.replace(aioquic.AIOQUIC, longest_bytes=1500)
     monkeypatch.setattr(aioquic, "AIOQUIC", older)
     asked = []
-    monkeypatch.setattr(
-        reencoding, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame()
-    )
-    for _ in reencoding._live_pairs(1, lambda: None):
+    monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())
+    for _ in replays._live_pairs(1, lambda: None):
         pass
     assert [one.datagram_bytes for one in asked] == [1500]

@@ -11,9 +11,12 @@ from pqchain import algorithms, plots, results
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UsageError
 from pqchain.render import numbers
+from pqchain.render.table import Table
 from pqchain.works import papers
-from pqchain.works.round3 import tables as layout
-from pqchain.works.round3 import work as round3
+from pqchain.works.round3 import table1 as round3
+from pqchain.works.round3.tables import DIFFERENCES
+from pqchain.works.round3.work import Round3
+from pqchain.works.work import Bench
 from tests import frames
 
 ALGORITHMS = (
@@ -61,9 +64,15 @@ def cell(table: pd.DataFrame, algorithm: str, variant: str, quantity: str) -> di
     return found
 
 
+def shown(rows: pd.DataFrame) -> list[Table]:
+    """Return the tables of the work for these measurements."""
+    work = Round3()
+    return list(work.tables(work.compute(Bench(measurements=rows))))
+
+
 def test_all_fourteen_columns_are_there_and_measured(table):
-    found = round3.columns(table)
-    assert [(row["table"], row["variant"], row["printed_name"]) for row in found] == [
+    columns = table.groupby(["table", "variant", "printed_name"], sort=False)
+    assert [key for key, _ in columns] == [
         ("table1-kem", variant, name)
         for variant in ("ref", "avx2")
         for name in ("McEliece", "Kyber", "NTRU", "Saber")
@@ -72,16 +81,19 @@ def test_all_fourteen_columns_are_there_and_measured(table):
         for variant in ("ref", "avx2")
         for name in ("Dilithium", "Falcon", "Rainbow")
     ]
-    assert {row["status"] for row in found} == {"ok"}
-    assert all(len(row["cells"]) == 6 for row in found)
-    for row in found:
-        assert row["implementation"].endswith("/" + row["variant"])
-        library = row["implementation"].partition("/")[0]
-        dropped = row["printed_name"] in ("NTRU", "Saber", "Rainbow")
-        ours = (row["printed_name"], row["variant"]) == ("Rainbow", "avx2")
+    times = table[table["quantity"].str.endswith("_seconds")]
+    assert set(times["status"]) == {"ok"}
+    for (_, variant, name), cells in columns:
+        assert len(cells) == 6
+        (implementation,) = set(cells["implementation"])
+        library, _, own = implementation.partition("/")
+        assert own == variant
+        dropped = name in ("NTRU", "Saber", "Rainbow")
+        ours = (name, variant) == ("Rainbow", "avx2")
         expected = "rainbow" if ours else "liboqs-0.7.1" if dropped else "liboqs-0.13"
         assert library == expected
-    json.dumps(found, allow_nan=False)
+    records = [row for each in shown(measured()) for row in each.records()]
+    json.dumps(records, allow_nan=False)
 
 
 def test_every_printed_number_of_both_halves_is_there(table):
@@ -145,10 +157,11 @@ def test_what_was_not_measured_is_a_cell_with_a_status():
     kyber = cell(partial, "Kyber512", "avx2", "encapsulate_seconds")
     assert (kyber["status"], kyber["note"]) == ("unsupported", "this processor lacks avx2")
     assert math.isnan(kyber["here_speedup"])
-    shown = layout.text(partial, round3.cross_check(rows))
-    assert "unsupported" in shown
-    assert "not measured" in shown
-    assert "liboqs-0.7.1  gain" not in shown
+    tables = shown(rows)
+    text = "\n".join(each.text() for each in tables)
+    assert "unsupported" in text
+    assert "not measured" in text
+    assert len(tables) == 2
 
 
 def test_a_frame_of_another_kind_is_refused(table):
@@ -168,29 +181,36 @@ def test_cross_check_pairs_both_versions():
     assert checks.loc[~avx2, ["main_speedup", "other_speedup"]].isna().all(axis=None)
 
 
-def test_text_holds_every_cell_in_the_order_of_print(table):
-    shown = layout.text(table, round3.cross_check(measured()))
-    lines = shown.splitlines()
-    assert lines[0].split()[:3] == ["KEM", "McEliece", "ref"]
+def test_text_holds_every_cell_in_the_order_of_print():
+    text = "\n\n".join(each.text() for each in shown(measured()))
+    lines = text.splitlines()
+    assert lines[1].split() == ["reference", "AVX2"]
+    assert lines[2].split()[:3] == ["KEM", "from", "McEliece"]
     start = lines.index(next(line for line in lines if line.startswith("decapsulate")))
     cells = [line.replace(numbers.NARROW_SPACE, "") for line in lines[start : start + 6]]
     assert cells[0].split()[1:6] == ["printed", "19.445ms", "49µs", "1.879ms", "31µs"]
     assert cells[1].split()[0] == "here"
     assert cells[4].split()[2:] == ["×560", "×6.1", "×59", "×2.2"]
     assert cells[5].split() == ["gain", "here", "×4.0", "×4.0", "×4.0", "×4.0"]
-    assert "96 !" in shown
-    for name in round3.DIFFERENCES:
-        assert f"- {name}: " in shown
-    assert "Rainbow, AVX2: AVX2 code of pqchain" in shown
+    assert "96 !" in text
+    for name in DIFFERENCES:
+        assert f"- {name}: " in text
+    assert "Rainbow, AVX2: AVX2 code of pqchain" in text
 
 
-def test_markup_holds_both_halves_and_the_reasons(table):
-    halves_and_check = layout.markup(table, round3.cross_check(measured()))
-    assert [part.count("<table") for part in halves_and_check] == [1, 1, 1, 0, 0]
-    assert "Table 1 in its own layout, KEM half" in halves_and_check[0]
-    assert "signature half" in halves_and_check[1]
-    assert "Toom-Cook" in halves_and_check[-1]
-    assert len(layout.markup(table, round3.cross_check(measured(without="0.7.1")))) == 4
+def test_the_page_holds_both_halves_the_check_and_the_reasons():
+    parts = [each.html() for each in shown(measured())]
+    assert [part.count("<table") for part in parts] == [1, 1, 1]
+    assert "Table 1 in its own layout, KEM half" in parts[0]
+    assert "signature half" in parts[1]
+    assert "Toom-Cook" in parts[1]
+    assert len(shown(measured(without="0.7.1"))) == 2
+
+
+def test_without_a_clock_nothing_is_computed():
+    work = Round3()
+    assert work.compute(Bench()) == {}
+    assert list(work.tables({})) == list(work.figures({})) == []
 
 
 @pytest.mark.parametrize("operation", algorithms.OPERATIONS)

@@ -17,10 +17,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pqchain.consensus.network import SerialLaw, named
-from pqchain.consensus.scenario import preset
+from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
+from pqchain.results import Contract
+
+LEFT_OUT = Contract.of(
+    "pqdpol-left-out",
+    ("str", "left_out"),
+    ("Int64", "cells"),
+    ("float64", "rms_percent worst_percent pair_seconds byte_seconds verifies signs"),
+)
+
+LAWS = Contract.of("pqdpol-forms", ("str", "form"), ("float64", "rms_percent worst_percent"))
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,6 +65,13 @@ class Fit:
         """Greatest relative error of a cell."""
         return float(self.residuals["error_percent"].abs().max())
 
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row with the columns of `leave_out`: nothing was left out."""
+        prices = [getattr(self.law, term) for term in _TERMS]
+        about = ["nothing", len(self.residuals), self.rms_percent, self.worst_percent]
+        return LEFT_OUT.frame([[*about, *prices]])
+
 
 def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
     """Fit the four prices of paper-serial to latencies: least squares of relative errors.
@@ -87,8 +103,7 @@ def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
         kept = cells[out]
         errors = _residuals(kept, _terms(kept, costs) @ prices)["error_percent"]
         rows.append([name, len(kept), _rms(errors), float(errors.abs().max()), *prices])
-    columns = ["left_out", "cells", "rms_percent", "worst_percent", *_TERMS]
-    return pd.DataFrame(rows, columns=columns)
+    return LEFT_OUT.frame(rows)
 
 
 def forms(cells: pd.DataFrame) -> pd.DataFrame:
@@ -105,48 +120,7 @@ def forms(cells: pd.DataFrame) -> pd.DataFrame:
             constant = ratio.sum() / (ratio**2).sum()
             errors += list(100 * (constant * ratio - 1))
         rows.append([name, _rms(errors), float(np.abs(errors).max())])
-    return pd.DataFrame(rows, columns=["form", "rms_percent", "worst_percent"])
-
-
-def tables(cells: pd.DataFrame, costs: CostTable, law: SerialLaw | None = None) -> pd.DataFrame:
-    """Run the `paper` preset for every cell and set it beside the published latency and TPS.
-
-    `cells` has the columns algorithm, n, latency_seconds and throughput_per_second. Columns of
-    the result: algorithm, n, nodes, transactions_per_block, published_latency_seconds,
-    latency_seconds, latency_error_percent, published_throughput_per_second,
-    throughput_per_second, throughput_error_percent, costs, scenario. Throughput is the mean
-    number of transactions that fill a block over the latency of a block.
-    """
-    from pqchain.consensus import model
-
-    needed = ("algorithm", "n", "latency_seconds", "throughput_per_second")
-    require_columns(cells, needed, "the published cells")
-    network = named("paper-serial", serial=law or SerialLaw())
-    rows = []
-    for cell in cells.to_dict("records"):
-        scenario = preset(
-            "paper", costs, algorithm=cell["algorithm"], nodes=2 ** int(cell["n"]), network=network
-        )
-        fill = scenario.transactions_per_block()
-        latency = model.run(scenario).latency_seconds
-        printed, rate = cell["latency_seconds"], cell["throughput_per_second"]
-        rows.append(
-            {
-                "algorithm": scenario.algorithm,
-                "n": int(cell["n"]),
-                "nodes": scenario.nodes,
-                "transactions_per_block": fill,
-                "published_latency_seconds": printed,
-                "latency_seconds": latency,
-                "latency_error_percent": 100 * (latency / printed - 1),
-                "published_throughput_per_second": rate,
-                "throughput_per_second": fill / latency,
-                "throughput_error_percent": 100 * (fill / latency / rate - 1),
-                "costs": costs.source,
-                "scenario": scenario.identifier,
-            }
-        )
-    return pd.DataFrame(rows)
+    return LAWS.frame(rows)
 
 
 def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
@@ -179,14 +153,12 @@ def _least_squares(matrix: Floats) -> Floats:
 
 
 def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:
-    """Return what is modelled beside what is printed."""
     frame = cells[["algorithm", "n", "latency_seconds"]].reset_index(drop=True)
     error = 100 * (modelled / frame["latency_seconds"].to_numpy(dtype=float) - 1)
     return frame.assign(modelled_seconds=modelled, error_percent=error)
 
 
 def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
-    """Yield what can be left out: each algorithm, then each n."""
     for name in dict.fromkeys(cells["algorithm"]):
         yield str(name), cells["algorithm"] == name
     for n in sorted(set(cells["n"])):
@@ -194,5 +166,4 @@ def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
 
 
 def _rms(errors: Any) -> float:
-    """Return the root mean square."""
     return float(np.sqrt(np.mean(np.square(np.asarray(errors, dtype=float)))))

@@ -1,198 +1,169 @@
-"""Tables 5 and 6 of the PQ-DPoL paper: printed, modelled, and how far apart they are."""
+"""PQ-DPoL: Tables 5 and 6 rebuilt by a model, its fit judged, and other networks beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import pandas as pd
 
-from pqchain import results
+from pqchain import plots, results
 from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
-from pqchain.costs import CostTable
-from pqchain.results import Contract
+from pqchain.costs import CostTable, from_frame
+from pqchain.errors import DataError
+from pqchain.render.figure import Figure
+from pqchain.render.table import Table
 from pqchain.works import papers
-from pqchain.works.claims import CLAIMS
-from pqchain.works.pqdpol import calibration
+from pqchain.works.comparisons import FAILS, HOLDS
+from pqchain.works.paper import Paper
+from pqchain.works.pqdpol import rebuilt, tables
+from pqchain.works.pqdpol.rebuilt import CELLS
+from pqchain.works.readers import Number, Reader, Undecided, spoken, step
+from pqchain.works.work import Bench, Frames, Verdict, Work
 
-CELLS = Contract.of(
-    "pqdpol-cells",
-    ("str", "algorithm"),
-    ("Int64", "n nodes"),
-    (
-        "float64",
-        "transactions_per_block published_latency_seconds latency_seconds "
-        "latency_error_percent published_throughput_per_second throughput_per_second "
-        "throughput_error_percent",
-    ),
-    ("str", "costs scenario note"),
-)
-
-LEFT_OUT = Contract.of(
-    "pqdpol-left-out",
-    ("str", "left_out"),
-    ("Int64", "cells"),
-    ("float64", "rms_percent worst_percent pair_seconds byte_seconds verifies signs"),
-)
-
-FORMS = Contract.of(
-    "pqdpol-forms",
-    ("str", "form"),
-    ("float64", "rms_percent worst_percent"),
-)
+_UNITS = {"latency_seconds": "s", "throughput_per_second": "1/s"}
+"""Quantities that the model gives and no stopwatch."""
 
 
-KEY = "pqdpol"
-"""The work's key."""
+class PqDpol(Work):
+    """Models the consensus with the paper's costs, and with costs measured here."""
 
-CALIBRATED_ON = (
-    "The four prices of paper-serial are fitted to the 30 latencies of Table 6 with the costs of "
-    "Tables 1 to 4, so that table is described, not predicted; throughput follows from packing, "
-    "which was adjusted to the 29.42 transactions of Falcon-512 alone. Established are the form, "
-    "N squared with pairs of a node with itself, and growth with size and verification time; the "
-    "prices are not: other combinations fit nearly as well. Which shared resource is behind the "
-    "form, a channel or the simulating computer, only the authors can tell."
-)
-"""What the agreement with the paper is worth; stands beside every table of it."""
+    key = "pqdpol"
+
+    def compute(self, bench: Bench) -> Frames:
+        """Return `table5-6` and `delegation`, and with a clock all that the chapter shows.
+
+        The contest ends at 2^16 nodes, with the preset "paper" at 2^20.
+        """
+        costs = papers.costs(self.key)
+        frames = {"table5-6": rebuilt.tables(costs), "delegation": landscape.delegation(costs)}
+        if bench.measurements is None:
+            return frames
+        here = rebuilt.tables(_measured(bench.measurements))
+        exponents = (4, 8, 12, 16, 20) if bench.preset == "paper" else (4, 8, 12, 16)
+        names = list(dict.fromkeys(frames["table5-6"]["algorithm"]))
+        return (
+            frames
+            | ({"table5-6-here": here} if len(here) else {})
+            | {
+                "fit": rebuilt.calibrate().frame,
+                "left-out": rebuilt.left_out(),
+                "forms": rebuilt.forms(),
+                "networks": landscape.laws(costs, progress=bench.progress),
+                "contest": landscape.contest(
+                    costs, algorithms=names, exponents=exponents, progress=bench.progress
+                ),
+            }
+        )
+
+    def readers(self, frames: Frames) -> Iterable[Reader]:
+        """Read latencies and throughputs of the model, for each table of costs."""
+        for name in ("table5-6", "table5-6-here"):
+            if name in frames:
+                yield _reader(self.paper, results.check(frames[name], CELLS))
+
+    def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
+        """Judge by the model what the paper prints nothing of."""
+        if claim == "delegation-softens-the-fall" and "delegation" in frames:
+            yield softening(frames["delegation"])
+
+    def tables(self, frames: Frames) -> Iterable[Table]:
+        """Show the rebuilt tables, what the fit is worth, and other networks."""
+        if "fit" in frames:
+            yield from tables.rebuilt(frames)
+            yield from tables.fitted(frames)
+            yield from tables.beyond(frames)
+
+    def figures(self, frames: Frames) -> Iterable[Figure]:
+        """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
+        if "fit" not in frames:
+            return
+        cells = frames["table5-6"]
+        yield Figure(
+            name="throughput",
+            axes=plots.plot_cells(cells, "throughput"),
+            description="Lines and hollow markers on logarithmic axes: transactions per second of "
+            "six schemes over 2 to 32 nodes, modelled and printed. The table above holds the "
+            "values.",
+            caption="Table 5: transactions per second as printed (markers) and modelled with the "
+            "paper's costs (lines).",
+            part="Modelled",
+        )
+        yield Figure(
+            name="latency",
+            axes=plots.plot_cells(cells, "latency", per_pair=True),
+            description="Lines and hollow markers on logarithmic axes: latency over the square of "
+            "the number of nodes, for six schemes; the lines are nearly level. The table above "
+            "holds the latencies.",
+            caption="Table 6: latency over N squared as printed (markers) and modelled with the "
+            "paper's costs (lines). Level lines are the law; the scatter of the markers is the "
+            "print's.",
+            part="Modelled",
+        )
+        yield Figure(
+            name="networks",
+            axes=plots.plot_networks(frames["networks"]),
+            description="Lines on two logarithmic axes: latency over the number of nodes up to 2 "
+            "to the power of 20, for each kind of network.",
+            caption="Modelled: latency of a block of Falcon-512 on each kind of network. Solid: "
+            "every node votes. Dashed: 128 delegates vote and the block travels by gossip. Bands: "
+            "three draws of who lives in which region. Each kind has rates of its own, so compare "
+            "how lines grow, not how high they lie.",
+            part="Modelled",
+        )
+        yield Figure(
+            name="winners",
+            axes=plots.plot_winners(landscape.winners(frames["contest"])),
+            description="Four maps of squares over bandwidth and number of nodes; each square "
+            "names the scheme that wins there and by what factor.",
+            caption="Modelled: who wins where, by gossip with 128 delegates, with the paper's "
+            "costs. Above: throughput of full blocks; below: latency of blocks that hold equally "
+            "many transactions, because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In "
+            "a square: how many times better than the runner-up, or the runner-up where both are "
+            "as good.",
+            part="Modelled",
+        )
 
 
-def cells() -> pd.DataFrame:
-    """Return the 30 cells of Tables 5 and 6, errata corrected.
+def softening(delegation: pd.DataFrame) -> Verdict:
+    """Judge on a frame of `landscape.delegation` whether delegation softens the fall of throughput.
 
-    Columns: algorithm, n, latency_seconds, throughput_per_second, note (the erratum, or "").
+    The paper prints nothing without delegation, so a model is all that can be asked.
     """
-    latency = papers.table(KEY, "table6").drop(columns="printed_name")
-    rate = papers.table(KEY, "table5").drop(columns="printed_name")
-    frame = latency.merge(rate, on=["algorithm", "n"], validate="one_to_one").assign(note="")
-    names = papers.paper(KEY).names
-    columns = {"table5": "throughput_per_second", "table6": "latency_seconds"}
-    for erratum in papers.paper(KEY).errata:
-        if erratum.table not in columns or not erratum.row:
-            continue
-        found = (frame["algorithm"] == names[erratum.row]) & (frame["n"] == int(erratum.column))
-        frame.loc[found, columns[erratum.table]] = float(erratum.expected)
-        frame.loc[found, "note"] = f"{erratum.table} corrected: {erratum.note}"
-    return frame
-
-
-def tables(costs: CostTable | None = None) -> pd.DataFrame:
-    """Run every cell of Tables 5 and 6, with the paper's costs or others.
-
-    Columns: those of `pqchain.works.pqdpol.calibration.tables` and note; latencies in seconds,
-    errors in percent of the printed number. With costs measured here only the agreement of the
-    order means something: the prices belong to the paper's machine.
-    """
-    printed = cells()
-    used = costs if costs is not None else papers.costs(KEY)
-    known = printed[[name in used for name in printed["algorithm"]]].reset_index(drop=True)
-    modelled = calibration.tables(known, used)
-    return results.check(modelled.assign(note=known["note"]), CELLS)
-
-
-def calibrate() -> calibration.Fit:
-    """Fit the prices of paper-serial to Table 6, as the defaults of SerialLaw were."""
-    return calibration.fit(cells(), papers.costs(KEY))
-
-
-def left_out() -> pd.DataFrame:
-    """Fit without one algorithm, or without one n, and predict what was left out.
-
-    A frame of the contract "pqdpol-left-out"; see `pqchain.works.pqdpol.calibration.leave_out`.
-    """
-    return results.check(calibration.leave_out(cells(), papers.costs(KEY)), LEFT_OUT)
-
-
-def forms() -> pd.DataFrame:
-    """Compare laws of growth on Table 6, with one free constant for each algorithm.
-
-    A frame of the contract "pqdpol-forms": form, rms_percent, worst_percent.
-    """
-    return results.check(calibration.forms(cells()), FORMS)
-
-
-def softening(modelled: pd.DataFrame) -> pd.DataFrame:
-    """Check that delegation softens the fall of throughput on a frame of `landscape.delegation`.
-
-    A row of the contract "claims" with source "modelled". The paper prints nothing without
-    delegation, so a model is all that can be asked.
-    """
-    frame = results.check(modelled, LANDSCAPE)
-    told, holds = [f"costs: {frame['costs'].iloc[0]}"], []
+    frame = results.check(delegation, LANDSCAPE)
+    evidence, holds = [f"costs: {frame['costs'].iloc[0]}"], []
     for law, group in frame.groupby("setting", sort=False):
         rate = group.pivot(index="nodes", columns="question", values="throughput_per_second")
         left = rate.sort_index().iloc[-1] / rate.sort_index().iloc[0]
         few = group.loc[group["question"] == "few vote", "delegates"].max()
         holds.append(bool(left["few vote"] > left["all vote"]))
-        told.append(
+        evidence.append(
             f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {left['all vote']:.3g} of the "
             f"throughput is left if all vote, {left['few vote']:.3g} if {few} do"
         )
-    told.append("nodes that do not vote cost nothing in the model")
-    statement = "Delegation softens the fall of the throughput with the size of the network."
-    verdict = "holds" if all(holds) else "does not hold"
-    row = [
-        KEY, "delegation-softens-the-fall", "4.3", statement, verdict, "; ".join(told), "modelled",
-    ]  # fmt: skip
-    return CLAIMS.frame([row])
+    evidence.append("nodes that do not vote cost nothing in the model")
+    return Verdict(HOLDS if all(holds) else FAILS, "; ".join(evidence), "modelled")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
-    """All that the report says of Tables 5 and 6."""
-
-    printed_costs: pd.DataFrame
-    """`tables` with the paper's costs."""
-    measured_costs: pd.DataFrame
-    """`tables` with costs measured here; no rows if they were not."""
-    fit: calibration.Fit
-    left_out: pd.DataFrame
-    forms: pd.DataFrame
-    delegation: pd.DataFrame
-    laws: pd.DataFrame
-    contest: pd.DataFrame
-
-    @property
-    def tables(self) -> list[pd.DataFrame]:
-        """The rebuilt tables that have rows."""
-        return [frame for frame in (self.printed_costs, self.measured_costs) if len(frame)]
-
-    @property
-    def frames(self) -> dict[str, tuple[pd.DataFrame, str]]:
-        """What is saved: name of the file -> frame and contract."""
-        found = {
-            "table5-6": (self.printed_costs, "pqdpol-cells"),
-            "table5-6-here": (self.measured_costs, "pqdpol-cells"),
-            "left-out": (self.left_out, "pqdpol-left-out"),
-            "forms": (self.forms, "pqdpol-forms"),
-            "delegation": (self.delegation, "landscape"),
-            "networks": (self.laws, "landscape"),
-            "contest": (self.contest, "landscape"),
-        }
-        return {name: pair for name, pair in found.items() if len(pair[0])}
+def _measured(measurements: pd.DataFrame) -> CostTable:
+    try:
+        return from_frame(measurements)
+    except DataError:
+        return CostTable(rows=(), source="measured")
 
 
-def study(
-    measured: CostTable | None = None, *, preset: str = "quick", progress: bool = False
-) -> Study:
-    """Rebuild the tables, judge the fit, and model other networks with the paper's costs.
+def _reader(paper: Paper, frame: pd.DataFrame) -> Reader:
+    """Read what the model gives; it computes, so nothing is uncertain but the model."""
+    printed = {name: printed for printed, name in paper.names.items()}
+    values = {
+        (printed[row["algorithm"]] + step(row["n"]), quantity): row[quantity]
+        for row in frame.to_dict("records")
+        for quantity in _UNITS
+    }
 
-    The contest ends at 2^16 nodes, with the preset "paper" at 2^20.
-    """
-    costs = papers.costs(KEY)
-    names = list(dict.fromkeys(cells()["algorithm"]))
-    known = measured is not None and any(name in measured for name in names)
-    return Study(
-        printed_costs=tables(costs),
-        measured_costs=tables(measured) if known else tables(costs).iloc[:0],
-        fit=calibrate(),
-        left_out=left_out(),
-        forms=forms(),
-        delegation=landscape.delegation(costs),
-        laws=landscape.laws(costs, progress=progress),
-        contest=landscape.contest(
-            costs,
-            algorithms=names,
-            exponents=(4, 8, 12, 16, 20) if preset == "paper" else (4, 8, 12, 16),
-            progress=progress,
-        ),
-    )
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        if (name, quantity) not in values:
+            raise Undecided(f"no model of the {spoken(quantity)} of {name} is given")
+        return Number(float(values[name, quantity]), unit=_UNITS[quantity])
+
+    return Reader("modelled", read, _UNITS, basis=f"costs: {frame['costs'].iloc[0]}")

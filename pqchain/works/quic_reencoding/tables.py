@@ -1,21 +1,19 @@
-"""Replays of a re-encoding for people: on a terminal and in the report."""
+"""The re-encoding paper's Table 1 and Figure 1 beside replays, as tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from pqchain.render import html, numbers
-from pqchain.render.html import Column, Markup
-from pqchain.works.quic_reencoding import work as reencoding
-
-PHASES = (*reencoding.PHASES, "total")
-
-_SHOWN_RUNS = 6
-"""More runs than that are shown as their means; all are in the frame, the CSV and the JSON."""
+from pqchain.reencode.tables import contrast_table
+from pqchain.render import numbers
+from pqchain.render.table import Column, Shown, Table
+from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT, KEY, PHASES
+from pqchain.works.quic_reencoding.replays import DATAGRAM_SECONDS, PRESETS
+from pqchain.works.work import Frames
 
 NOT_ALIKE = (
     "Shares compare, seconds do not: the blocks are not of one size, and nothing printed tells of "
@@ -26,7 +24,7 @@ NOT_ALIKE = (
     "agree by construction; transfer and the rest are what the model adds.",
     "Link only: the processor takes no time for a datagram, so what is left is the link of "
     "10 Gbit/s and QUIC's own waiting. Link and processor: each datagram costs "
-    f"{reencoding.DATAGRAM_SECONDS * 1e6:.1f} µs, chosen so that the printed transfer comes out. "
+    f"{DATAGRAM_SECONDS * 1e6:.1f} µs, chosen so that the printed transfer comes out. "
     "That the two differ so much says that the printed time is one of processing, not of the link: "
     "153 MB/s came into each node, 12 % of the link.",
     "Our rest holds SHA3-256 of every chunk and block, which the paper does not mention.",
@@ -36,213 +34,128 @@ NOT_ALIKE = (
 """How to read Table 1."""
 
 
-def runs_text(frame: pd.DataFrame, width: int | None = None) -> str:
-    """Lay replays out for a terminal, the shares of all runs of a kind below."""
-    head = ["streams", "repeat", "block", *PHASES, "wire limit", "CPU", "verdict"]
-    rows = []
-    fine = frame[frame["status"] == "ok"]
-    if len(frame) <= _SHOWN_RUNS:
-        for row in frame.to_dict("records"):
-            block = numbers.MISSING if row["block"] < 0 else str(row["block"])
-            verdict = (
-                row["verdict"] if row["status"] == "ok" else f"{row['status']}: {row['verdict']}"
-            )
-            rows.append([row["streams"], str(row["repeat"]), block, *_times(row), verdict])
-    columns = [*(f"{name}_seconds" for name in (*PHASES, "wire_limit", "cpu"))]
-    for streams, runs in fine.groupby("streams", sort=False):
-        means: dict[Any, Any] = runs[columns].mean().to_dict()
-        if len(frame) > _SHOWN_RUNS:
-            verdict = runs["verdict"].mode().iloc[0]
-            rows.append([str(streams), f"mean of {len(runs)}", "", *_times(means), verdict])
-        shares = [f"{means[f'{name}_seconds'] / means['total_seconds']:.1%}" for name in PHASES]
-        rows.append([str(streams), "share", "", *shares, "", "", ""])
-    return numbers.text_table(head, rows, right=range(1, 11), width=width)
-
-
-def _times(row: Mapping[Any, Any]) -> list[str]:
-    """Show the phases, the wire limit and the processor time of a run."""
-    return [numbers.seconds(row[f"{name}_seconds"]) for name in (*PHASES, "wire_limit", "cpu")]
-
-
-def contrast_text(compared: pd.DataFrame, width: int | None = None) -> str:
-    """Lay the comparison of streams out for a terminal."""
-    head, rows = _contrast(compared)
-    return numbers.text_table(head, rows, right=range(2, 7), width=width)
-
-
-def _contrast(compared: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of single against multiplexed."""
-    head = ["mode", "transport", "pairs", "single", "multiplexed", "saved", "95 % interval",
-            "verdict"]  # fmt: skip
-    rows = [
-        [
-            row["mode"], row["transport"], str(row["repeats"]),
-            numbers.seconds(row["single_seconds"]), numbers.seconds(row["multiplexed_seconds"]),
-            f"{row['saving_percent']:.2f} %",
-            f"{row['low_percent']:.2f} to {row['high_percent']:.2f} %", row["verdict"],
-        ]
-        for row in compared.to_dict("records")
-    ]  # fmt: skip
-    return head, rows
-
-
-def _table1(table: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return headings, rows and remarks of Table 1: a row for each run, a column for each phase."""
-    head = ["run", "kind", "bytes", *reencoding.PHASES, "total"]
+def table1(frame: pd.DataFrame) -> Table:
+    """Show Table 1, printed and replayed: a row for each run, a column for each phase."""
     rows, remarks = [], []
-    for run, group in table.groupby("run", sort=False):
-        each: list[dict[Any, Any]] = group.to_dict("records")
-        total = math.fsum(row["seconds"] for row in each)
-        cells = [
-            f"{numbers.seconds(row['seconds'])} ({row['share_percent']:.2f} %)"
-            if math.isfinite(row["seconds"]) else numbers.MISSING
-            for row in each
-        ]  # fmt: skip
-        size = numbers.byte_count(each[0]["payload_bytes"])
-        rows.append([str(run), each[0]["kind"], size, *cells, numbers.seconds(total)])
-        fine = each[0]["status"] == "ok"
-        remarks.append(each[0]["note"] if fine else f"{each[0]['status']}: {each[0]['note']}")
-    return head, rows, remarks
+    for run, group in frame.groupby("run", sort=False):
+        phases = group.to_dict("records")
+        first = phases[0]
+        total = math.fsum(row["seconds"] for row in phases)
+        rows.append([str(run), first["kind"], first["payload_bytes"], *map(_phase, phases), total])
+        remarks.append(_remark(first, first["note"]))
+    return Table(
+        columns=[
+            Column("run"),
+            Column("kind"),
+            Column("bytes", numeric=True, show=numbers.byte_count),
+            *(Column(phase, numeric=True) for phase in PHASES),
+            Column("total", numeric=True, show=numbers.seconds),
+        ],
+        rows=rows,
+        remarks=remarks,
+        caption="Table 1, printed and replayed: mean time of a node in each phase, and its share.",
+        source=tuple(dict.fromkeys(frame["kind"])),
+        notes=NOT_ALIKE,
+        part="Where the time goes",
+    )
 
 
-def _figure1(series: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of Figure 1."""
-    head = ["mode", "blocks", "bytes each", "single", "multiplexed", "saved", "runs of each"]
-    rows = []
-    for (mode, blocks, _), group in series.groupby(["mode", "blocks", "block_bytes"]):
+def _phase(row: Mapping[Any, Any]) -> Shown:
+    seconds = row["seconds"]
+    if not math.isfinite(seconds):
+        return Shown(seconds, numbers.MISSING)
+    return Shown(seconds, f"{numbers.seconds(seconds)} ({row['share_percent']:.2f} %)")
+
+
+def _remark(row: Mapping[Any, Any], text: str) -> str:
+    """Put the status before a remark unless all is well."""
+    return text if row["status"] == "ok" else f"{row['status']}: {text}"
+
+
+def streams(frames: Frames) -> Iterator[Table]:
+    """Yield Figure 1 as numbers, single against multiplexed, and transports at equal links."""
+    figure, transports = frames["figure1"], frames["transports"]
+    kinds = tuple(dict.fromkeys(figure["kind"]))
+    yield Table(
+        columns=[
+            Column("mode"),
+            Column("blocks", numeric=True),
+            Column("bytes each", numeric=True, show=numbers.byte_count),
+            Column("single", numeric=True),
+            Column("multiplexed", numeric=True),
+            Column("saved", numeric=True, show=lambda value: f"{round(value, 2) + 0.0:.2f} %"),
+            Column("runs of each", numeric=True),
+        ],
+        rows=list(_figure1(figure)),
+        caption="Figure 1 as numbers: time of transfer, mean (shortest to longest run). Each node "
+        "asks nine others for the chunks of all blocks. The print's values are a picture.",
+        source=kinds,
+        part="Streams and transports",
+    )
+    yield contrast_table(
+        frames["contrast"],
+        caption="Single against multiplexed, paired by seed, at the most blocks; "
+        f"{CLAIMED_PERCENT} % saved is claimed. Interval: Student's t.",
+        source=kinds,
+        notes=() if len(transports) else _left_out(frames),
+        part="Streams and transports",
+    )
+    if len(transports):
+        rate = transports["bits_per_second"].iloc[0] / 1e6
+        records = transports.to_dict("records")
+        yield Table(
+            columns=[
+                Column("transport"),
+                Column("runs", numeric=True),
+                Column("transfer", numeric=True),
+                Column("wire limit", numeric=True, show=numbers.seconds),
+                Column("CPU", numeric=True, show=numbers.seconds),
+            ],
+            rows=[
+                [
+                    row["transport"],
+                    row["repeats"],
+                    _spread(row),
+                    row["wire_limit_seconds"],
+                    row["cpu_seconds"],
+                ]
+                for row in records
+            ],
+            remarks=[_remark(row, row["verdict"]) for row in records],
+            caption="Transports between network namespaces, every link shaped to "
+            f"{rate:g} Mbit/s: time of transfer, mean (shortest to longest run).",
+            source=("measured",),
+            notes=_left_out(frames),
+            part="Streams and transports",
+        )
+
+
+def _figure1(series: pd.DataFrame) -> Iterator[list[Any]]:
+    for (mode, blocks, size), group in series.groupby(["mode", "blocks", "block_bytes"]):
         by = {row["streams"]: row for row in group.to_dict("records")}
-        if not {"single", "multiplexed"} <= set(by):
-            continue
-        pair = [by["single"], by["multiplexed"]]
-        shown = [
-            f"{numbers.seconds(row['transfer_seconds'])} ({numbers.seconds(row['low_seconds'])} "
-            f"to {numbers.seconds(row['high_seconds'])})"
-            for row in pair
-        ]
-        saving = 100 * (1 - pair[1]["transfer_seconds"] / pair[0]["transfer_seconds"])
-        saved = f"{round(saving, 2) + 0.0:.2f} %"  # never -0.00
-        each = numbers.byte_count(pair[0]["block_bytes"])
-        rows.append([str(mode), str(blocks), each, *shown, saved, str(pair[0]["repeats"])])
-    return head, rows
+        if {"single", "multiplexed"} <= set(by):
+            single, multiplexed = by["single"], by["multiplexed"]
+            saved = 100 * (1 - multiplexed["transfer_seconds"] / single["transfer_seconds"])
+            times = [_spread(single), _spread(multiplexed)]
+            yield [str(mode), blocks, size, *times, saved, single["repeats"]]
 
 
-def _transports(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the transports."""
-    head = ["transport", "runs", "transfer", "shortest to longest", "wire limit", "CPU", "verdict"]
-    rows = [
-        [
-            row["transport"], str(row["repeats"]), numbers.seconds(row["transfer_seconds"]),
-            f"{numbers.seconds(row['low_seconds'])} to {numbers.seconds(row['high_seconds'])}",
-            numbers.seconds(row["wire_limit_seconds"]), numbers.seconds(row["cpu_seconds"]),
-            row["verdict"] if row["status"] == "ok" else f"{row['status']}: {row['verdict']}",
-        ]
-        for row in table.to_dict("records")
-    ]  # fmt: skip
-    return head, rows
+def _spread(row: Mapping[Any, Any]) -> Shown:
+    mean, low, high = (row[f"{what}_seconds"] for what in ("transfer", "low", "high"))
+    text = f"{numbers.seconds(mean)} ({numbers.seconds(low)} to {numbers.seconds(high)})"
+    return Shown(mean, text if math.isfinite(mean) else numbers.MISSING)
 
 
-def text(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Lay everything out for a terminal."""
-    head, rows, remarks = _table1(frames["table1"])
-    parts = [
-        "Table 1, printed and replayed",
-        numbers.text_table(head, rows, right=range(2, len(head))),
-        "\n".join(f"- {row[0]}: {note}" for row, note in zip(rows, remarks, strict=True) if note),
-        "Figure 1: time of transfer by number of blocks (its printed values are a picture)",
-        numbers.text_table(*_figure1(frames["figure1"]), right=range(1, 7)),
-        f"Single against multiplexed streams; {reencoding.CLAIMED_PERCENT} % saved is claimed",
-        contrast_text(frames["contrast"]),
-    ]
-    if len(frames["transports"]):
-        parts += [
-            "Transports at equal links",
-            numbers.text_table(*_transports(frames["transports"])),
-        ]
-    return "\n\n".join([*parts, "\n".join(f"- {line}" for line in NOT_ALIKE), _left_out(frames)])
-
-
-def _left_out(frames: Mapping[str, pd.DataFrame]) -> str:
-    """Say what this preset did not do, and how to have it."""
+def _left_out(frames: Frames) -> list[str]:
     missing = []
     if set(frames["contrast"]["mode"]) == {"virtual"}:
         missing.append("single against multiplexed on real sockets")
     if not len(frames["transports"]):
         missing.append("the comparison of aioquic, qh3, TCP with TLS and gRPC at equal links")
     largest = frames["table1"].query("kind == 'modelled'")["payload_bytes"].max()
-    if largest < 64_000_000:
-        missing.append(
-            f"a block of 64 MB (the virtual ones above have {numbers.byte_count(largest)})"
-        )
-    if not missing:
-        return ""
-    command = f"pqchain reproduce --only {reencoding.PAPER} --preset paper"
-    return f"Not done with this preset: {'; '.join(missing)}. Run: {command}"
-
-
-def markup(
-    frames: Mapping[str, pd.DataFrame], figures: Mapping[str, Markup]
-) -> tuple[list[Markup], list[Markup]]:
-    """Write the parts of the chapter: Table 1 with how to read it, and streams and transports."""
-    table = frames["table1"]
-    columns, rows, remarks = [Column("phase")], [[name] for name in PHASES], []
-    for run, group in table.groupby("run", sort=False):
-        each: list[dict[Any, Any]] = group.to_dict("records")
-        size = numbers.integer(each[0]["payload_bytes"] / 1e6)
-        title = f"{run}: {each[0]['kind']}, {size} MB"
-        columns += [Column("time", title, True), Column("share, %", title, True)]
-        shown = [(row["seconds"], row["share_percent"]) for row in each]
-        total = math.fsum(row["seconds"] for row in each)
-        for cells, (seconds, share) in zip(rows, [*shown, (total, math.nan)], strict=True):
-            number = f"{share:.2f}" if math.isfinite(share) else ""
-            cells += [numbers.seconds(seconds), number]
-        if each[0]["note"]:
-            bad = "" if each[0]["status"] == "ok" else f"{each[0]['status']}: "
-            remarks.append(f"{run}: {bad}{each[0]['note']}.")
-    phases = [
-        html.table(
-            columns, rows, source=tuple(dict.fromkeys(table["kind"])),
-            caption="Table 1, printed and replayed: mean time of a node, and its share.",
-        ),
-        *_chosen(figures, "phases"),
-        html.bullets([*remarks, *NOT_ALIKE]),
-    ]  # fmt: skip
-    head, rows = _figure1(frames["figure1"])
-    sources = tuple(dict.fromkeys(frames["figure1"]["kind"]))
-    streams = [
-        html.table(
-            [Column(name, numeric=index > 0) for index, name in enumerate(head)], rows,
-            source=sources,
-            caption="Figure 1 as numbers: time of transfer, mean (shortest to longest run). Each "
-            "node asks nine others for the chunks of all blocks. The print's values are a picture.",
-        ),
-        *_chosen(figures, "streams"),
-    ]  # fmt: skip
-    head, rows = _contrast(frames["contrast"])
-    streams.append(
-        html.table(
-            [Column(name, numeric=2 <= index < 7) for index, name in enumerate(head[:-1])],
-            [row[:-1] for row in rows], source=sources, remarks=[row[-1] for row in rows],
-            caption=f"Single against multiplexed, paired by seed, at the most blocks; "
-            f"{reencoding.CLAIMED_PERCENT} % saved is claimed. Interval: Student's t.",
-        )
-    )  # fmt: skip
-    if len(frames["transports"]):
-        streams += [_transport_table(frames["transports"]), *_chosen(figures, "transports")]
-    left = _left_out(frames)
-    return phases, [*streams, *([html.element("p", left)] if left else [])]
-
-
-def _transport_table(table: pd.DataFrame) -> Markup:
-    """Write the transports at equal links."""
-    head, rows = _transports(table)
-    rate = table["bits_per_second"].iloc[0] / 1e6
-    return html.table(
-        [Column(name, numeric=1 <= index < 6) for index, name in enumerate(head[:-1])],
-        [row[:-1] for row in rows], source=("measured",), remarks=[row[-1] for row in rows],
-        caption=f"Transports between network namespaces, every link shaped to {rate:g} Mbit/s.",
-    )  # fmt: skip
-
-
-def _chosen(figures: Mapping[str, Markup], name: str) -> Sequence[Markup]:
-    """Return a figure if it was drawn."""
-    return [figures[name]] if name in figures else []
+    whole = PRESETS["paper"].block_bytes
+    if largest < whole:
+        ours = numbers.byte_count(largest)
+        missing.append(f"a block of {whole / 1e6:g} MB (the virtual ones above have {ours})")
+    command = f"pqchain reproduce --only {KEY} --preset paper"
+    return [f"Not done with this preset: {'; '.join(missing)}. Run: {command}"] * bool(missing)

@@ -1,218 +1,62 @@
-"""Table 1 of the round-3 comparison in its own layout: as printed, ours beside it, gains of AVX2.
-
-One column for each of the fourteen implementations (four KEMs and three signature schemes, each as
-reference and as AVX2 code), one row for each size and operation.
-"""
+"""The round-3 comparison: Table 1 in its own layout, printed and measured here."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
-import pandas as pd
-
-from pqchain import algorithms, results
-from pqchain.costs import MEASUREMENT, choose
-from pqchain.results import Contract
-from pqchain.works import papers
-
-TABLE1 = Contract.of(
-    "table1",
-    ("str", "table algorithm printed_name variant quantity"),
-    ("float64", "published published_cycles published_speedup"),
-    ("str", "implementation"),
-    ("float64", "here here_mad here_cycles here_speedup"),
-    ("str", "status note"),
-)
+from pqchain import algorithms, plots
+from pqchain.render import numbers
+from pqchain.render.figure import Figure
+from pqchain.render.table import Table
+from pqchain.works.round3 import tables
+from pqchain.works.round3.table1 import cross_check, table1
+from pqchain.works.work import SPEED, Bench, Frames, Work
 
 
-KEY = "round3"
-"""The work's key."""
+class Round3(Work):
+    """Fourteen implementations beside each other, and two versions of liboqs."""
 
-HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
-"""The two halves of the table and what stands in their corner."""
+    key = "round3"
 
-VARIANTS = {"ref": "reference", "avx2": "AVX2"}
-"""The printed implementations, in the order of the columns."""
-
-DIFFERENCES = {
-    "Classic-McEliece-348864": (
-        "These columns are liboqs 0.13.0, the fourth round, whose portable code gains from AVX2 as "
-        "the printed reference does. liboqs 0.7.1 has the third round of which the paper speaks, "
-        "but its portable code works on 64 bits at once: there AVX2 gains little in decapsulation. "
-        "Key generation restarts at random, so its median needs many samples."
-    ),
-    "NTRU-HPS-2048-509": (
-        "The reference here is PQClean's portable code, which multiplies by Toom-Cook and "
-        "Karatsuba and inverts by division steps. It is many times faster than the reference code "
-        "that the paper timed, so AVX2 has less to gain; and key generation with AVX2 is faster "
-        "here too, which moves every printed ratio to NTRU's key generation."
-    ),
-    "Rainbow-I-Classic": (
-        "The submission's own code, which the paper timed, is in no library. The reference here is "
-        "PQClean's portable code, 20 to 170 times slower than the printed reference. liboqs has no "
-        "AVX2 code of Rainbow, so the AVX2 column is pqchain's: it signs and verifies, with the "
-        "printed times in reach, and its gain over the reference is far above the printed one. Key "
-        "generation is portable code in both columns."
-    ),
-    "Falcon-512": (
-        "The printed 666 bytes are the padded form; unpadded signatures vary. Verification has "
-        "hardly any AVX2 code, in the paper as here. liboqs 0.7.1 still has the second round's "
-        "parameters of Falcon, with longer signatures and a wider bound."
-    ),
-}
-"""Why our columns differ from the printed ones, by algorithm."""
-
-VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
-"""The library of most columns, and the one that checks it."""
-
-QUANTITIES = (
-    "public_key_bytes", "secret_key_bytes", "ciphertext_bytes", "signature_bytes",
-    "generate_keypair_seconds", "encapsulate_seconds", "decapsulate_seconds",
-    "sign_seconds", "verify_seconds",
-)  # fmt: skip
-"""The rows of both halves, in order."""
-
-_NAN = float("nan")
-
-
-def table1(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Set every cell of Table 1 beside ours; each of the fourteen columns is there.
-
-    Columns: table, algorithm, printed_name, variant ("ref" or "avx2"), quantity ("*_bytes" or
-    "*_seconds"), published, published_cycles, published_speedup (reference over AVX2),
-    implementation (ours), here (bytes, or the median in seconds), here_mad, here_cycles,
-    here_speedup (both medians of one run), status (of a size "equal", "erratum" or "different"; of
-    a time "ok", "unsupported", "failed" or "not measured"), note. Speed-ups stand in the AVX2
-    columns; what is not there is NaN. Raises DataError if the frame breaks its contract.
-    """
-    ours = results.check(measurements, MEASUREMENT)
-    printed = papers.published(KEY)
-    cells = [
-        _cell(ours, printed, row)
-        for row in printed.to_dict("records")
-        if row["table"] in HALVES and row["quantity"] in QUANTITIES
-    ]
-    frame = pd.DataFrame(cells, columns=list(TABLE1.columns))
-    for side in ("published", "here"):
-        reference = {
-            (row["algorithm"], row["quantity"]): row[side]
-            for row in frame[frame["variant"] == "ref"].to_dict("records")
+    def compute(self, bench: Bench) -> Frames:
+        """Return `table1` and `cross-check`; nothing without a clock."""
+        if bench.measurements is None:
+            return {}
+        return {
+            "table1": table1(bench.measurements),
+            "cross-check": cross_check(bench.measurements),
         }
-        frame[f"{side}_speedup"] = [
-            reference[row["algorithm"], row["quantity"]] / row[side]
-            if row["variant"] == "avx2" and row["quantity"].endswith("_seconds")
-            else _NAN
-            for row in frame.to_dict("records")
-        ]
-    frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
-    return results.check(frame, TABLE1)
 
+    def tables(self, frames: Frames) -> Iterable[Table]:
+        """Show both halves of Table 1, and the cross-check if there is one."""
+        if frames:
+            yield from tables.halves(frames["table1"])
+            if len(frames["cross-check"]):
+                yield tables.versions(frames["cross-check"])
 
-def _cell(ours: pd.DataFrame, printed: pd.DataFrame, row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return one cell of the table with ours beside it, speed-ups left out."""
-    algorithm, quantity, variant = row["algorithm"], row["quantity"], row["implementation"]
-    chosen = choose(ours, algorithm, variant=variant)
-    implementation = next(iter(chosen.values()))["implementation"] if chosen else ""
-    cell = {
-        "table": row["table"],
-        "algorithm": algorithm,
-        "printed_name": row["printed_name"],
-        "variant": variant,
-        "quantity": quantity,
-        "published": row["value"],
-        "published_cycles": _NAN,
-        "implementation": implementation,
-        "here": _NAN,
-        "here_mad": _NAN,
-        "here_cycles": _NAN,
-        "note": row["note"],
-    }
-    if quantity.endswith("_bytes"):
-        sized = algorithms.get(algorithm).sized_for(implementation)
-        size = float(getattr(sized, quantity))
-        differs = "erratum" if row["note"] else "different"
-        return cell | {"here": size, "status": "equal" if size == row["value"] else differs}
-    operation = quantity.removesuffix("_seconds")
-    cell["published_cycles"] = _cycles(printed, row, operation)
-    found = chosen.get(operation)
-    if found is None:
-        return cell | {"status": "not measured"}
-    notes = [row["note"], found["reason"]]
-    if not implementation.endswith("/" + variant):
-        notes.append(f"no {variant} here, so this is {implementation}")
-    return cell | {
-        "here": found["median_seconds"],
-        "here_mad": found["mad_seconds"],
-        "here_cycles": found["median_cycles"],
-        "status": found["status"],
-        "note": "; ".join(note for note in notes if note),
-    }
-
-
-def _cycles(printed: pd.DataFrame, row: Mapping[Any, Any], operation: str) -> float:
-    """Return the cycles that the paper prints below a time."""
-    same = printed["quantity"] == f"{operation}_cycles"
-    for column in ("table", "printed_name", "implementation"):
-        same &= printed[column] == row[column]
-    return float(printed.loc[same, "value"].iloc[0]) if same.any() else _NAN
-
-
-def columns(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the fourteen columns as plain JSON, in the order of print."""
-    found = []
-    for key, cells in table.groupby(["table", "variant", "printed_name"], sort=False):
-        first = cells.iloc[0]
-        statuses = set(cells.loc[cells["quantity"].str.endswith("_seconds"), "status"])
-        rows = [
-            {
-                name: None if isinstance(value, float) and math.isnan(value) else value
-                for name, value in row.items()
-            }
-            for row in cells.drop(
-                columns=["table", "algorithm", "printed_name", "variant", "implementation"]
-            ).to_dict("records")
-        ]
-        found.append(
-            {
-                "table": key[0],
-                "variant": key[1],
-                "printed_name": key[2],
-                "algorithm": first["algorithm"],
-                "implementation": first["implementation"],
-                "status": statuses.pop() if len(statuses) == 1 else "mixed",
-                "cells": rows,
-            }
+    def figures(self, frames: Frames) -> Iterable[Figure]:
+        """Draw each operation of Table 1, and its sizes."""
+        if not frames:
+            return
+        table = frames["table1"]
+        for operation in algorithms.OPERATIONS:
+            rows = table[table["quantity"] == f"{operation}_seconds"]
+            if not rows["here"].notna().any():
+                continue
+            spoken = numbers.spoken(operation)
+            yield Figure(
+                name=operation.partition("_")[0],
+                axes=plots.plot_operation(table, operation),
+                description=f"Bars on a logarithmic axis: {spoken} of every algorithm that has it, "
+                "reference and AVX2, as printed and here. The table above holds the values.",
+                caption=f"Table 1: {spoken}. Hatched: as printed, on another processor.",
+                part=SPEED,
+            )
+        yield Figure(
+            name="sizes",
+            axes=plots.plot_sizes(dict.fromkeys(table["algorithm"]), secret_keys=True),
+            description="Sizes of public key, secret key, and ciphertext or signature of the seven "
+            "finalists on a logarithmic axis.",
+            caption="Table 1: sizes, from the registry.",
+            part=SPEED,
         )
-    return found
-
-
-def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Set the two versions of liboqs side by side, for what both have.
-
-    Columns: algorithm, operation, variant, main_seconds (liboqs 0.13.0), other_seconds (0.7.1),
-    main_speedup and other_speedup (of AVX2; NaN in rows of the reference). Empty if 0.7.1 was not
-    measured.
-    """
-    fine = measurements[measurements["status"] == "ok"]
-    seconds = {
-        (row["algorithm"], row["operation"], *row["implementation"].split("/")): row[
-            "median_seconds"
-        ]
-        for row in fine.to_dict("records")
-    }
-    rows = []
-    for algorithm, operation, library, variant in seconds:
-        both = [seconds.get((algorithm, operation, each, variant), _NAN) for each in VERSIONS]
-        if library != VERSIONS[0] or math.isnan(both[1]):
-            continue
-        gains = [
-            seconds.get((algorithm, operation, each, "ref"), _NAN) / time
-            if variant == "avx2"
-            else _NAN
-            for each, time in zip(VERSIONS, both, strict=True)
-        ]
-        rows.append([algorithm, operation, variant, *both, *gains])
-    names = "algorithm operation variant main_seconds other_seconds main_speedup other_speedup"
-    return pd.DataFrame(rows, columns=names.split())

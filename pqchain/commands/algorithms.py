@@ -1,0 +1,97 @@
+"""`pqchain algorithms`: the registry of algorithms and of implementations."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from pqchain import algorithms
+from pqchain.commands import console
+from pqchain.errors import UnknownName, UsageError
+from pqchain.render import numbers
+from pqchain.render.table import Column, Table
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.epilog = """examples:
+  pqchain algorithms --kind kem
+  pqchain algorithms --family Falcon --all
+  pqchain algorithms --implementations    who computes, and whether it runs here"""
+    console.add_json(parser)
+    parser.add_argument("--kind", choices=("signature", "kem"), help="only these")
+    console.add_options(parser, "NAME", family="only this family, such as Falcon")
+    console.add_flags(parser, all="also what only PQCHAIN_ALGORITHMS=all builds")
+    console.add_flags(parser, implementations="list implementations instead")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the registry."""
+    if arguments.implementations:
+        return _implementations(arguments)
+    if arguments.family is not None and arguments.family not in algorithms.FAMILIES:
+        raise UnknownName("family", arguments.family, algorithms.FAMILIES, "`pqchain algorithms`.")
+    names = algorithms.names(arguments.kind, family=arguments.family, everything=arguments.all)
+    rows = [algorithms.get(name) for name in names]
+    note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
+    console.show(arguments, [_record(row) for row in rows], _table(rows), note)
+    return console.FINE
+
+
+def _table(rows: list[algorithms.Algorithm]) -> Table:
+    numeric = ("level", "public key", "secret key", "sig / ct")
+    titles = ("name", *numeric, "status", "from")
+    cells = []
+    for row in rows:
+        output = row.signature_bytes or row.ciphertext_bytes
+        level = row.nist_level or numbers.MISSING
+        sizes = (
+            row.public_key_bytes,
+            row.secret_key_bytes,
+            f"{'~' * row.signature_varies}{output}",
+        )
+        status = row.family_facts.security_status
+        cells.append([row.name, level, *sizes, status, _libraries(row)])
+    return Table(columns=[Column(each, numeric=each in numeric) for each in titles], rows=cells)
+
+
+def _record(row: algorithms.Algorithm) -> dict[str, Any]:
+    """Return an algorithm with the facts of its family."""
+    facts = asdict(row.family_facts)
+    names = ("problem", "post_quantum", "context_bytes", "security_status", "security_note")
+    return {
+        **asdict(row),
+        "signature_varies": row.signature_varies,
+        "operations": list(row.operations),
+        **{name: facts[name] for name in (*names, "security_source", "avx2_corrected")},
+    }
+
+
+def _libraries(row: algorithms.Algorithm) -> str:
+    """Name the libraries that offer an algorithm, each once."""
+    libraries = dict.fromkeys(name.partition("/")[0] for name in row.implementations)
+    if not row.default_build:
+        return f"{', '.join(libraries)} (PQCHAIN_ALGORITHMS=all)"
+    return ", ".join(libraries) or "none in this version"
+
+
+def _implementations(arguments: argparse.Namespace) -> int:
+    """List who computes, and whether it runs here."""
+    for option in ("kind", "family", "all"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
+    from pqchain import crypto
+
+    reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
+    rows = [(row, reasons[name]) for name, row in algorithms.IMPLEMENTATIONS.items()]
+    plain = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
+    table = Table(
+        columns=[Column("implementation"), Column("available"), Column("what or why")],
+        rows=[
+            [row.name, "no" if reason else "runs here", reason or row.description]
+            for row, reason in rows
+        ],
+    )
+    console.show(arguments, plain, table)
+    return console.FINE

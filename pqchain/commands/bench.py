@@ -1,0 +1,84 @@
+"""`pqchain bench`: operations timed on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pqchain import algorithms
+from pqchain.commands import console
+from pqchain.errors import UsageError
+from pqchain.render import numbers
+from pqchain.render.table import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.epilog = """examples:
+  pqchain bench --algorithm Falcon-512,ML-DSA-44 --operation sign,verify
+  pqchain bench --algorithm Dilithium2 --implementation liboqs-0.13/avx2 \
+--implementation liboqs-0.13/ref
+  pqchain bench --preset paper --output mine.csv --samples"""
+    console.add_json(parser)
+    repeat = "repeat or separate by commas:"
+    console.add_names(
+        parser,
+        "NAME",
+        algorithm=f"{repeat} names; default: every algorithm of the default build",
+        operation=f"{repeat} {', '.join(algorithms.OPERATIONS)}",
+        implementation=f"{repeat} see `pqchain algorithms --implementations`",
+    )
+    console.add_measuring_preset(parser, "2 to 3 minutes for everything, seconds for one scheme")
+    console.add_output(parser)
+    console.add_flags(parser, samples="save every sample too, in FILE-samples.csv")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and show."""
+    from pqchain.bench import operations
+
+    output: Path | None = arguments.output
+    if arguments.samples and output is None:
+        raise UsageError("--samples needs --output FILE.csv; the samples go to FILE-samples.csv")
+    beside = []
+    if arguments.samples and output is not None:
+        beside = [output.with_name(f"{output.stem}-samples.csv")]
+    console.check_output(output, *beside)
+    names: list[str] | None = arguments.algorithm
+    measured = operations.measure(
+        None if names is None else [algorithms.get(name).name for name in names],
+        arguments.operation,
+        arguments.implementation,
+        preset=arguments.preset or operations.preset(),
+        progress=console.watched(),
+        keep_samples=arguments.samples,
+    )
+    samples = measured.attrs.pop("samples", None)
+    provenance = measured.attrs["provenance"]
+    console.save(measured, output)
+    if samples is not None:
+        console.save(samples, *beside, provenance=provenance)
+    plain = {"provenance": provenance, "measurements": console.records(measured)}
+    console.show(arguments, plain, _table(measured), console.machine(provenance))
+    return console.code(measured)
+
+
+def _table(measured: pd.DataFrame) -> Table:
+    """Lay out measurements."""
+    times = ("median", "mad", "min", "p95")
+    columns = [Column("algorithm"), Column("implementation"), Column("operation")]
+    for title in ("median", "MAD", "min", "p95"):
+        columns.append(Column(title, numeric=True, show=numbers.seconds))
+    columns += [Column("samples", numeric=True), Column("remark")]
+    rows = []
+    for row in measured.to_dict("records"):
+        names = (row["algorithm"], row["implementation"] or numbers.MISSING, row["operation"])
+        fine = row["status"] == "ok"
+        remark = row["reason"] if fine else f"{row['status']}: {row['reason']}"
+        seconds = (row[f"{name}_seconds"] for name in times)
+        rows.append([*names, *seconds, row["samples"], remark])
+    return Table(columns=columns, rows=rows)

@@ -1,0 +1,98 @@
+"""`pqchain papers`: the published works, one of them, or one of its tables."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pqchain.commands import console
+from pqchain.errors import UsageError
+from pqchain.render.table import Column, Table
+
+if TYPE_CHECKING:
+    from pqchain.works.paper import Paper
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.epilog = """examples:
+  pqchain papers
+  pqchain papers round3
+  pqchain papers pqdpol table4 --json"""
+    console.add_json(parser)
+    parser.add_argument("key", nargs="?", metavar="KEY", help="a work, such as pqdpol")
+    parser.add_argument("table", nargs="?", metavar="TABLE", help="one of its tables")
+    meaning = "what of its statements holds and what does not, in Markdown; times nothing"
+    console.add_flags(parser, findings=meaning)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show the published works, one of them, or one of its tables."""
+    if arguments.findings and (arguments.key is None or arguments.table is not None):
+        given = "no work" if arguments.key is None else f"the table {arguments.table}"
+        raise UsageError(
+            f"--findings is about one whole work, but {given} was named; expected "
+            "`pqchain papers KEY --findings`"
+        )
+    from pqchain.works import papers
+
+    if arguments.key is None:
+        works = list(map(papers.paper, papers.keys()))
+        facts = ("key", "title", "title_korean", "year")
+        plain = [
+            {**{fact: getattr(work, fact) for fact in facts}, "tables": list(work.tables)}
+            for work in works
+        ]
+        table = Table.of(plain, [Column("key"), Column("title")])
+        hint = "`pqchain papers KEY` shows one; `pqchain papers KEY TABLE` one of its tables."
+        console.show(arguments, plain, table, hint)
+        return console.FINE
+    paper = papers.paper(arguments.key)
+    if arguments.findings:
+        from pqchain.report import findings
+        from pqchain.works import registry
+
+        if arguments.json:
+            console.write_json(console.records(findings.judged(registry.get(paper.key))))
+        else:
+            console.write(findings.page(paper.key).rstrip())
+    elif arguments.table is None:
+        plain = {"key": paper.key, **asdict(paper)}
+        del plain["folder"]
+        console.show(arguments, plain, _described(paper))
+    else:
+        _show_table(arguments)
+    return console.FINE
+
+
+def _show_table(arguments: argparse.Namespace) -> None:
+    """Show one published table."""
+    from pqchain.works import papers
+    from pqchain.works.tables import published_table
+
+    frame = papers.table(arguments.key, arguments.table)
+    about = frame.attrs
+    plain = {"paper": arguments.key, "table": arguments.table, **about}
+    plain["rows"] = console.records(frame)
+    errata = [console.wrapped(f"erratum: {note}") for note in about["errata"]]
+    console.show(arguments, plain, published_table(frame), *errata)
+
+
+def _described(paper: Paper) -> str:
+    """Lay out what there is to say of a work."""
+    facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
+    facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
+    facts += [("year", str(paper.year)), *paper.machine.items()]
+    width = max(len(name) for name, _ in facts)
+    lines = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
+    lines += ["", "tables"]
+    longest = max(map(len, paper.tables))
+    lines += [f"  {name:<{longest}}  {layout.description}" for name, layout in paper.tables.items()]
+    for title, entries in (
+        ("errata", [f"{erratum.place}: {erratum.note}" for erratum in paper.errata]),
+        ("notes", paper.notes),
+    ):
+        wrapped = list(map(console.wrapped, entries))
+        lines += ["", title, *wrapped] if wrapped else []
+    return "\n".join(lines)

@@ -1,0 +1,117 @@
+"""The folder of a report: all files of a run or none, and nothing stale of an earlier one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from pqchain import plots, results
+from pqchain.errors import UsageError
+from pqchain.render import html
+from pqchain.report import figures, page
+from pqchain.report.run import Reproduction
+
+MANIFEST = "files.json"
+"""Names what a run wrote into its folder, so that the next one can take away what it does not."""
+
+
+def prepare(output: Path) -> None:
+    """Make the folder. Raises UsageError if there is a file of that name."""
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is a file; give a folder to write the report into")
+    output.mkdir(parents=True, exist_ok=True)
+
+
+def write(done: Reproduction) -> Path:
+    """Write the report of a finished run into its folder, all or nothing; return the page."""
+    output = done.output
+    building = output.parent / f".{output.name}.{uuid.uuid4().hex}.tmp"
+    try:
+        plates = _draw(done, building / "figures")
+        _save_frames(done, building)
+        files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
+        text = page.compose(done, plates, [Path(MANIFEST), *files])
+        (building / "index.html").write_text(text, encoding="utf-8")
+        files.append(Path("index.html"))
+        _replace(building, output, files)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return done.index
+
+
+def _draw(done: Reproduction, place: Path) -> page.Plates:
+    """Write every figure, <work>-<name> or the name alone, and return it as the page shows it."""
+    place.mkdir(parents=True)
+    plates: page.Plates = {}
+    for chapter, drawn in figures.drawn(done).items():
+        for figure in drawn:
+            stem = "-".join(part for part in (chapter, figure.name) if part)
+            for kind in ("png", "svg"):
+                image = plots.figure_bytes(figure.axes, kind)
+                (place / f"{stem}.{kind}").write_bytes(image)
+            shown = html.figure(  # the SVG, which was the last
+                image,
+                identifier=f"figure-{stem}",
+                description=figure.description,
+                caption=figure.caption,
+            )
+            plates.setdefault(chapter, []).append((figure.part, shown))
+    return plates
+
+
+def _replace(building: Path, output: Path, files: list[Path]) -> None:
+    stale = sorted(set(_listed(output)) - set(files))
+    # Both runs' files, until the old ones are gone: whoever is stopped half way forgets none.
+    output.mkdir(parents=True, exist_ok=True)
+    _list(output, [*files, *stale])
+    # The page goes last, so that it never speaks of files that are not there yet.
+    for file in files:
+        (output / file).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(building / file, output / file)  # noqa: PTH105
+    for file in stale:
+        _remove(output, file)
+    _list(output, files)
+
+
+def _list(output: Path, files: Iterable[Path]) -> None:
+    names = sorted(file.as_posix() for file in files)
+    results.write_atomically(output / MANIFEST, json.dumps({"files": names}, indent=2) + "\n")
+
+
+def _listed(output: Path) -> list[Path]:
+    """Return what an earlier run noted, as far as it lies below the folder; nothing if unsure."""
+    try:
+        names = json.loads((output / MANIFEST).read_text(encoding="utf-8"))["files"]
+        files = [Path(name) for name in names]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    return [file for file in files if not file.is_absolute() and ".." not in file.parts]
+
+
+def _remove(output: Path, file: Path) -> None:
+    """Remove a file of an earlier run, and its folder if that is empty then."""
+    place = output / file
+    # Not through a link that leads elsewhere.
+    if place.parent.resolve() != output.resolve() / file.parent or place.is_dir():
+        return
+    place.unlink(missing_ok=True)
+    if place.parent != output and place.parent.is_dir() and not any(place.parent.iterdir()):
+        place.parent.rmdir()
+
+
+def _save_frames(done: Reproduction, folder: Path) -> None:
+    results.save(done.measurements, folder / "measurements.csv")
+    frames = {"comparison": done.comparison, "sizes": done.sizes, "claims": done.claims}
+    for name, frame in frames.items():
+        contract = results.contract_of(frame)
+        for key, rows in frame.groupby("paper", sort=False):
+            place = folder / str(key) / f"{name}.csv"
+            results.save(rows, place, contract=contract, provenance=done.provenance)
+    for key, computed in done.frames.items():
+        for name, frame in computed.items():
+            provenance = frame.attrs.get("provenance") or done.provenance
+            results.save(frame, folder / key / f"{name}.csv", provenance=provenance)

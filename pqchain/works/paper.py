@@ -1,0 +1,142 @@
+"""What a published work is: citation, machine, tables, errata; read from its folder.
+
+A folder holds `paper.toml`, `claims.toml` with the work's statements, and one CSV file per table.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqchain.errors import DataError, UnknownPaper
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erratum:
+    """One print that is wrong, or right only of another version than it says."""
+
+    table: str
+    row: str
+    """Printed name of the row; empty for the caption."""
+    column: str
+    printed: str
+    expected: str
+    reason: str
+
+    @property
+    def note(self) -> str:
+        """The erratum in one sentence."""
+        return f"prints {self.printed}, expected {self.expected}: {self.reason}"
+
+    @property
+    def place(self) -> str:
+        """Table, row and column, as far as it has them."""
+        return ", ".join(part for part in (self.table, self.row, self.column) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedTable:
+    """Where a published table is and how it is laid out."""
+
+    file: str
+    section: str
+    caption: str
+    description: str
+    layout: str = "wide"
+    counts: tuple[str, ...] = ()
+    """Columns of a wide table that hold numbers without a unit."""
+    across: str = ""
+    quantity: str = ""
+    """Of a table laid out across: the parameter in the heading, and the quantity in the cells."""
+    algorithm: str = ""
+    """Printed name that all rows of a long table are about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """What a source paper is. Empty where its text does not say."""
+
+    folder: Path
+    """With its files; named after the key."""
+    title: str
+    """In English."""
+    title_korean: str
+    title_note: str
+    authors: tuple[str, ...]
+    venue: str
+    year: str
+    pages: str
+    url: str
+    doi: str
+    place: int
+    """Of its chapter in the report: what is reproduced most comes first."""
+    scope: str
+    """What is reproduced of it, and what is only shown."""
+    machine: Mapping[str, str]
+    """On what its numbers were made."""
+    notes: tuple[str, ...]
+    names: Mapping[str, str]
+    """Printed name of an algorithm: its name in the registry."""
+    tables: Mapping[str, PrintedTable]
+    errata: tuple[Erratum, ...]
+
+    @property
+    def key(self) -> str:
+        """The name of the work in commands, files and the report."""
+        return self.folder.name
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The algorithms that it names, as the registry calls them."""
+        return tuple(dict.fromkeys(self.names.values()))
+
+    @property
+    def citation(self) -> str:
+        """Authors, title and year in one line."""
+        parts = (", ".join(self.authors), f'"{self.title}"', self.venue, self.year)
+        return ", ".join(part for part in parts if part)
+
+    def layout(self, table: str) -> PrintedTable:
+        """Return the description of a table. Raises UnknownPaper."""
+        if table not in self.tables:
+            see = f"`pqchain papers {self.key}`."
+            raise UnknownPaper(f"table of {self.key}", table, self.tables, see)
+        return self.tables[table]
+
+
+def document(folder: Path, file: str) -> dict[str, Any]:
+    """Return a TOML file of a folder, parsed. Raises DataError."""
+    path = folder / file
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+
+
+def read(folder: Path) -> Paper:
+    """Return the paper of a folder. Raises DataError."""
+    fields = document(folder, "paper.toml")
+    try:
+        return Paper(
+            folder=folder,
+            authors=tuple(fields.pop("authors")),
+            notes=tuple(fields.pop("notes")),
+            tables={
+                name: PrintedTable(**table | {"counts": tuple(table.get("counts", ()))})
+                for name, table in fields.pop("tables").items()
+            },
+            errata=tuple(Erratum(**erratum) for erratum in fields.pop("errata", ())),
+            **fields,
+        )
+    except (KeyError, TypeError) as error:
+        raise DataError(
+            f"{folder / 'paper.toml'} lacks a field or has an unknown one: {error}"
+        ) from error

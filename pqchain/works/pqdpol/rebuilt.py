@@ -1,0 +1,105 @@
+"""Tables 5 and 6 of the PQ-DPoL paper: printed, modelled, and how far apart they are."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from pqchain.consensus import model
+from pqchain.consensus.network import SerialLaw, named
+from pqchain.consensus.scenario import preset
+from pqchain.costs import CostTable
+from pqchain.results import Contract
+from pqchain.works import papers
+from pqchain.works.pqdpol import calibration
+
+CELLS = Contract.of(
+    "pqdpol-cells",
+    ("str", "algorithm"),
+    ("Int64", "n nodes"),
+    ("float64", "transactions_per_block"),
+    ("float64", "published_latency_seconds latency_seconds latency_error_percent"),
+    ("float64", "published_throughput_per_second throughput_per_second throughput_error_percent"),
+    ("str", "costs scenario note"),
+)
+
+QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
+"""What each table prints."""
+
+
+def cells() -> pd.DataFrame:
+    """Return the 30 cells of Tables 5 and 6, errata corrected.
+
+    Columns: algorithm, n, latency_seconds, throughput_per_second, note (the erratum, or ""), table
+    (that it is about, or "").
+    """
+    latency, rate = (
+        papers.table("pqdpol", name).drop(columns="printed_name") for name in ("table6", "table5")
+    )
+    frame = latency.merge(rate, on=["algorithm", "n"], validate="one_to_one")
+    frame = frame.assign(note="", table="")
+    paper = papers.paper("pqdpol")
+    for erratum in paper.errata:
+        if erratum.table in QUANTITIES and erratum.row:
+            row = frame["algorithm"] == paper.names[erratum.row]
+            row &= frame["n"] == int(erratum.column)
+            frame.loc[row, QUANTITIES[erratum.table]] = float(erratum.expected)
+            frame.loc[row, "note"] = f"{erratum.table} corrected: {erratum.note}"
+            frame.loc[row, "table"] = erratum.table
+    return frame
+
+
+def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.DataFrame:
+    """Run the `paper` preset for every cell of Tables 5 and 6, with the paper's costs or others.
+
+    Columns: algorithm, n, nodes, transactions_per_block, published_latency_seconds,
+    latency_seconds, latency_error_percent, published_throughput_per_second,
+    throughput_per_second, throughput_error_percent, costs, scenario, note. Throughput is the mean
+    number of transactions that fill a block over the latency of a block; errors are in percent of
+    the printed number. With costs measured here only the agreement of the order means something:
+    the prices belong to the paper's machine.
+    """
+    used = costs if costs is not None else papers.costs("pqdpol")
+    network = named("paper-serial", serial=law or SerialLaw())
+    rows = []
+    for cell in cells().to_dict("records"):
+        if cell["algorithm"] not in used:
+            continue
+        scenario = preset(
+            "paper", used, algorithm=cell["algorithm"], nodes=2 ** int(cell["n"]), network=network
+        )
+        fill = scenario.transactions_per_block()
+        latency = model.run(scenario).latency_seconds
+        printed, rate = cell["latency_seconds"], cell["throughput_per_second"]
+        rows.append(
+            {
+                "algorithm": scenario.algorithm,
+                "n": int(cell["n"]),
+                "nodes": scenario.nodes,
+                "transactions_per_block": fill,
+                "published_latency_seconds": printed,
+                "latency_seconds": latency,
+                "latency_error_percent": 100 * (latency / printed - 1),
+                "published_throughput_per_second": rate,
+                "throughput_per_second": fill / latency,
+                "throughput_error_percent": 100 * (fill / latency / rate - 1),
+                "costs": used.source,
+                "scenario": scenario.identifier,
+                "note": cell["note"],
+            }
+        )
+    return CELLS.frame(rows)
+
+
+def calibrate() -> calibration.Fit:
+    """Fit the prices of paper-serial to Table 6, as the defaults of SerialLaw were."""
+    return calibration.fit(cells(), papers.costs("pqdpol"))
+
+
+def left_out() -> pd.DataFrame:
+    """Fit without one algorithm, or without one n, and predict it: `calibration.leave_out`."""
+    return calibration.leave_out(cells(), papers.costs("pqdpol"))
+
+
+def forms() -> pd.DataFrame:
+    """Compare laws of growth on Table 6: `calibration.forms`."""
+    return calibration.forms(cells())

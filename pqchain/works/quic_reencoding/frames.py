@@ -1,0 +1,136 @@
+"""The re-encoding paper's Table 1 and Figure 1 beside replays, as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pqchain.errors import UsageError
+from pqchain.reencode import replay
+from pqchain.reencode.replay import CONTRAST
+from pqchain.results import Contract
+from pqchain.works import papers
+
+KEY = "quic-reencoding"
+
+TABLE1 = Contract.of(
+    "reencode_table1",
+    ("str", "run kind phase"),
+    ("float64", "seconds share_percent"),
+    ("Int64", "payload_bytes"),
+    ("str", "status note"),
+)
+
+FIGURE1 = Contract.of(
+    "reencode_figure1",
+    ("str", "kind mode streams"),
+    ("Int64", "blocks block_bytes repeats"),
+    ("float64", "transfer_seconds low_seconds high_seconds"),
+)
+
+TRANSPORTS = Contract.of(
+    "reencode_transports",
+    ("str", "mode transport"),
+    ("float64", "bits_per_second"),
+    ("Int64", "block_bytes repeats"),
+    ("float64", "transfer_seconds low_seconds high_seconds wire_limit_seconds cpu_seconds"),
+    ("str", "status verdict"),
+)
+
+CLAIMED_PERCENT = 3.7
+"""What multiplexing saves, as printed."""
+
+PRINTED_BYTES = 640_000_000
+"""Of the blocks behind the printed Table 1: ten of 64 MB."""
+
+PHASES = {
+    "transfer": "QUIC 전송",
+    "decode": "디코딩",
+    "encode": "인코딩",
+    "io": "I/O",
+    "other": "기타",
+}
+"""Our phases, and the rows of Table 1 that print them."""
+
+LINK_ONLY, CALIBRATED, LOOPBACK = "link only", "link and processor", "loopback"
+"""Our three runs of Table 1."""
+
+
+def contrast(series: pd.DataFrame) -> pd.DataFrame:
+    """Compare streams at the most blocks, see `replay.contrast`; without pairs there is no row."""
+    most = series[series["blocks"] == series["blocks"].max()]
+    try:
+        return replay.contrast(most, claimed_percent=CLAIMED_PERCENT)
+    except UsageError:
+        return CONTRAST.frame()
+
+
+def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return Table 1, printed and ours, a row for each phase.
+
+    Takes "reencode" frames by the name of the run. Columns: run, kind ("published", "modelled" or
+    "measured", never mixed in a run), phase, seconds (mean over nodes and runs), share_percent,
+    payload_bytes (of all blocks), status, note. Shares compare across sizes and machines; seconds
+    do not.
+    """
+    printed = {row["printed_name"]: row for row in papers.table(KEY, "table1").to_dict("records")}
+    rows: list[list[Any]] = []
+    for phase, name in PHASES.items():
+        line = printed[name]
+        numbers = [float(line["duration_seconds"]), float(line["share_percent"])]
+        rows.append(["printed", "published", phase, *numbers, PRINTED_BYTES, "ok", ""])
+    for run, frame in phases.items():
+        first = frame.iloc[0]
+        kind = "modelled" if first["mode"] == "virtual" else "measured"
+        fine = frame[frame["status"] == "ok"]
+        total = float(fine["total_seconds"].mean())
+        payload = int(first["blocks"]) * int(first["block_bytes"])
+        status = "ok" if len(fine) else str(first["status"])
+        note = str(first["verdict"])
+        for phase in PHASES:
+            seconds = float(fine[f"{phase}_seconds"].mean())
+            share = 100 * seconds / total
+            rows.append([run, kind, phase, seconds, share, payload, status, note])
+    return TABLE1.frame(rows)
+
+
+def figure1(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the transfer time by number of blocks, single and multiplexed, as Figure 1 draws it.
+
+    Takes "reencode" rows of exchanges. Columns: kind ("modelled" or "measured"), mode, streams,
+    blocks, block_bytes, repeats, transfer_seconds (mean over runs), low_seconds and high_seconds
+    (the shortest and the longest run). The print's own values are a picture and not given.
+    """
+    fine = runs[runs["status"] == "ok"]
+    rows = []
+    keys = ["mode", "streams", "blocks", "block_bytes"]
+    for (mode, streams, blocks, size), group in fine.groupby(keys, sort=True):
+        times = group["transfer_seconds"]
+        kind = "modelled" if mode == "virtual" else "measured"
+        about = (kind, mode, streams, blocks, size, len(times))
+        rows.append((*about, times.mean(), times.min(), times.max()))
+    return FIGURE1.frame(rows)
+
+
+def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.DataFrame:
+    """Return transports beside each other, measured over links of the same rate.
+
+    Takes "reencode" frames. Columns: mode, transport, bits_per_second, block_bytes, repeats,
+    transfer_seconds (mean), low_seconds, high_seconds (shortest and longest run),
+    wire_limit_seconds, cpu_seconds (mean, all nodes), status, verdict. Without namespaces the rows
+    are unsupported and say so.
+    """
+    rows = []
+    if frames:
+        joined = pd.concat(frames, ignore_index=True)
+        for (mode, transport), group in joined.groupby(["mode", "transport"], sort=False):
+            fine = group[group["status"] == "ok"]
+            first = fine.iloc[0] if len(fine) else group.iloc[0]
+            times = fine["transfer_seconds"]
+            means = [fine[f"{what}_seconds"].mean() for what in ("wire_limit", "cpu")]
+            extremes = [times.mean(), times.min(), times.max()]
+            about = [mode, transport, bits_per_second, first["block_bytes"], len(fine)]
+            rows.append([*about, *extremes, *means, first["status"], first["verdict"]])
+    return TRANSPORTS.frame(rows)

@@ -1,0 +1,163 @@
+"""Numbers that statements are checked on: as printed, of the registry, measured here.
+
+A number is asked for by name, quantity and implementation. The name is the registry's or the
+printed one; a trailing "/<implementation>" picks an implementation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, results
+from pqchain.costs import MEASUREMENT, choose
+from pqchain.render import numbers
+from pqchain.works import printed
+from pqchain.works.paper import Paper
+
+MADS = 3.0
+"""Medians closer than this many median absolute deviations have no rank."""
+
+MEDIAN_ERROR = 1.4826 * math.sqrt(math.pi / 2)
+"""Standard error of a median, in median absolute deviations over the root of the sample count.
+
+1.4826 makes the deviation a standard deviation, sqrt(pi / 2) that of a mean into that of a median;
+both for normal samples.
+"""
+
+SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
+"""Quantities that the registry knows."""
+
+
+class Undecided(Exception):
+    """A number that a check needs is not there; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A value with what is uncertain about it."""
+
+    value: float
+    noise: float = 0.0
+    """How far single samples commonly lie from the value, or the rounding of the print."""
+    error: float = 0.0
+    """How far the value may lie from the true one: three standard errors, or the rounding."""
+    unit: str = ""
+
+    @classmethod
+    def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
+        """Return a measured median in seconds, with its median absolute deviation."""
+        noise = MADS * deviation / over
+        return cls(value / over, noise, noise * MEDIAN_ERROR / math.sqrt(max(1, samples)), "s")
+
+    def __add__(self, other: Number) -> Number:
+        noise, error = self.noise + other.noise, self.error + other.error
+        return Number(self.value + other.value, noise, error, self.unit)
+
+    def __mul__(self, other: Number) -> Number:
+        noise = self.noise * other.value + other.noise * self.value
+        error = self.error * other.value + other.error * self.value
+        return Number(self.value * other.value, noise, error)
+
+    def __str__(self) -> str:
+        show = {"s": numbers.seconds, "B": numbers.byte_count}
+        if self.unit in show:
+            return show[self.unit](self.value)
+        return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One source of numbers."""
+
+    source: str
+    """A kind of number: "published", "sizes", "measured", "modelled"."""
+    read: Callable[[str, str, str], Number]
+    """Name, quantity and implementation to a number. Raises Undecided."""
+    quantities: Collection[str] | None = None
+    """What it can read at all; None: anything that no other reader has."""
+    basis: str = ""
+    """What the numbers rest on, for the evidence."""
+
+    def reads(self, quantity: str) -> bool:
+        """Whether it may know such a quantity."""
+        return self.quantities is None or quantity in self.quantities
+
+
+def step(n: int) -> str:
+    """Return the end of a printed name in a table that goes across n."""
+    return f", n = {n}"
+
+
+def spoken(quantity: str) -> str:
+    """Turn a quantity into words; its number carries the unit."""
+    for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes"):
+        quantity = quantity.replace(ending, "")
+    return numbers.spoken(quantity.replace("+", " + ").replace("*", " x "))
+
+
+def _split(name: str, implementation: str) -> tuple[str, str]:
+    """Take a trailing "/<implementation>" off a name."""
+    base, slash, own = name.rpartition("/")
+    return (base, own) if slash else (name, implementation)
+
+
+def published(paper: Paper) -> Reader:
+    """Read the paper's own numbers; their noise is the rounding of the print."""
+    known: dict[tuple[str, str, str], Number] = {}
+    for cell in printed.cells(paper):
+        value, noise = float(cell.value), float(cell.rounding)
+        number = Number(value, noise, noise, cell.unit)
+        for name in (cell.printed_name, cell.algorithm):
+            known.setdefault((name, cell.quantity, cell.implementation), number)
+            known.setdefault((name, cell.quantity, ""), number)
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        for base, variant in ((name, implementation), _split(name, implementation)):
+            for each in (variant, "") if quantity in SIZES else (variant,):
+                if (base, quantity, each) in known:
+                    return known[base, quantity, each]
+        raise Undecided(f"the paper prints no figure for {name} {spoken(quantity)}")
+
+    return Reader("published", read)
+
+
+def registry() -> Reader:
+    """Read sizes from the registry."""
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        return Number(getattr(algorithms.get(name), quantity), unit="B")
+
+    return Reader("sizes", read, SIZES)
+
+
+def measured(measurements: pd.DataFrame | None) -> Reader:
+    """Read our medians; their noise is MADS median absolute deviations of the samples."""
+    frame = None if measurements is None else results.check(measurements, MEASUREMENT)
+
+    @cache
+    def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:
+        return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        name, variant = _split(name, implementation)
+        operation = quantity.removesuffix("_seconds")
+        if operation not in algorithms.OPERATIONS:
+            raise Undecided(f"no measurement of {spoken(quantity)} is given")
+        row = rows(name, variant).get(operation)
+        if row is None:
+            raise Undecided(f"no measurement of {spoken(operation)} of {name} is given")
+        if row["status"] != "ok":
+            raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+        if variant and not row["implementation"].endswith("/" + variant):
+            raise Undecided(
+                f"no measurement of {spoken(operation)} of {name} with {variant} is given"
+            )
+        return Number.median(row["median_seconds"], row["mad_seconds"], row["samples"])
+
+    return Reader("measured", read)

@@ -1,0 +1,106 @@
+"""A published work: one interface for all that the report, the pages and the commands ask of it.
+
+`Work` is complete as it is for a work that is only data. One with a computation of its own is a
+subclass in a folder of its own, and a line in `works.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from pqchain import installation
+from pqchain.render.figure import Figure
+from pqchain.render.table import Table
+from pqchain.works import printed
+from pqchain.works.paper import Paper, read
+from pqchain.works.readers import Reader
+
+SPEED = "Speed, side by side"
+"""The part of a chapter that sets our times beside the printed ones."""
+
+Frames = Mapping[str, pd.DataFrame]
+"""What a work computed, by name. Every frame knows its contract; the report saves each as
+`<key>/<name>.csv`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What a work may compute with."""
+
+    preset: str = "quick"
+    measurements: pd.DataFrame | None = None
+    """Times of this machine. None where there is no clock: then only what needs none and decides
+    a statement is computed."""
+    measure_blocks: Callable[[Iterable[str]], pd.DataFrame] | None = None
+    """Measures blocks of these schemes; None as above."""
+    progress: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a work's own computation says of one of its statements."""
+
+    verdict: str
+    evidence: str
+    """The figures behind it."""
+    source: str
+    """What kind of number they are: "measured" or "modelled"."""
+
+
+class Work:
+    """A published study: what it prints and says, and what is computed to stand beside it."""
+
+    key = ""
+    """Of a subclass: names its folder in `data/papers`."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Take the work's own folder, or another one of its form."""
+        self._folder = folder or installation.data("papers") / self.key
+        self.key = self._folder.name
+
+    @cached_property
+    def paper(self) -> Paper:
+        """Citation, tables and errata."""
+        return read(self._folder)
+
+    @cached_property
+    def published(self) -> pd.DataFrame:
+        """Every printed number, as `pqchain.papers.published` has it."""
+        return printed.published(self.paper)
+
+    def schemes(self) -> tuple[str, ...]:
+        """Return the algorithms whose times are wanted."""
+        return self.paper.schemes
+
+    def compute(self, bench: Bench) -> Frames:
+        """Measure, model or replay what the work did."""
+        return {}
+
+    def readers(self, frames: Frames) -> Iterable[Reader]:
+        """Return the numbers of those frames that `claims.toml` may name."""
+        return ()
+
+    def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
+        """Judge a statement that has a check of the kind "computed"."""
+        return ()
+
+    def failures(self, frames: Frames) -> Iterable[str]:
+        """Say which rows failed, by their first column; what cannot run here is no failure."""
+        for name, frame in frames.items():
+            if "status" in frame:
+                reason = next(each for each in ("reason", "note", "verdict") if each in frame)
+                for row in frame[frame["status"] == "failed"].to_dict("records"):
+                    yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
+
+    def tables(self, frames: Frames) -> Iterable[Table]:
+        """Show the frames; the chapter has a section for each `Table.part`."""
+        return ()
+
+    def figures(self, frames: Frames) -> Iterable[Figure]:
+        """Draw the frames; each figure follows the tables of its part."""
+        return ()

@@ -1,0 +1,64 @@
+"""What tests of several commands share: stand-ins for what measures, and how wrong use ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from pqchain import results
+from pqchain.bench import blocks as blockbench
+from pqchain.bench import operations as bench
+from pqchain.commands.main import main
+from tests import frames
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Stand in for the benchmark; remembers how it was called."""
+    calls = []
+
+    def measure(names, operations, implementations, *, preset, progress, keep_samples):
+        calls.append((names, operations, implementations, preset, keep_samples))
+        frame = frames.measurements(names or ["Falcon-512", "Hawk-512"])
+        frame.attrs["provenance"] |= {"preset": preset}
+        if keep_samples:
+            samples = frame[["algorithm", "implementation", "operation"]].assign(
+                index=0, warmup=False, seconds=1e-3, cycles=float("nan")
+            )
+            frame.attrs["samples"] = results.check(samples, bench.SAMPLES)
+        return frame
+
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    return calls
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Stand in for the measurement of blocks; remembers how it was called."""
+    calls = []
+
+    def measure(names, **options):
+        calls.append((names, options))
+        frame = frames.blocks(names)
+        frame.attrs["provenance"] |= {"preset": options["preset"]}
+        return frame
+
+    monkeypatch.setattr(blockbench, "measure_blocks", measure)
+    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    return calls
+
+
+@pytest.fixture
+def refused(capsys) -> Callable[[Sequence[str], str], None]:
+    """Check that a command line ends with 2, says what to do and writes nothing to stdout."""
+
+    def check(arguments: Sequence[str], message: str) -> None:
+        assert main(arguments) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert message in captured.err
+        assert "Traceback" not in captured.err
+
+    return check

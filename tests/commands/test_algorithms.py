@@ -1,0 +1,52 @@
+"""`pqchain algorithms`: the registry as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain.commands.main import main
+
+
+def test_algorithms_as_json_is_the_registry(capsys):
+    assert main(["algorithms", "--json", "--all", "--kind", "signature"]) == 0
+    records = {record["name"]: record for record in json.loads(capsys.readouterr().out)}
+    falcon = records["Falcon-512"]
+    assert (falcon["public_key_bytes"], falcon["signature_max_bytes"]) == (897, 752)
+    assert falcon["security_source"]
+    assert "Falcon 512" in falcon["aliases"]
+    assert records["ML-DSA-44"]["avx2_corrected"]
+    assert "OV-Is" in records
+    assert "Kyber512" not in records
+
+
+def test_algorithms_as_text_is_aligned_and_talks_to_stderr(capsys):
+    assert main(["algorithms", "--family", "Falcon"]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert len(lines) == 2 + 4
+    assert len({line.index("draft") for line in lines[2:]}) == 1
+    assert "~655" in captured.out
+    assert "Sizes in bytes" in captured.err
+
+
+def test_implementations_say_whether_they_run_here(capsys):
+    assert main(["algorithms", "--implementations", "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert all(record["available"] == (record["reason"] == "") for record in records)
+    assert main(["algorithms", "--implementations"]) == 0
+    assert "liboqs-0.13/ref" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["algorithms", "--family", "Falcn"], "did you mean 'Falcon'?"),
+        (["algorithms", "--implementations", "--family", "Falcon"], "--family selects algorithms"),
+        (["algorithms", "--implementations", "--kind", "kem"], "--kind selects algorithms"),
+        (["algorithms", "--implementations", "--all"], "--all selects algorithms"),
+    ],
+)
+def test_selections_that_make_no_sense_are_refused(arguments, message, refused):
+    refused(arguments, message)

@@ -1,0 +1,83 @@
+"""`pqchain bench`: what is measured, shown and saved."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain import results
+from pqchain.bench import operations as bench
+from pqchain.commands import console
+from pqchain.commands.main import main
+from tests import frames
+
+
+def test_presets_are_those_of_the_benchmark():
+    assert tuple(bench.PRESETS) == console.PRESETS
+
+
+def test_bench_shows_medians_and_reasons(measured, capsys):
+    assert main(["bench"]) == 0
+    shown = capsys.readouterr().out
+    assert "310\N{NARROW NO-BREAK SPACE}µs" in shown
+    assert "unsupported: no implementation of Hawk-512" in shown
+    assert measured == [(None, None, None, "quick", False)]
+
+
+def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
+    arguments = "--algorithm falcon-512,ed25519 --algorithm Kyber512 --operation sign --json"
+    assert main(["bench", *arguments.split(), "--preset", "paper"]) == 0
+    assert measured == [(["Falcon-512", "Ed25519", "Kyber512"], ["sign"], None, "paper", False)]
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+    assert shown["measurements"][0]["status"] == "ok"
+
+
+def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, capsys):
+    monkeypatch.setenv(bench.PRESET_VARIABLE, "paper")
+    assert main(["bench"]) == 0
+    monkeypatch.setenv(bench.PRESET_VARIABLE, "papers")
+    assert main(["bench"]) == 2
+    assert measured == [(None, None, None, "paper", False)]
+    assert "'papers'" in capsys.readouterr().err
+
+
+def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):
+    output = tmp_path / "times.csv"
+    assert main(["bench", "--output", str(output), "--samples"]) == 0
+    saved = results.load(output)
+    assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+    samples = results.load(tmp_path / "times-samples.csv")
+    assert len(samples) == len(saved)
+    assert "times-samples.csv" in capsys.readouterr().err
+
+
+def test_a_failed_operation_is_1(monkeypatch, capsys):
+    frame = frames.measurements(["Falcon-512"])
+    frame.attrs["provenance"] |= {"preset": "quick"}
+    frame.loc[0, "status"] = "failed"
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: frame)
+    assert main(["bench"]) == 1
+
+
+def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
+    (tmp_path / "a-samples.csv").mkdir()
+    assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
+    assert "a-samples.csv is a folder" in capsys.readouterr().err
+    assert measured == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
+        (["bench", "--algorithm", ","], "holds no name"),
+        (["bench", "--preset", "slow"], "invalid choice"),
+        (["bench", "--samples"], "needs --output"),
+        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "no encapsulate;"),
+        (["bench", "--output", "times.txt"], "should end in .csv"),
+    ],
+)
+def test_wrong_use_of_bench_is_2(arguments, message, refused):
+    refused(arguments, message)

@@ -1,0 +1,48 @@
+"""`pqchain chain`: blocks measured and shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain import results
+from pqchain.commands.main import main
+
+
+def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
+    assert main(["chain"]) == 0
+    assert "Falcon-512" in capsys.readouterr().out.splitlines()[0]
+    assert main(["chain", "--all", "--threads", "1,4", "--transactions", "7"]) == 0
+    shown = capsys.readouterr().out
+    assert "Hawk-512" in shown
+    assert "unsupported: no Hawk-512 here" in shown
+    (first, _), (second, options) = blocks
+    assert (first, second) == (["Falcon-512"], None)
+    assert (options["threads"], options["transactions"]) == ([1, 4], 7)
+
+
+def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
+    output = tmp_path / "blocks.csv"
+    assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["blocks"][0]["block_bytes"] is None
+    assert found["blocks"][0]["status"] == "unsupported"
+    assert len(results.load(output)) == len(found["blocks"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--all", "--algorithm", "Ed25519"], "exclude each other"),
+        (["--threads", "many"], "expected whole numbers"),
+        (["--output", "blocks.txt"], "should end in .csv"),
+        (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
+        (["--transactions", "0"], "transactions=0"),
+        (["--data-bytes", "-1"], "data_bytes=-1; expected 0 to 65535"),
+        (["--data-bytes", "70000"], "data_bytes=70000"),
+        (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
+    ],
+)
+def test_wrong_use_of_chain_is_2(arguments, said, refused):
+    refused(["chain", *arguments], said)

@@ -1,0 +1,104 @@
+"""`pqchain reproduce`: the page, what is printed beside it, and which exit code answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain.bench import operations as bench
+from pqchain.commands.main import main
+from pqchain.report import figures
+from pqchain.works.quic_reencoding import work as reencoding
+from tests.report.test_reproduce import fake_measure, fake_replays
+from tests.works import studies
+
+
+def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    output = tmp_path / "results"
+    assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.strip() == str(output / "index.html")
+    assert "holds" in captured.err
+    assert (output / "index.html").is_file()
+
+
+def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
+    studies.small(monkeypatch)
+    output = tmp_path / "results"
+    assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Table 5, transactions per second: printed, and modelled")
+    assert "\nTable 6, latency: printed, and modelled" in shown
+    assert shown.splitlines()[-1] == str(output / "index.html")
+    assert main(["reproduce", "--output", str(output), "--only", "pqdpol", "--json"]) == 0
+    cells = json.loads(capsys.readouterr().out)["pqdpol_tables"]
+    assert len(cells) == 60
+    assert {cell["costs"] for cell in cells} == {"paper:pqdpol", "measured:test-machine-00000000"}
+
+
+def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
+    studies.small(monkeypatch)
+    output = tmp_path / "results"
+    assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("KEM ")
+    assert "\nsignature " in shown
+    assert shown.splitlines()[-1] == str(output / "index.html")
+    assert main(["reproduce", "--output", str(output), "--only", "round3", "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["round3_table1"]
+    assert len(columns) == 14
+    assert {column["status"] for column in columns} == {"ok"}
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    assert main(["reproduce", "--output", str(output)]) == 0
+    assert capsys.readouterr().out.strip() == str(output / "index.html")
+
+
+def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    arguments = ["reproduce", "--output", str(tmp_path), "--only", "quic-reencoding"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Table 1, printed and replayed")
+    assert shown.splitlines()[-1] == str(tmp_path / "index.html")
+    names = ("table1", "figure1", "contrast", "transports", "runs")
+    assert all((tmp_path / "quic-reencoding" / f"{name}.csv").is_file() for name in names)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Where the time goes" in page
+    assert 'id="figure-quic-reencoding-phases"' in page
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["quic_reencoding"]
+    assert set(found) == {"table1", "figure1", "contrast", "transports"}
+
+
+def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, capsys):
+    def fail(measured):
+        measured.loc[0, "status"] = "failed"
+
+    studies.small(monkeypatch)
+    monkeypatch.setattr(bench, "measure", fake_measure(fail))
+    arguments = ["reproduce", "--output", str(tmp_path), "--only", "pqdpol", "--json"]
+    assert main(arguments) == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["ok"] is False
+    assert len(shown["failures"]) == 1
+    assert shown["operations_timed"]["failed"] == 1
+    assert shown["statements_by_the_print"]["holds"] > 0
+
+
+def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):
+    occupied = tmp_path / "file"
+    occupied.touch()
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    assert main(["reproduce", "--output", str(occupied / "below")]) == 1
+    assert "cannot read or write" in capsys.readouterr().err
+
+
+def test_an_unknown_work_is_refused(refused):
+    refused(["reproduce", "--only", "nobody"], "unknown paper 'nobody'")

@@ -1,0 +1,122 @@
+"""One table for all who read it: terminal, page, Markdown, records."""
+
+import json
+import math
+
+import pandas as pd
+
+from pqchain.render import html, numbers
+from pqchain.render.table import Column, Shown, Table, ours, verdict
+from tests.render.test_html import Reader
+
+COLUMNS = (
+    Column("scheme", key="algorithm"),
+    Column("from"),
+    Column("sign", "time", True, numbers.seconds, "sign_seconds"),
+    Column("verify", "time", True, numbers.seconds, "verify_seconds"),
+)
+
+FRAME = pd.DataFrame(
+    {
+        "algorithm": ["Falcon-512", "Falcon-512", "Dilithium2"],
+        "from": ["avx2", "ref", "ref"],
+        "sign_seconds": [0.0002, 0.005, math.nan],
+        "verify_seconds": [4e-5, 5e-5, 6e-5],
+        "note": ["", "slow", ""],
+    }
+)
+
+
+def table(**changes: object) -> Table:
+    about = {"caption": "C.", "source": ("measured",), "row_headers": 2, "remark": "note"}
+    return Table.of(FRAME, COLUMNS, **(about | changes))
+
+
+def test_text_shows_groups_aligns_numbers_and_says_a_repeated_header_once():
+    lines = table(notes=("Read it so.",)).text().replace("\u202f", " ").splitlines()
+    assert lines == [
+        "C. [measured]",
+        "                  time",
+        "scheme      from     sign   verify",
+        "──────────  ────  ───────  ───────",
+        "Falcon-512  avx2   200 µs  40.0 µs",
+        "            ref   5.00 ms  50.0 µs",
+        "Dilithium2  ref         –  60.0 µs",
+        "- Falcon-512: slow",
+        "- Read it so.",
+    ]
+
+
+def test_text_is_cut_to_the_width_but_loses_no_row():
+    lines = table(caption="", remark="").text(width=20).splitlines()
+    assert max(map(len, lines)) <= 20
+    assert len(lines) == 6
+
+
+def test_records_are_plain_json_with_the_values_not_their_looks():
+    records = table().records()
+    assert records[0] == {
+        "algorithm": "Falcon-512", "from": "avx2", "sign_seconds": 0.0002, "verify_seconds": 4e-5,
+    }  # fmt: skip
+    assert records[2]["sign_seconds"] is None
+    json.dumps(records, allow_nan=False)
+
+
+def test_a_column_without_a_key_is_named_by_its_headings():
+    one = Table(columns=[Column("printed", "public key", True)], rows=[[897]])
+    assert one.records() == [{"public key printed": 897}]
+
+
+def test_markdown_escapes_what_would_end_a_cell():
+    one = Table(columns=[Column("a"), Column("b", "group", True)], rows=[["x | y", "1\n2"]])
+    assert one.markdown().splitlines() == ["| a | group b |", "|---|--:|", "| x \\| y | 1 2 |"]
+
+
+def test_headings_of_a_page_have_a_scope():
+    columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
+    written = Table(columns=columns, rows=[["x", "1", "2"]], caption="S.", source=("measured",))
+    cells = Reader(written.html()).all("th")
+    assert [each["scope"] for each in cells] == ["col", "colgroup", "col", "col", "row"]
+    assert cells[0]["rowspan"] == "2"
+    assert cells[1]["colspan"] == "2"
+
+
+def test_a_page_says_where_the_numbers_come_from():
+    written = Table(
+        columns=[Column("x")], rows=[["1"]], caption="C.", source=("published", "measured")
+    ).html()
+    assert '<caption><span class="label published"' in written
+    assert 'class="label measured"' in written
+    assert Reader(written).all("div")[0]["aria-label"] == "C."
+
+
+def test_equal_row_headers_of_a_page_share_a_cell_that_covers_remarks():
+    written = table().html()
+    spanning = [attributes for attributes in Reader(written).all("th") if "rowspan" in attributes]
+    assert {"scope": "rowgroup", "rowspan": "3"} in spanning
+    assert '<tr class="remark"><td colspan="3">slow</td></tr>' in written
+
+
+def test_cells_are_escaped_and_may_have_looks_of_their_own():
+    rows = [["<b>", Shown(1.0, "one", html.element("i", "1"))]]
+    one = Table(columns=[Column("a"), Column("b", numeric=True)], rows=rows)
+    assert "&lt;b&gt;" in one.html()
+    assert "<i>1</i>" in one.html()
+    assert one.text().splitlines()[-1] == "<b>  one"
+    assert one.records() == [{"a": "<b>", "b": 1.0}]
+
+
+def test_a_verdict_and_a_number_of_ours_are_words_for_a_terminal_and_marked_in_a_page():
+    rows = [[verdict("holds"), ours(4e-5)]]
+    one = Table(columns=[Column("verdict"), Column("time", numeric=True)], rows=rows)
+    assert one.text().splitlines()[-1] == "holds    40.0\u202fµs"
+    assert html.badge("holds") in one.html()
+    assert '<span class="here">40.0\u202fµs</span>' in one.html()
+    assert one.records() == [{"verdict": "holds", "time": 4e-5}]
+
+
+def test_a_table_without_rows_is_a_table():
+    empty = Table.of(FRAME.iloc[:0], COLUMNS, caption="C.")
+    assert empty.records() == []
+    assert len(empty.text().splitlines()) == 4
+    assert "<tbody></tbody>" in empty.html()

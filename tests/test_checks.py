@@ -1,0 +1,85 @@
+"""Declared fields: what they refuse, and that the dataclasses that declare them refuse the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from pqchain import checks
+from pqchain.consensus import Faults, Scenario, named
+from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.reencode import scenario
+from pqchain.works import papers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """Fields of every kind."""
+
+    blocks: int = checks.field(1, help="how many", least=1, most=10)
+    seconds: float = checks.field(0.0, help="how long")
+    phases: int | None = checks.field(None, help="how many", most=2)
+    law: str = checks.field("mesh", help="which", choices=("mesh", "star"))
+    plain: int = -1
+
+    def __post_init__(self) -> None:
+        """Refuse what the declarations do not allow."""
+        checks.declared(self, prefix="example.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"blocks": 0}, "example.blocks is 0; expected a whole number from 1 to 10"),
+        ({"blocks": True}, "example.blocks is True"),
+        ({"blocks": None}, "example.blocks is None"),
+        ({"seconds": -1.0}, "example.seconds is -1.0; expected a number from 0"),
+        ({"seconds": float("nan")}, "example.seconds is nan"),
+        ({"phases": 3}, "example.phases is 3; expected a whole number from 0 to 2"),
+    ],
+)
+def test_values_outside_their_bounds_are_refused(changes, message):
+    with pytest.raises(UsageError, match=message):
+        Example(**changes)
+
+
+def test_none_of_the_choices_is_refused_with_the_nearest():
+    with pytest.raises(UnknownName, match=r"unknown example.law 'mash'; did you mean 'mesh'\?"):
+        Example(law="mash")
+
+
+def test_what_is_declared_is_allowed():
+    assert Example(blocks=10, seconds=2, phases=None, law="star").plain == -1
+    kinds = {name: checks.kind(each) for name, (each, _) in checks.meanings(Example).items()}
+    assert kinds == {"blocks": int, "seconds": float, "phases": int, "law": str}
+
+
+COSTS = papers.costs("pqdpol")
+SCENARIO = Scenario(algorithm="Falcon-512", costs=COSTS, network=named("gossip"))
+DECLARED = [
+    (instance, name)
+    for instance in (
+        SCENARIO,
+        SCENARIO.network,
+        Faults(slow=(0,), loss_probability=0.1),
+        scenario.Scenario(),
+    )
+    for name in checks.meanings(type(instance))
+]
+
+
+@pytest.mark.parametrize(
+    ("instance", "name"), DECLARED, ids=lambda each: each if isinstance(each, str) else ""
+)
+def test_a_dataclass_refuses_what_its_help_does_not_name(instance, name):
+    each, meaning = checks.meanings(type(instance))[name]
+    kind = checks.kind(each)
+    wrong: list[object] = ["nonsense"] if meaning.choices else []
+    if kind in (int, float):
+        step = kind(1) if kind is int else 1e-12
+        wrong += [kind(meaning.least) - step]
+        wrong += [] if meaning.most is None else [kind(meaning.most) * 2 + 1]
+    for value in wrong:
+        with pytest.raises(PqchainError):
+            replace(instance, **{name: value})

@@ -1,0 +1,69 @@
+"""A sixth work needs a folder of its own and no change of any file that there is."""
+
+from pathlib import Path
+
+import pytest
+
+from pqchain import bench, report, results
+from pqchain.works import registry
+from pqchain.works.work import Work
+from tests import frames
+from tests.works.sixth.work import FLIGHT, Sixth
+
+FOLDER = Path(__file__).parent / "data" / "sixth"
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """Reproduce it beside a work that is there."""
+
+    def measure(names, *, preset, progress):
+        return frames.measurements(names)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "measure", measure)
+        works = [registry.get("falcon-hls"), Sixth(FOLDER)]
+        return report.reproduce(tmp_path_factory.mktemp("sixth") / "results", works=works)
+
+
+def test_its_chapter_is_in_the_report(done):
+    assert done.keys == ("falcon-hls", "sixth")
+    text = done.index.read_text(encoding="utf-8")
+    chapter = text[text.index('<section id="sixth">') :]
+    for expected in (
+        "Signatures by carrier pigeon", '<section id="sixth-in-the-air">', "455\u202fs",
+        'id="figure-sixth-load"', "455 s on the wing", "Verification on the wing",
+        "Pigeons fly by day only", '<a href="sixth/flight.csv">',
+    ):  # fmt: skip
+        assert expected in chapter
+    assert '<li><a href="#sixth">sixth</a></li>' in text
+
+
+def test_its_frames_and_figures_are_files(done):
+    flight = results.load(done.output / "sixth" / "flight.csv")
+    assert results.contract_of(flight) == FLIGHT
+    assert (done.output / "figures" / "sixth-load.png").is_file()
+
+
+def test_its_statements_are_judged_by_its_own_numbers(done):
+    claims = done.claims[done.claims["paper"] == "sixth"].set_index(["claim_id", "source"])
+    assert claims["verdict"].to_dict() == {
+        ("pigeons-are-slower", "modelled"): "holds",
+        ("flight-takes-minutes", "published"): "cannot be decided here",
+        ("flight-takes-minutes", "modelled"): "holds",
+    }
+    assert claims.loc[("flight-takes-minutes", "modelled"), "evidence"].startswith("22 m/s; ")
+
+
+def test_its_times_stand_beside_ours(done):
+    rows = done.comparison[done.comparison["paper"] == "sixth"]
+    assert rows["operation"].tolist() == ["verify"]
+    assert rows["ratio"].iloc[0] == pytest.approx(58 / 50)
+
+
+def test_a_work_that_is_only_data_needs_no_class(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda names, **_: frames.measurements(names))
+    done = report.reproduce(tmp_path / "results", works=[Work(FOLDER)])
+    claims = done.claims.set_index("claim_id")
+    assert claims.loc["pigeons-are-slower", "verdict"] == "cannot be decided here"
+    assert "Signatures by carrier pigeon" in done.index.read_text(encoding="utf-8")

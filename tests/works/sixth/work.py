@@ -1,0 +1,71 @@
+"""A made-up sixth work with a computation, a table, a figure and a judged statement of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pqchain import plots
+from pqchain.render import numbers
+from pqchain.render.figure import Figure
+from pqchain.render.table import Column, Table
+from pqchain.results import Contract
+from pqchain.works.comparisons import FAILS, HOLDS
+from pqchain.works.readers import Number, Reader
+from pqchain.works.work import Bench, Frames, Verdict, Work
+
+FLIGHT = Contract.of(
+    "pigeon-flight", ("str", "algorithm"), ("float64", "metres flight_seconds wire_seconds")
+)
+
+METRES_PER_SECOND = 22.0
+LIGHT_METRES_PER_SECOND = 2e8
+
+
+class Sixth(Work):
+    """Flies one signature over ten kilometres."""
+
+    def compute(self, bench: Bench) -> Frames:
+        """Return `flight`."""
+        metres = 1e4
+        times = [metres / METRES_PER_SECOND, metres / LIGHT_METRES_PER_SECOND]
+        return {"flight": FLIGHT.frame([[name, metres, *times] for name in self.schemes()])}
+
+    def readers(self, frames: Frames) -> Iterable[Reader]:
+        """Read the time of a flight."""
+        flights = {row["algorithm"]: row for row in frames["flight"].to_dict("records")}
+
+        def read(name: str, quantity: str, implementation: str) -> Number:
+            return Number(flights[name].get(quantity, 1.0), unit="s")
+
+        yield Reader("modelled", read, ("flight_seconds", "verify_seconds"), basis="22 m/s")
+
+    def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
+        """Judge which is faster."""
+        row = frames["flight"].iloc[0]
+        slower = row["flight_seconds"] > row["wire_seconds"]
+        evidence = f"{row['flight_seconds']:.0f} s on the wing"
+        yield Verdict(HOLDS if slower else FAILS, evidence, "modelled")
+
+    def tables(self, frames: Frames) -> Iterable[Table]:
+        """Show the flight."""
+        yield Table.of(
+            frames["flight"],
+            [
+                Column("algorithm"),
+                Column("wing", numeric=True, show=numbers.seconds, key="flight_seconds"),
+                Column("wire", numeric=True, show=numbers.seconds, key="wire_seconds"),
+            ],
+            caption="A signature over ten kilometres.",
+            source=("modelled",),
+            part="In the air",
+        )
+
+    def figures(self, frames: Frames) -> Iterable[Figure]:
+        """Draw what a pigeon carries."""
+        yield Figure(
+            name="load",
+            axes=plots.plot_sizes(list(frames["flight"]["algorithm"])),
+            description="Dots: bytes of key and signature.",
+            caption="What a pigeon carries.",
+            part="In the air",
+        )
