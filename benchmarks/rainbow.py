@@ -11,8 +11,8 @@ import sys
 from harness import pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.bench.operations import MESSAGE_BYTES
-from pqchain.crypto import native
+from pqchain.bench.rounds import MESSAGE_BYTES
+from pqchain.crypto import available, native
 
 NAME, OURS, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"
 WANTED = 10
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=15, help="pairs of runs of each operation")
     arguments = parser.parse_args()
     for implementation in (OURS, PORTABLE):
-        if reason := native.available(implementation):
+        if reason := available(implementation):
             sys.exit(reason)
     pin()
     rows, good = [], True

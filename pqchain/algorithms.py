@@ -53,6 +53,15 @@ class Implementation:
     cpu_flags: tuple[str, ...] = ()
     setting: str = ""
     """What an install must be given to build it; empty if every install does."""
+    fallback_library: str = ""
+    """Stem of the library that serves where `library` was not built."""
+    package: str = ""
+    """The Python package that it is called through, by the name it is imported with."""
+
+    @property
+    def timed_in_c(self) -> bool:
+        """Whether our timed loop can call it without going through Python."""
+        return bool(self.library) and not self.package
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +241,7 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
         Implementation(
             "liboqs-0.13/dispatch",
             "the AVX2 library through liboqs-python: AVX2 where the processor has it, else C",
-            library="liboqs-0.13-avx2",
+            library="liboqs-0.13-avx2", fallback_library="liboqs-0.13-ref", package="oqs",
         ),
         Implementation(
             "liboqs-0.7.1/avx2",
@@ -263,10 +272,16 @@ IMPLEMENTATIONS: dict[str, Implementation] = {
             "rainbow/avx2", "our Rainbow-I with AVX2 code; key generation by liboqs 0.7.1",
             library="rainbow-avx2", cpu_flags=("avx2", "aes"),
         ),
-        Implementation("coincurve/libsecp256k1", "Bitcoin's own library through coincurve"),
-        Implementation("cryptography/openssl", "OpenSSL through cryptography"),
+        Implementation(
+            "coincurve/libsecp256k1", "Bitcoin's own library through coincurve",
+            package="coincurve",
+        ),
+        Implementation(
+            "cryptography/openssl", "OpenSSL through cryptography", package="cryptography",
+        ),
         Implementation(
             "pycryptodome/python", "Python with C for the field; a slow baseline, shown as such",
+            package="Crypto",
         ),
     )
 }  # fmt: skip
@@ -438,32 +453,35 @@ _NOTES: dict[tuple[str, str], str] = {
 """What to know about single implementations of an algorithm."""
 
 
-def _rows() -> dict[str, Algorithm]:
-    """Parse the two tables above."""
-    registry: dict[str, Algorithm] = {}
-    for kind, text in (("signature", _SIGNATURES), ("kem", _KEMS)):
-        for line in text.strip().splitlines()[1:]:
-            name, family, level, public, secret, fifth, sixth, offered = line.split()
-            is_signature = kind == "signature"
-            registry[name] = Algorithm(
-                name=name,
-                kind="signature" if is_signature else "kem",
-                family=family,
-                nist_level=int(level),
-                public_key_bytes=int(public),
-                secret_key_bytes=int(secret),
-                signature_bytes=int(fifth) if is_signature else 0,
-                signature_max_bytes=int(sixth) if is_signature else 0,
-                ciphertext_bytes=0 if is_signature else int(fifth),
-                shared_secret_bytes=0 if is_signature else int(sixth),
-                implementations=_OFFERED_BY[offered],
-                default_build=offered != "liboqs-all",
-                aliases=_ALIASES.get(name, ()),
-            )
-    return registry
+def _row(kind: Kind, line: str) -> Algorithm:
+    """Parse a line of one of the two tables above."""
+    name, family, level, public, secret, fifth, sixth, offered = line.split()
+    output, none = (int(fifth), int(sixth)), (0, 0)
+    signature, maximum = output if kind == "signature" else none
+    ciphertext, shared = output if kind == "kem" else none
+    return Algorithm(
+        name=name,
+        kind=kind,
+        family=family,
+        nist_level=int(level),
+        public_key_bytes=int(public),
+        secret_key_bytes=int(secret),
+        signature_bytes=signature,
+        signature_max_bytes=maximum,
+        ciphertext_bytes=ciphertext,
+        shared_secret_bytes=shared,
+        implementations=_OFFERED_BY[offered],
+        default_build=offered != "liboqs-all",
+        aliases=_ALIASES.get(name, ()),
+    )
 
 
-ALGORITHMS: dict[str, Algorithm] = _rows()
+_ROWS = (
+    *(_row("signature", line) for line in _SIGNATURES.strip().splitlines()[1:]),
+    *(_row("kem", line) for line in _KEMS.strip().splitlines()[1:]),
+)
+
+ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in _ROWS}
 """Every algorithm, by its canonical name, in the order tables print it."""
 
 _BY_ANY_NAME = {

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.checks import number, whole
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from pqchain.results import Contract
 
@@ -54,22 +55,15 @@ class Costs:
     """Where these numbers come from, down to the table or the implementation."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes and times that no scheme can have."""
         if algorithms.get(self.algorithm).name != self.algorithm:
             raise UsageError(
                 f"{self.algorithm!r} is an alias; use the canonical name "
                 f"{algorithms.get(self.algorithm).name!r}"
             )
         for name in ("public_key_bytes", "signature_bytes"):
-            size = getattr(self, name)
-            if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
-                raise UsageError(f"{name} of {self.algorithm} is {size!r}; expected an int above 0")
+            whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
-            time = getattr(self, name)
-            if not isinstance(time, (int, float)) or not math.isfinite(time) or time < 0:
-                raise UsageError(
-                    f"{name} of {self.algorithm} is {time!r}; expected finite seconds, 0 or more"
-                )
+            number(f"{name} of {self.algorithm}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,6 @@ class CostTable(Mapping[str, Costs]):
     """Algorithms that were looked at but have no costs, each with the reason."""
 
     def __post_init__(self) -> None:
-        """Sort the rows as the registry does and refuse two of one algorithm."""
         named = {row.algorithm: row for row in self.rows}
         if len(named) != len(self.rows):
             raise UsageError(
@@ -113,18 +106,15 @@ class CostTable(Mapping[str, Costs]):
         )
 
     def __contains__(self, name: object) -> bool:
-        """Whether there are costs of the algorithm of that name or alias."""
         try:
             return isinstance(name, str) and self[name] is not None
         except (UnknownAlgorithm, MissingCosts):
             return False
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the canonical names."""
         return (row.algorithm for row in self.rows)
 
     def __len__(self) -> int:
-        """Return how many algorithms have costs."""
         return len(self.rows)
 
 
@@ -144,11 +134,11 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
         seconds = {
-            operation: float(chosen[operation]["median_seconds"])
-            for operation in algorithm.operations
-            if operation in chosen and chosen[operation]["status"] == "ok"
+            f"{operation}_seconds": float(row["median_seconds"])
+            for operation, row in chosen.items()
+            if row["status"] == "ok"
         }
-        lacking = [operation for operation in algorithm.operations if operation not in seconds]
+        lacking = [name for name in algorithm.operations if f"{name}_seconds" not in seconds]
         if lacking:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
             continue
@@ -157,9 +147,7 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
                 algorithm=algorithm.name,
                 public_key_bytes=algorithm.public_key_bytes,
                 signature_bytes=algorithm.signature_bytes,
-                generate_keypair_seconds=seconds["generate_keypair"],
-                sign_seconds=seconds["sign"],
-                verify_seconds=seconds["verify"],
+                **seconds,
                 source=f"{chosen['sign']['implementation']} on {machine}",
             )
         )
@@ -221,7 +209,6 @@ def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) ->
 
 
 def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:
-    """Say why operations have no time."""
     if not chosen:
         return f"nothing was measured with {implementation!r}"
     reasons: dict[str, list[str]] = {}

@@ -21,7 +21,7 @@ from pqchain.installation import HOME, VERSION, folders
 
 _CPUINFO = Path("/proc/cpuinfo")
 
-_TOLD_FLAGS = (
+_NOTABLE_FLAGS = (
     "popcnt", "aes", "pclmulqdq", "avx", "avx2", "bmi1", "bmi2", "adx", "sha_ni", "vaes", "avx512f",
     "constant_tsc", "nonstop_tsc", "hypervisor",
 )  # fmt: skip
@@ -50,16 +50,18 @@ def provenance() -> dict[str, Any]:
     """
     import pyperf  # loaded here: slow, and few need it
 
-    told = pyperf.Run([1.0], collect_metadata=True).get_metadata()
-    cpu_model = _cpu_model() or str(told.get("cpu_model_name", platform.processor() or "unknown"))
+    metadata = pyperf.Run([1.0], collect_metadata=True).get_metadata()
+    cpu_model = _cpu_model() or str(
+        metadata.get("cpu_model_name", platform.processor() or "unknown")
+    )
     cpu_count = os.cpu_count() or 1
     system = f"{platform.system()} {platform.machine()}"
     return {
         "machine_id": machine_id(cpu_model=cpu_model, cpu_count=cpu_count, system=system),
         "cpu_model": cpu_model,
         "cpu_count": cpu_count,
-        "cpu_flags": sorted(cpu_flags().intersection(_TOLD_FLAGS)),
-        **{ours: told[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in told},
+        "cpu_flags": sorted(cpu_flags().intersection(_NOTABLE_FLAGS)),
+        **{ours: metadata[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in metadata},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "pqchain": VERSION,
         "commit": _commit(HOME.parent),
@@ -124,9 +126,9 @@ def _cpuinfo() -> dict[str, str]:
 
 def _cpu_model() -> str:
     """Return the model with its numbers, because a virtual machine may only say "AMD EPYC"."""
-    told = _cpuinfo()
-    name = told.get("model name", "")
-    numbers = [f"{key} {told[key]}" for key in ("cpu family", "model", "stepping") if key in told]
+    cpu = _cpuinfo()
+    name = cpu.get("model name", "")
+    numbers = [f"{key} {cpu[key]}" for key in ("cpu family", "model", "stepping") if key in cpu]
     return f"{name} ({', '.join(numbers)})" if name and numbers else name
 
 

@@ -79,7 +79,7 @@ def measurements(names: list[str] | None = None) -> pd.DataFrame:
                         "reason": "" if fine else f"no implementation of {name} in this version",
                     }
                 )
-    frame = results.check(pd.DataFrame(records), MEASUREMENT)
+    frame = MEASUREMENT.frame(records)
     frame.attrs["provenance"] = dict(PROVENANCE)
     return frame
 

@@ -67,11 +67,15 @@ def all_three(algorithm: str, implementation: str, median: float, status: str = 
     ("field", "value", "message"),
     [
         ("algorithm", "Falcon 512", "is an alias; use the canonical name 'Falcon-512'"),
-        ("public_key_bytes", 0, "public_key_bytes of Falcon-512 is 0; expected an int above 0"),
+        (
+            "public_key_bytes",
+            0,
+            "public_key_bytes of Falcon-512 is 0; expected a whole number from 1",
+        ),
         ("signature_bytes", 655.5, "signature_bytes of Falcon-512 is 655.5"),
         ("signature_bytes", True, "signature_bytes of Falcon-512 is True"),
         ("sign_seconds", float("nan"), "sign_seconds of Falcon-512 is nan"),
-        ("sign_seconds", -1.0, "expected finite seconds, 0 or more"),
+        ("sign_seconds", -1.0, r"sign_seconds of Falcon-512 is -1\.0; expected a number from 0"),
         ("verify_seconds", "fast", "verify_seconds of Falcon-512 is 'fast'"),
         ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 is inf"),
     ],

@@ -8,7 +8,6 @@ alike.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,6 +19,9 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import crypto, machine
 from pqchain.algorithms import Algorithm
+from pqchain.bench import presets
+from pqchain.bench.presets import BlockPreset
+from pqchain.bench.timing import median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, signature_schemes
 from pqchain.chain.rejection import BlockRejected, Reason
@@ -27,7 +29,8 @@ from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.crypto import native
+from pqchain.checks import whole
+from pqchain.crypto.schemes import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
@@ -49,32 +52,9 @@ BLOCK = Contract.of(
     ("str", "valid tampered previous_hash block_hash status reason"),
 )
 
-
 _SENDER_BALANCE = 2**40
 
 _FEWEST_ROUNDS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class BlockPreset:
-    """How long to measure one scheme."""
-
-    wallets: int
-    """The most wallets to make."""
-    wallet_seconds: float
-    sign_seconds: float
-    """Time for signing; of slow schemes the block holds fewer transactions than asked for."""
-    rounds: int
-    """The most validations for each number of threads; at least three are made."""
-    validate_seconds: float
-    """Time for all validations of one scheme."""
-
-
-PRESETS: dict[str, BlockPreset] = {
-    "quick": BlockPreset(25, 0.25, 0.7, 9, 1.0),
-    "paper": BlockPreset(100, 10.0, 60.0, 100, 60.0),
-}
-"""`quick` for a look, `paper` for numbers to quote."""
 
 
 @dataclass(slots=True)
@@ -83,10 +63,17 @@ class _Case:
 
     names: tuple[str, ...]
     implementations: tuple[str, ...] = ()
+    status: str = "unsupported"
+    """Until it has been measured."""
     reason: str = ""
-    failed: bool = False
-    facts: dict[str, Any] = field(default_factory=dict)
-    timings: dict[int, dict[str, Any]] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    rounds: dict[int, list[dict[str, float]]] = field(default_factory=dict)
+    """Seconds of each round, by number of threads."""
+
+    @property
+    def name(self) -> str:
+        """The names of all that sign."""
+        return "+".join(self.names)
 
 
 def measure_blocks(
@@ -120,25 +107,27 @@ def measure_blocks(
 
     Raises UnknownAlgorithm, UnknownImplementation and UsageError; what cannot run here is a row.
     """
-    _check(transactions, public_key, data_bytes, preset)
+    whole("transactions", transactions, least=1, most=1_000_000)
+    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
+    if public_key not in get_args(KeyMode):
+        modes = ", ".join(get_args(KeyMode))
+        raise UsageError(f"public_key={public_key!r}; expected one of {modes}")
+    chosen = presets.named(preset).blocks
     counts = _thread_counts(threads)
     if implementation is not None:
         registry.implementation(implementation)
     cases = _cases(registry.names("signature") if algorithms is None else algorithms)
-    for case in _progress(cases, progress):
+    for case in with_bar(cases, lambda case: case.name, unit="scheme", show=progress):
         try:
             _open(case, implementation)
-            _measure(case, transactions, counts, public_key, data_bytes, PRESETS[preset])
-        except Unsupported as error:
-            case.reason = str(error)
-        except UsageError as error:
-            if public_key != "recovered":
+            _measure(case, transactions, counts, public_key, data_bytes, chosen)
+        except (Unsupported, UsageError) as error:
+            if isinstance(error, UsageError) and public_key != "recovered":
                 raise
             case.reason = str(error)
         except PqchainError as error:
-            case.reason, case.failed = str(error), True
-    rows = [row for case in cases for row in _rows(case, counts, public_key)]
-    frame = BLOCK.frame(rows)
+            case.status, case.reason = "failed", str(error)
+    frame = BLOCK.frame(row for case in cases for row in _rows(case, counts, public_key))
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
@@ -147,58 +136,22 @@ def measure_blocks(
     }
     frame.attrs["rounds"] = pd.DataFrame(
         [
-            {"algorithm": "+".join(case.names), "threads": count, "round": index, **each}
+            {"algorithm": case.name, "threads": count, "round": index, **seconds}
             for case in cases
-            for count, timing in case.timings.items()
-            for index, each in enumerate(timing["rounds"])
+            for count, rounds in case.rounds.items()
+            for index, seconds in enumerate(rounds)
         ]
     )
     return frame
 
 
-def _progress(cases: list[_Case], show: bool) -> Iterator[_Case]:
-    """Yield the cases, with a bar on stderr if asked for."""
-    if not show:
-        yield from cases
-        return
-    from tqdm.auto import tqdm
-
-    bar = tqdm(cases, unit="scheme")
-    for case in bar:
-        bar.set_description("+".join(case.names))
-        yield case
-
-
-def _check(transactions: int, public_key: str, data_bytes: int, preset: str) -> None:
-    """Refuse what cannot be."""
-    for what, value, least, most in (
-        ("transactions", transactions, 1, 1_000_000),
-        ("data_bytes", data_bytes, 0, MAX_DATA_BYTES),
-    ):
-        if not _is_number(value, least, most):
-            raise UsageError(f"{what}={value!r}; expected {least} to {most}")
-    if public_key not in get_args(KeyMode):
-        raise UsageError(
-            f"public_key={public_key!r}; expected one of {', '.join(get_args(KeyMode))}"
-        )
-    if preset not in PRESETS:
-        raise UsageError(f"unknown preset {preset!r}; expected one of {', '.join(PRESETS)}")
-
-
-def _is_number(value: object, least: int, most: int) -> bool:
-    """Return whether it is a whole number within these limits."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     """Return the numbers of threads, each once; raises UsageError."""
     counts = [threads] if isinstance(threads, int) else threads
-    if (
-        not isinstance(counts, Iterable)
-        or not (counts := list(counts))
-        or not all(_is_number(count, 1, 1024) for count in counts)
-    ):
+    if not isinstance(counts, Iterable) or isinstance(counts, str) or not (counts := list(counts)):
         raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
+    for count in counts:
+        whole("threads", count, least=1, most=1024)
     return list(dict.fromkeys(counts))
 
 
@@ -231,7 +184,6 @@ def _case(name: str) -> _Case:
 
 
 def _signature(name: str) -> Algorithm:
-    """Return a signature scheme."""
     row = registry.get(name)
     if row.kind != "signature":
         raise UsageError(f"{row.name} is a {row.kind}; a block needs a signature scheme")
@@ -243,8 +195,7 @@ def _open(case: _Case, wanted: str | None) -> None:
     chosen = []
     for name in case.names:
         offered = registry.get(name).implementations
-        usable = [each for each in offered if not crypto.available(each)]
-        best = wanted or next(iter(usable), None)
+        best = wanted or next((each for each in offered if not crypto.obstacle(each)), None)
         # Says why, if there is none or it cannot run here.
         chosen.append(crypto.open_signer(name, best).implementation)
     case.implementations = tuple(chosen)
@@ -259,33 +210,25 @@ def _measure(
     preset: BlockPreset,
 ) -> None:
     """Make the wallets, the block and the validations of one case."""
-    signers = [
-        crypto.open_signer(name, implementation)
-        for name, implementation in zip(case.names, case.implementations, strict=True)
-    ]
-
-    def wallet() -> Wallet:
-        return Wallet(case.names, public_key=public_key, signers=signers)
-
+    chosen = dict(zip(case.names, case.implementations, strict=True))
+    signers = [crypto.open_signer(*pair) for pair in chosen.items()]
+    wallet = partial(Wallet, case.names, public_key=public_key, signers=signers)
     alice, bob = wallet(), wallet()
-    making = list(_timed(wallet, preset.wallets, preset.wallet_seconds))
+    making = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
     payments: list[Transaction] = []
 
     def pay() -> None:
         payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
 
-    signing = list(_timed(pay, transactions, preset.sign_seconds))
-    rules = Rules(limit_bytes=2**40, sealed=False)
-    state = State.genesis({alice.address: _SENDER_BALANCE}, rules)
+    signing = list(repeated(pay, transactions, preset.sign_seconds))
+    state = State.genesis({alice.address: _SENDER_BALANCE}, Rules(limit_bytes=2**40, sealed=False))
     block = state.propose(payments, proposer=bob.address, timestamp=0)
     data = block.encode()
-    keys = alice.keys
-    case.facts = {
+    signatures = [sum(len(each.signature) for each in paid.credentials) for paid in payments]
+    case.figures = {
         "transactions": len(payments),
-        "public_key_bytes": sum(len(key) for _, key in keys),
-        "signature_bytes": float(
-            np.mean([sum(len(c.signature) for c in t.credentials) for t in payments])
-        ),
+        "public_key_bytes": sum(len(key) for _, key in alice.keys),
+        "signature_bytes": float(np.mean(signatures)),
         "block_bytes": len(data),
         "transaction_bytes": len(data) / len(payments),
         "wallets": len(making),
@@ -299,9 +242,9 @@ def _measure(
             f"signing took longer than {preset.sign_seconds:g} s: {len(payments)} of "
             f"{transactions} transactions"
         )
-    chosen = dict(zip(case.names, case.implementations, strict=True))
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     _validate(case, state, block, data, verifiers, preset)
+    case.status = "ok"
 
 
 def _validate(
@@ -323,23 +266,19 @@ def _validate(
         )
     checks = state.checks(block)
     loop = _plain_loop(case, first, checks)
-    samples: dict[int, list[dict[str, float]]] = {count: [] for count in verifiers}
     spent = 0.0
     for index in range(preset.rounds):
         if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
             break
-        bare = _seconds(loop) if loop is not None else float("nan")
+        bare = float("nan") if loop is None else timed(loop)[0]
         for count, verifier in verifiers.items():
-            timings = {
-                "loop": bare,
-                "verify": _seconds(partial(verifier.wrong, checks)),
-                "hash": _seconds(partial(transactions_root, block.transactions, threads=count)),
-                "apply": _seconds(partial(state.apply, data, verifier=verifier)),
-            }
-            samples[count].append(timings)
-            spent += timings["verify"] + timings["hash"] + timings["apply"]
-    for count, rounds in samples.items():
-        case.timings[count] = {"rounds": rounds, "valid": valid, "tampered": tampered}
+            verify, _ = timed(verifier.wrong, checks)
+            hashing, _ = timed(partial(transactions_root, block.transactions, threads=count))
+            whole_block, _ = timed(partial(state.apply, data, verifier=verifier))
+            seconds = {"loop": bare, "verify": verify, "hash": hashing, "apply": whole_block}
+            case.rounds.setdefault(count, []).append(seconds)
+            spent += verify + hashing + whole_block
+    case.figures |= {"valid": valid, "tampered": tampered}
 
 
 def _plain_loop(
@@ -348,7 +287,7 @@ def _plain_loop(
     """Return the bare loop of C over the same signatures, where there is one."""
     if len(case.names) > 1 or any(check.public_key is None for check in checks):
         return None
-    return native.plain_loop(
+    return plain_loop(
         verifier.signer(case.names[0]),
         [check.message for check in checks],
         [check.signature for check in checks],
@@ -380,66 +319,26 @@ def _tampered(state: State, block: Block) -> Block:
     )
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    """Return how long a call takes."""
-    start = time.perf_counter_ns()
-    call()
-    return (time.perf_counter_ns() - start) * 1e-9
-
-
-def _timed(call: Callable[[], object], most: int, limit_seconds: float) -> Iterator[float]:
-    """Time a call again and again, until there are enough samples or the time is up."""
-    spent = 0.0
-    for _ in range(most):
-        seconds = _seconds(call)
-        yield seconds
-        spent += seconds
-        if spent > limit_seconds:
-            return
-
-
 def _summary(what: str, seconds: Sequence[float]) -> dict[str, float]:
-    """Return median and median absolute deviation."""
-    median = float(np.median(seconds))
-    spread = float(np.median(np.abs(np.asarray(seconds) - median)))
-    return {f"{what}_median_seconds": median, f"{what}_mad_seconds": spread}
+    median, deviation = median_and_mad(seconds)
+    return {f"{what}_median_seconds": median, f"{what}_mad_seconds": deviation}
 
 
 def _rows(case: _Case, threads: Sequence[int], public_key: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each number of threads."""
-    columns = BLOCK.columns
-    empty = {
-        name: {"str": "", "Int64": pd.NA, "float64": float("nan")}[dtype]
-        for name, dtype in columns.items()
-    }
+    """Yield a row for each number of threads; what was not measured is missing."""
+    texts = {name: "" for name, dtype in BLOCK.columns.items() if dtype == "str"}
     for count in threads:
-        row = {
-            **empty,
-            "algorithm": "+".join(case.names),
+        row = texts | {
+            "algorithm": case.name,
             "implementation": "+".join(dict.fromkeys(case.implementations)),
             "public_key": public_key,
             "threads": count,
-            "status": "ok",
+            "status": case.status,
             "reason": case.reason,
         }
-        timing = case.timings.get(count)
-        if timing is None:
-            yield row | {"status": "failed" if case.failed else "unsupported"}
-            continue
-        rounds = pd.DataFrame(timing["rounds"])
-        told = {
-            name: value
-            for what in ("loop", "verify", "hash", "apply")
-            for name, value in _summary(what, rounds[what].tolist()).items()
-            if name in columns
-        }
-        yield (
-            row
-            | case.facts
-            | told
-            | {
-                "rounds": len(rounds),
-                "valid": timing["valid"],
-                "tampered": timing["tampered"],
-            }
-        )
+        if case.status == "ok":
+            rounds = case.rounds[count]
+            row |= {**case.figures, "rounds": len(rounds)}
+            for what in ("loop", "verify", "hash", "apply"):
+                row |= _summary(what, [seconds[what] for seconds in rounds])
+        yield {name: value for name, value in row.items() if name in BLOCK.columns}

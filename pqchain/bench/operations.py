@@ -1,4 +1,4 @@
-"""Measure cryptography honestly: a plan in, a frame of measurements out.
+"""Measure cryptography honestly: names in, a frame of measurements out.
 
 The loop that is timed runs in C, one clock reading before and after each operation, in rounds that
 alternate between implementations, so that a machine whose speed drifts treats them alike.
@@ -6,12 +6,9 @@ alternate between implementations, so that a machine whose speed drifts treats t
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +16,10 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import OPERATIONS, Algorithm
+from pqchain.bench import presets, rounds
+from pqchain.bench.presets import Preset
+from pqchain.bench.timing import median_and_mad, one_processor, with_bar
 from pqchain.costs import MEASUREMENT
-from pqchain.crypto import native
 from pqchain.errors import PqchainError, UsageError
 from pqchain.results import Contract
 
@@ -32,62 +31,8 @@ SAMPLES = Contract.of(
     ("float64", "seconds cycles"),
 )
 
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Samples = NDArray[np.float64]
-
-PRESET_VARIABLE = "PQCHAIN_PRESET"
-"""Environment variable that chooses the preset of notebooks and `make reproduce`."""
-
-MESSAGE_BYTES = 100
-"""Length of a message to sign: a transaction without its signature is about so long."""
-
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from our C loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """How long and how often to measure one cell (algorithm, implementation, operation)."""
-
-    rounds: int
-    """Separate runs, each with fresh keys; implementations alternate between them."""
-    samples: int
-    """The most samples of one round."""
-    minimum: int
-    """The fewest samples of one round, however long they take."""
-    limit_seconds: float
-    """Time for the samples of one round."""
-    warmup: int
-    """Samples before each round, recorded and left out of the statistics."""
-    pool: int
-    """The most prepared key pairs and inputs of one round."""
-
-
-PRESETS: dict[str, Preset] = {
-    "quick": Preset(rounds=3, samples=400, minimum=2, limit_seconds=0.05, warmup=1, pool=4),
-    "paper": Preset(rounds=5, samples=2000, minimum=4, limit_seconds=0.4, warmup=3, pool=16),
-}
-"""`quick` for a look (2 to 3 minutes for everything), `paper` for numbers to quote."""
-
-
-def preset() -> str:
-    """Return the preset that the environment asks for: `quick` unless PQCHAIN_PRESET says `paper`.
-
-    Raises UsageError if the variable holds anything else.
-    """
-    name = os.environ.get(PRESET_VARIABLE, "") or "quick"
-    _preset(name, f"{PRESET_VARIABLE}={name}: ")
-    return name
-
-
-def _preset(name: str, source: str = "") -> Preset:
-    """Return a preset by name; `source` says in an error where the name stands."""
-    if name not in PRESETS:
-        raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
-    return PRESETS[name]
 
 
 @dataclass(slots=True)
@@ -97,10 +42,19 @@ class _Cell:
     algorithm: Algorithm
     implementation: str
     operation: str
-    samples: list[Samples]
-    """Columns seconds, cycles, warm-up (0 or 1); one array per round."""
-    status: str = "ok"
-    reason: str = ""
+    status: str
+    reason: str
+    samples: list[rounds.Samples] = field(default_factory=list)
+    """One array per round."""
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """The columns that say what was measured."""
+        return {
+            "algorithm": self.algorithm.name,
+            "implementation": self.implementation,
+            "operation": self.operation,
+        }
 
 
 def measure(
@@ -128,31 +82,34 @@ def measure(
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
     algorithm that has none of the operations; what cannot run here is a row.
     """
-    chosen = _preset(preset)
+    chosen = presets.named(preset)
     cells = _plan(algorithms, operations, implementations)
-    groups = _groups(cells)
-    costs: dict[tuple[str, str], float] = {}
-    with _one_processor() as processor:
-        for group in _progress(groups, progress):
+    # What alternates: one algorithm and operation, all its implementations.
+    groups: dict[str, list[_Cell]] = {}
+    for cell in cells:
+        groups.setdefault(f"{cell.algorithm.name} {cell.operation}", []).append(cell)
+    preparing: dict[tuple[str, str], float] = {}
+    with one_processor() as processor:
+        for name in with_bar(list(groups), str, unit="cell", show=progress):
             for index in range(chosen.rounds):
-                for cell in group:
+                for cell in groups[name]:
                     if cell.status == "ok":
-                        _run_round(cell, chosen, index, costs)
-    frame = results.check(pd.DataFrame([_row(cell) for cell in cells]), MEASUREMENT)
+                        _run_round(cell, chosen, index, preparing)
+    frame = MEASUREMENT.frame(_row(cell) for cell in cells)
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
         "rounds": chosen.rounds,
-        "message_bytes": MESSAGE_BYTES,
+        "message_bytes": rounds.MESSAGE_BYTES,
         "pinned_processor": processor,
-        "empty_sample_seconds": _empty_sample_seconds(),
+        "empty_sample_seconds": rounds.empty_sample_seconds(),
     }
     if keep_samples:
         frame.attrs["samples"] = _samples_frame(cells)
     return frame
 
 
-def _as_list(value: Iterable[str] | str | None, what: str) -> list[str] | None:
+def _listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
     """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
     if value is None:
         return None
@@ -168,47 +125,38 @@ def _plan(
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
     """Return the cells to measure, with those marked that cannot run here."""
-    names = _as_list(algorithms, "algorithm")
-    asked = _as_list(operations, "operation") or list(OPERATIONS)
-    wanted = _as_list(implementations, "implementation")
-    for operation in asked:
+    names = _listed(algorithms, "algorithm")
+    wanted = _listed(operations, "operation") or list(OPERATIONS)
+    chosen = _listed(implementations, "implementation")
+    for operation in wanted:
         if operation not in OPERATIONS:
-            raise UsageError(
-                f"unknown operation {operation!r}; expected one of {', '.join(OPERATIONS)}"
-            )
-    for implementation in wanted or ():
+            known = ", ".join(OPERATIONS)
+            raise UsageError(f"unknown operation {operation!r}; expected one of {known}")
+    for implementation in chosen or ():
         registry.implementation(implementation)
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
-        if not set(row.operations) & set(asked):
+        if not set(row.operations) & set(wanted):
             *first, last = row.operations
             raise UsageError(
-                f"{row.name} has no {' or '.join(asked)}; expected {', '.join(first)} or {last}"
+                f"{row.name} has no {' or '.join(wanted)}; expected {', '.join(first)} or {last}"
             )
-    cells: list[_Cell] = []
-    for algorithm in dict.fromkeys(rows):
-        offered = algorithm.implementations
-        for implementation in (
-            [name for name in offered if _is_usual(name)] or [""] if wanted is None else wanted
-        ):
-            reason = _why_not(algorithm, implementation)
-            cells.extend(
-                _Cell(
-                    algorithm, implementation, operation, [],
-                    "unsupported" if reason else "ok", reason or algorithm.note(implementation),
-                )
-                for operation in algorithm.operations
-                if operation in asked
-            )  # fmt: skip
+    cells = []
+    for row in dict.fromkeys(rows):
+        usual = [name for name in row.implementations if _is_usual(name)] or [""]
+        for name in usual if chosen is None else chosen:
+            reason = _why_not(row, name)
+            status, note = ("unsupported", reason) if reason else ("ok", row.note(name))
+            todo = [operation for operation in row.operations if operation in wanted]
+            cells += [_Cell(row, name, operation, status, note) for operation in todo]
     return cells
 
 
 def _is_usual(implementation: str) -> bool:
     """Whether to measure it unasked; what is built only on request is, where it was requested."""
-    if implementation.endswith("/dispatch"):  # repeats another
-        return False
-    on_request = registry.implementation(implementation).setting
-    return not (on_request and crypto.available(implementation))
+    row = registry.implementation(implementation)
+    repeats_another = bool(row.library and row.package)
+    return not repeats_another and not (row.setting and crypto.obstacle(implementation))
 
 
 def _why_not(algorithm: Algorithm, implementation: str) -> str:
@@ -225,204 +173,64 @@ def _why_not(algorithm: Algorithm, implementation: str) -> str:
     return ""
 
 
-def _groups(cells: Sequence[_Cell]) -> list[list[_Cell]]:
-    """Group cells that alternate: one algorithm and operation, all its implementations."""
-    grouped: dict[tuple[str, str], list[_Cell]] = {}
-    for cell in cells:
-        grouped.setdefault((cell.algorithm.name, cell.operation), []).append(cell)
-    return list(grouped.values())
-
-
-def _progress(groups: list[list[_Cell]], show: bool) -> Iterator[list[_Cell]]:
-    """Yield the groups, with a bar on stderr if asked for."""
-    if not show:
-        yield from groups
-        return
-    from tqdm import tqdm
-
-    bar = tqdm(groups, unit="cell")
-    for group in bar:
-        bar.set_description(f"{group[0].algorithm.name} {group[0].operation}")
-        yield group
-
-
 def _run_round(
-    cell: _Cell, chosen: Preset, index: int, costs: dict[tuple[str, str], float]
+    cell: _Cell, preset: Preset, index: int, preparing: dict[tuple[str, str], float]
 ) -> None:
     """Measure one round of a cell and append its samples, or mark the cell as failed."""
     key = (cell.algorithm.name, cell.implementation)
     # Preparing inputs must not take longer than measuring does: SPHINCS+ signs for seconds.
-    pool = max(1, min(chosen.pool, int(chosen.limit_seconds / (costs.get(key, 0.0) + 1e-9))))
-    run = (
-        _round_in_c
-        if registry.implementation(cell.implementation).library
-        and not cell.implementation.endswith("/dispatch")
-        else _round_in_python
-    )
+    pool = int(preset.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
+    pool = max(1, min(preset.pool, pool))
     try:
-        seconds, cycles = run(cell, chosen, pool, index)
+        samples = rounds.run(
+            cell.algorithm,
+            cell.implementation,
+            cell.operation,
+            preset=preset,
+            pool=pool,
+            index=index,
+        )
     except PqchainError as error:
         cell.status, cell.reason = "failed", str(error)
         return
-    if run is _round_in_python:
-        cell.reason = "; ".join(
-            filter(None, (cell.algorithm.note(cell.implementation), TIMED_IN_PYTHON))
-        )
-    warm = np.arange(len(seconds)) < chosen.warmup
-    cell.samples.append(np.column_stack([seconds, cycles, warm]))
+    if not registry.implementation(cell.implementation).timed_in_c:
+        note = cell.algorithm.note(cell.implementation)
+        cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
+    cell.samples.append(samples)
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
-        costs[key] = costs.get(key, 0.0) + float(np.median(seconds))
-
-
-def _round_in_c(cell: _Cell, chosen: Preset, pool: int, index: int) -> tuple[Samples, Samples]:
-    """Run one round in the C loop of the native library."""
-    plan = native.Plan(
-        operation=OPERATIONS.index(cell.operation),
-        warmup=chosen.warmup,
-        samples=chosen.samples,
-        minimum=chosen.minimum,
-        limit_ns=int(chosen.limit_seconds * 1e9),
-        pool=pool,
-        message_bytes=MESSAGE_BYTES,
-        seed=index + 1,
-    )
-    nanoseconds, cycles = native.library(cell.implementation).measure(cell.algorithm.name, plan)
-    counted = np.asarray(cycles, dtype=np.float64)
-    return (
-        np.asarray(nanoseconds, dtype=np.float64) * 1e-9,
-        np.where(counted > 0, counted, np.nan),
-    )
-
-
-def _round_in_python(cell: _Cell, chosen: Preset, pool: int, index: int) -> tuple[Samples, Samples]:
-    """Run one round through the Python interface, for libraries that our C loop cannot call."""
-    prepare, operate = _python_operation(cell, pool, index)
-    seconds: list[float] = []
-    spent = 0.0
-    while len(seconds) < chosen.warmup + chosen.samples and (
-        spent < chosen.limit_seconds or len(seconds) < chosen.warmup + chosen.minimum
-    ):
-        arguments = prepare(len(seconds))
-        start = time.perf_counter_ns()
-        result = operate(*arguments)
-        elapsed = (time.perf_counter_ns() - start) * 1e-9
-        if result is False:
-            raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
-        seconds.append(elapsed)
-        spent += elapsed
-    return np.array(seconds), np.full(len(seconds), np.nan)
-
-
-def _python_operation(
-    cell: _Cell, pool: int, index: int
-) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
-    """Return what prepares the arguments of sample i, and the call to time."""
-    rng = np.random.default_rng([index, MESSAGE_BYTES])
-    if cell.algorithm.kind == "kem":
-        kem = crypto.open_kem(cell.algorithm.name, cell.implementation)
-        pairs = [kem.generate_keypair() for _ in range(pool)]
-        if cell.operation == "generate_keypair":
-            return lambda i: (), kem.generate_keypair
-        if cell.operation == "encapsulate":
-            return lambda i: (pairs[i % pool][0],), kem.encapsulate
-        sealed = [(kem.encapsulate(public)[0], secret) for public, secret in pairs]
-        return lambda i: sealed[i % pool], kem.decapsulate
-    signer = crypto.open_signer(cell.algorithm.name, cell.implementation)
-    if cell.operation == "generate_keypair":
-        return lambda i: (), signer.generate_keypair
-    pairs = [signer.generate_keypair() for _ in range(pool)]
-    if cell.operation == "sign":
-        return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), signer.sign
-    messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]
-    signed = [
-        (message, signer.sign(message, secret), public)
-        for message, (public, secret) in zip(messages, pairs, strict=True)
-    ]
-    return lambda i: signed[i % pool], signer.verify
-
-
-@contextmanager
-def _one_processor() -> Iterator[int | None]:
-    """Stay on one processor within the block, where the system can; yield its number."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield None
-        return
-    allowed = os.sched_getaffinity(0)
-    processor = max(allowed)
-    try:
-        os.sched_setaffinity(0, {processor})
-    except OSError:
-        yield None
-        return
-    try:
-        yield processor
-    finally:
-        os.sched_setaffinity(0, allowed)
-
-
-def _empty_sample_seconds() -> float | None:
-    """Return what the clock adds to each sample, or None without a native library."""
-    for implementation in ("liboqs-0.13/avx2", "liboqs-0.13/ref"):
-        if not native.available(implementation):
-            return native.library(implementation).empty_sample_seconds()
-    return None
+        preparing[key] = preparing.get(key, 0.0) + float(np.median(samples[:, 0]))
 
 
 def _row(cell: _Cell) -> dict[str, Any]:
-    """Return the row of a cell."""
-    row: dict[str, Any] = {
-        "algorithm": cell.algorithm.name,
-        "implementation": cell.implementation,
-        "operation": cell.operation,
-        "samples": 0,
-        **dict.fromkeys(
-            (
-                "median_seconds", "mean_seconds", "mad_seconds", "min_seconds", "p95_seconds",
-                "median_cycles",
-            ),
-            float("nan"),
-        ),
-        "status": cell.status,
-        "reason": cell.reason,
-    }  # fmt: skip
+    row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
     if cell.status != "ok":
-        return row
+        return row  # without times
     table = np.concatenate(cell.samples)
-    counted = table[table[:, 2] == 0]
-    seconds = counted[:, 0]
-    median = float(np.median(seconds))
-    row.update(
-        samples=len(seconds),
-        median_seconds=median,
-        mean_seconds=float(seconds.mean()),
-        mad_seconds=float(np.median(np.abs(seconds - median))),
-        min_seconds=float(seconds.min()),
-        p95_seconds=float(np.quantile(seconds, 0.95)),
-        median_cycles=float(np.median(counted[:, 1])),
-    )
-    return row
+    seconds, cycles = table[table[:, 2] == 0][:, :2].T
+    median, deviation = median_and_mad(seconds)
+    return row | {
+        "samples": len(seconds),
+        "median_seconds": median,
+        "mean_seconds": float(seconds.mean()),
+        "mad_seconds": deviation,
+        "min_seconds": float(seconds.min()),
+        "p95_seconds": float(np.quantile(seconds, 0.95)),
+        "median_cycles": float(np.median(cycles)),
+    }
 
 
 def _samples_frame(cells: Sequence[_Cell]) -> pd.DataFrame:
     """Return all samples, warm-ups labelled (contract "samples")."""
-    parts = []
-    for cell in cells:
-        if not cell.samples:
-            continue
-        table = np.concatenate(cell.samples)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "algorithm": cell.algorithm.name,
-                    "implementation": cell.implementation,
-                    "operation": cell.operation,
-                    "index": np.arange(len(table)),
-                    "warmup": table[:, 2].astype(bool),
-                    "seconds": table[:, 0],
-                    "cycles": table[:, 1],
-                }
+    tables = [(cell.names, np.concatenate(cell.samples)) for cell in cells if cell.samples]
+    return results.joined(
+        (
+            pd.DataFrame(names, index=range(len(table))).assign(
+                index=range(len(table)),
+                warmup=table[:, 2].astype(bool),
+                seconds=table[:, 0],
+                cycles=table[:, 1],
             )
-        )
-    columns = list(SAMPLES.columns)
-    frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    return results.check(frame, SAMPLES)
+            for names, table in tables
+        ),
+        SAMPLES,
+    )

@@ -1,183 +1,208 @@
-"""Measured blocks for a terminal: one in the words of the mini blockchain, several as a table."""
+"""Measurements as tables, for a terminal and for a page, and one block in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.render import numbers
-from pqchain.render.table import Column, Shown, Table, ours
+from pqchain.render.table import Column, Table, ours
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Record = Mapping[Any, Any]
+
 
 def lines(measured: pd.DataFrame) -> Iterator[str]:
     """Yield what there is to say of one scheme, given its rows of a block frame."""
-    rows: list[dict[Any, Any]] = measured.to_dict("records")
-    row = rows[0]
-    yield f"{'algorithm':<20}{row['algorithm']}"
-    if row["status"] != "ok":
-        yield f"{row['status']:<20}{row['reason']}"
+    records = measured.to_dict("records")
+    first = records[0]
+    yield f"{'algorithm':<20}{first['algorithm']}"
+    if first["status"] != "ok":
+        yield f"{first['status']:<20}{first['reason']}"
         return
-    told = [
-        ("implementation", row["implementation"]),
-        ("public key", f"{numbers.byte_count(row['public_key_bytes'])}, {row['public_key']}"),
-        ("signature", f"{numbers.byte_count(row['signature_bytes'])} on average"),
-        (
-            "wallet",
-            f"{_spread(row, 'wallet')} for keys and address, {row['wallets']} wallets",
-        ),
-        ("sign", f"{_spread(row, 'sign')} for a transaction of the block"),
-        ("block", f"{row['transactions']} transactions, {numbers.byte_count(row['block_bytes'])}"),
-        ("transaction", f"{row['transaction_bytes']:.2f} B on average, header included"),
-        ("previous hash", row["previous_hash"]),
-        ("block hash", row["block_hash"]),
-        ("valid", row["valid"]),
-        ("tampered", f"refused, {row['tampered']}: one bit of the first signature flipped"),
-    ]
-    if row["reason"]:
-        told.append(("note", row["reason"]))
-    for name, value in told:
-        yield f"{name:<20}{value}"
+    size = numbers.byte_count(first["block_bytes"])
+    facts = {
+        "implementation": first["implementation"],
+        "public key": f"{numbers.byte_count(first['public_key_bytes'])}, {first['public_key']}",
+        "signature": f"{numbers.byte_count(first['signature_bytes'])} on average",
+        "wallet": f"{_spread(first, 'wallet')} for keys and address, {first['wallets']} wallets",
+        "sign": f"{_spread(first, 'sign')} for a transaction of the block",
+        "block": f"{first['transactions']} transactions, {size}",
+        "transaction": f"{first['transaction_bytes']:.2f} B on average, header included",
+        "previous hash": first["previous_hash"],
+        "block hash": first["block_hash"],
+        "valid": first["valid"],
+        "tampered": f"refused, {first['tampered']}: one bit of the first signature flipped",
+        "note": first["reason"],
+    }
+    yield from (f"{name:<20}{value}" for name, value in facts.items() if value)
     yield ""
-    header = ["threads", "signatures", "± MAD", "each", "speed-up", "whole block", "± MAD", "rate"]
-    table = [
-        [
-            str(each["threads"]),
-            *(numbers.seconds(each[f"verify_{what}_seconds"]) for what in ("median", "mad")),
-            numbers.seconds(each["verify_median_seconds"] / each["transactions"]),
-            numbers.ratio(row["verify_median_seconds"] / each["verify_median_seconds"]),
-            *(numbers.seconds(each[f"apply_{what}_seconds"]) for what in ("median", "mad")),
-            _rate(each),
-        ]
-        for each in rows
-    ]
-    yield numbers.text_table(header, table, right=range(8))
+    yield _thread_table(records).text()
     yield ""
     yield (
-        f"Medians of {row['rounds']} rounds. Whole block: from its bytes to the new state, of "
-        f"which hashing {numbers.seconds(row['hash_median_seconds'])}; its rate."
+        f"Medians of {first['rounds']} rounds. Whole block: from its bytes to the new state, of "
+        f"which hashing {numbers.seconds(first['hash_median_seconds'])}; its rate."
     )
-    bare = row["loop_median_seconds"]
+    bare, threads = first["loop_median_seconds"], first["threads"]
     if math.isfinite(bare):
         yield (
             f"A bare loop of C over the same signatures: {numbers.seconds(bare)}; "
-            f"{row['threads']} thread{'s'[: row['threads'] > 1]} here: "
-            f"{numbers.ratio(row['verify_median_seconds'] / bare)}."
+            f"{threads} thread{'s'[: threads > 1]} here: "
+            f"{numbers.ratio(first['verify_median_seconds'] / bare)}."
         )
 
 
-def table(measured: pd.DataFrame) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return header, rows and right-aligned columns: a row for each scheme."""
-    counts = list(dict.fromkeys(measured["threads"]))
-    header = ["algorithm", "public key", "signature", "tx", "B / tx", "wallet", "sign"]
-    header += [f"verify ×{count}" for count in counts]
-    header += [f"whole ×{counts[-1]}", "rate", "tampered", "remark"]
-    rows = []
-    for name, group in measured.groupby("algorithm", sort=False):
-        each: list[dict[Any, Any]] = group.to_dict("records")
-        first, last = each[0], each[-1]
-        if first["status"] != "ok":
-            empty = [numbers.MISSING] * (len(header) - 2)
-            rows.append([str(name), *empty, f"{first['status']}: {first['reason']}"])
-            continue
-        rows.append(
-            [
-                str(name),
-                numbers.integer(first["public_key_bytes"]),
-                numbers.integer(first["signature_bytes"]),
-                str(first["transactions"]),
-                f"{first['transaction_bytes']:.0f}",
-                numbers.seconds(first["wallet_median_seconds"]),
-                numbers.seconds(first["sign_median_seconds"]),
-                *(
-                    numbers.seconds(row["verify_median_seconds"] / row["transactions"])
-                    for row in each
-                ),
-                numbers.seconds(last["apply_median_seconds"] / last["transactions"]),
-                _rate(last),
-                first["tampered"],
-                first["reason"],
-            ]
-        )
-    return header, rows, list(range(1, len(header) - 2))
-
-
-def _spread(row: Mapping[Any, Any], what: str) -> str:
-    """Show a median and its median absolute deviation."""
-    median, deviation = row[f"{what}_median_seconds"], row[f"{what}_mad_seconds"]
-    return f"{numbers.seconds(median)} ± {numbers.seconds(deviation)}"
-
-
-def _rate(row: Mapping[Any, Any]) -> str:
+def _rate(bytes_per_second: float) -> str:
     """Show how many bytes of block are validated in a second."""
-    return f"{row['block_bytes'] / row['apply_median_seconds'] / 1e6:.1f} MB/s"
+    if not math.isfinite(bytes_per_second):
+        return numbers.MISSING
+    return f"{bytes_per_second / 1e6:.1f} MB/s"
 
 
-def block_table(measured: pd.DataFrame, **more: Any) -> Table:
-    """Show measured blocks, a row for each scheme; takes a block frame."""
-    header, rows, right = table(measured)
+def _numeric(titles: Iterable[str], show: Callable[[Any], str]) -> list[Column]:
+    return [Column(title, numeric=True, show=show) for title in titles]
+
+
+def _thread_table(records: Sequence[Record]) -> Table:
+    alone = records[0]["verify_median_seconds"]
+    columns = [
+        *_numeric(["threads"], str),
+        *_numeric(["signatures", "± MAD", "each"], numbers.seconds),
+        *_numeric(["speed-up"], numbers.ratio),
+        *_numeric(["whole block", "± MAD"], numbers.seconds),
+        *_numeric(["rate"], _rate),
+    ]
+    rows = []
+    for row in records:
+        verify, whole = row["verify_median_seconds"], row["apply_median_seconds"]
+        signatures = [verify, row["verify_mad_seconds"], verify / row["transactions"]]
+        block = [whole, row["apply_mad_seconds"], row["block_bytes"] / whole]
+        rows.append([row["threads"], *signatures, alone / verify, *block])
+    return Table(columns=columns, rows=rows)
+
+
+_OF_A_BLOCK = [
+    "public_key_bytes",
+    "signature_bytes",
+    "transactions",
+    "transaction_bytes",
+    "wallet_median_seconds",
+    "sign_median_seconds",
+]
+
+
+def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
+    """Return a row for each scheme of a block frame; times are per transaction."""
+    counts = list(dict.fromkeys(measured["threads"]))
+    times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
+    columns = [
+        Column("algorithm"),
+        *_numeric(["public key", "signature"], numbers.integer),
+        *_numeric(["tx", "B / tx"], numbers.integer),
+        *_numeric(times, numbers.seconds),
+        *_numeric(["rate"], _rate),
+        Column("tampered", show=lambda value: value or numbers.MISSING),
+    ]
+    rows, remarks = [], []
+    for name, group in measured.groupby("algorithm", sort=False):
+        records = group.to_dict("records")
+        first, last = records[0], records[-1]
+        remarks.append(_remark(first))
+        if first["status"] != "ok":
+            rows.append([name, *[math.nan] * (len(columns) - 2), ""])
+            continue
+        verify = [row["verify_median_seconds"] / row["transactions"] for row in records]
+        whole = last["apply_median_seconds"]
+        block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
+        rows.append([name, *(first[column] for column in _OF_A_BLOCK), *verify, *block])
     return Table(
-        columns=[Column(name, numeric=at in right) for at, name in enumerate(header[:-1])],
-        rows=[row[:-1] for row in rows],
-        remarks=[row[-1] for row in rows],
+        columns=columns,
+        rows=rows,
+        remarks=remarks,
         caption="Blocks of this machine. Times are per transaction; verify: signatures only, by "
         "number of threads; whole: from the bytes of the block to the new balances.",
         source=("measured",),
-        **more,
+        part=part,
     )
 
 
-def measurement_tables(measured: pd.DataFrame, **more: Any) -> list[Table]:
-    """Show all our times, signatures and then key encapsulation; takes a measurement frame."""
-    kinds = measured["algorithm"].map(lambda name: algorithms.get(name).kind)
+def operation_table(measurements: pd.DataFrame) -> Table:
+    """Return a row for each algorithm, implementation and operation of a measurement frame."""
+    columns = [
+        Column("algorithm"),
+        Column("implementation", show=lambda name: name or numbers.MISSING),
+        Column("operation"),
+        *(
+            Column(name, numeric=True, show=numbers.seconds, key=f"{name.lower()}_seconds")
+            for name in ("median", "MAD", "min", "p95")
+        ),
+        Column("samples", numeric=True),
+    ]
+    remarked = measurements.assign(
+        remark=[_remark(record) for record in measurements.to_dict("records")]
+    )
+    return Table.of(remarked, columns, remark="remark")
+
+
+def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
+    """Return medians and their deviations: of signature schemes, then of key encapsulation."""
+    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
     return [
-        _measurement_table(measured[kinds == kind], title, more)
+        _measurement_table(measurements[kinds == kind], title, part)
         for kind, title in titles.items()
         if (kinds == kind).any()
     ]
 
 
-def _measurement_table(measured: pd.DataFrame, title: str, more: Mapping[str, Any]) -> Table:
-    operations = [name for name in algorithms.OPERATIONS if name in set(measured["operation"])]
-    rows, remarks = [], []
-    for (algorithm, implementation), cells in measured.groupby(
-        ["algorithm", "implementation"], sort=False
-    ):
-        records = cells.to_dict("records")
-        timed = {cell["operation"]: cell for cell in records if cell["status"] == "ok"}
-        row: list[Any] = [str(algorithm), str(implementation) or numbers.MISSING]
-        for name in operations:
-            cell = timed.get(name)
-            if cell is None:
-                row += [numbers.MISSING] * 3
-            else:
-                deviation = Shown(cell["mad_seconds"], numbers.seconds(cell["mad_seconds"], 2))
-                row += [ours(cell["median_seconds"]), deviation, cell["samples"]]
-        rows.append(row)
-        said = [
-            cell["reason"] if cell["status"] == "ok" else f"{cell['status']}: {cell['reason']}"
-            for cell in records
+def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Table:
+    present = set(measurements["operation"])
+    operations = [name for name in algorithms.OPERATIONS if name in present]
+    columns = [
+        Column("algorithm"),
+        Column("implementation", show=lambda name: name or numbers.MISSING),
+    ]
+    for name in map(numbers.spoken, operations):
+        columns += [
+            Column("median", name, True, numbers.seconds),
+            Column("± MAD", name, True, lambda value: numbers.seconds(value, 2)),
+            Column("samples", name, True, numbers.integer),
         ]
-        remarks.append("; ".join(dict.fromkeys(remark for remark in said if remark)))
+    rows, remarks = [], []
+    for pair, group in measurements.groupby(["algorithm", "implementation"], sort=False):
+        records = group.to_dict("records")
+        timed = {record["operation"]: record for record in records if record["status"] == "ok"}
+        row: list[Any] = [*pair]
+        for name in operations:
+            record = timed.get(name)
+            if record is None:
+                row += [math.nan] * 3
+            else:
+                row += [ours(record["median_seconds"]), record["mad_seconds"], record["samples"]]
+        rows.append(row)
+        remarks.append("; ".join(dict.fromkeys(filter(None, map(_remark, records)))))
     return Table(
-        columns=[
-            Column("algorithm"),
-            Column("implementation"),
-            *(
-                Column(heading, numbers.spoken(name), True)
-                for name in operations
-                for heading in ("median", "± MAD", "samples")
-            ),
-        ],
+        columns=columns,
         rows=rows,
         remarks=remarks,
-        row_headers=2,
         caption=f"{title}: median and MAD of each time.",
         source=("measured",),
-        **more,
+        row_headers=2,
+        part=part,
     )
+
+
+def _remark(record: Record) -> str:
+    """Return the note of a row, or why it holds no numbers."""
+    if record["status"] == "ok":
+        return str(record["reason"])
+    return f"{record['status']}: {record['reason']}"
+
+
+def _spread(record: Record, what: str) -> str:
+    median, deviation = record[f"{what}_median_seconds"], record[f"{what}_mad_seconds"]
+    return f"{numbers.seconds(median)} ± {numbers.seconds(deviation)}"

@@ -18,52 +18,29 @@ if TYPE_CHECKING:
     from pqchain.chain.verification import Verifier
     from pqchain.chain.wallet import Wallet
 
-_HOME = {
-    "Account": "state",
-    "Block": "block",
-    "BlockRejected": "rejection",
-    "Credential": "transaction",
-    "Header": "block",
-    "Ledger": "ledger",
-    "Payment": "transaction",
-    "Reason": "rejection",
-    "Rules": "state",
-    "State": "state",
-    "Transaction": "transaction",
-    "Verifier": "verification",
-    "Wallet": "wallet",
-    "encoded_size": "encoding",
-    "header_bytes": "encoding",
-    "make_block": "block",
-    "pack": "block",
-}
-"""The public names, and the module that each comes from."""
-
 __all__ = [
-    "Account",
-    "Block",
-    "BlockRejected",
-    "Credential",
-    "Header",
-    "Ledger",
-    "Payment",
-    "Reason",
-    "Rules",
-    "State",
-    "Transaction",
-    "Verifier",
-    "Wallet",
-    "encoded_size",
-    "header_bytes",
-    "make_block",
-    "pack",
-]
+    "Account", "Block", "BlockRejected", "Credential", "Header", "Ledger", "Payment", "Reason",
+    "Rules", "State", "Transaction", "Verifier", "Wallet", "encoded_size", "header_bytes",
+    "make_block", "pack",
+]  # fmt: skip
+
+_HOME = {
+    "block": "Block Header make_block pack",
+    "encoding": "encoded_size header_bytes",
+    "ledger": "Ledger",
+    "rejection": "BlockRejected Reason",
+    "state": "Account Rules State",
+    "transaction": "Credential Payment Transaction",
+    "verification": "Verifier",
+    "wallet": "Wallet",
+}
+"""The modules, and the public names that each offers."""
 
 
 def __getattr__(name: str) -> Any:
-    """Fetch a public name at first use."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'pqchain.chain' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"pqchain.chain.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    for module, names in _HOME.items():
+        if name in names.split():
+            value = getattr(importlib.import_module(f"pqchain.chain.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'pqchain.chain' has no attribute {name!r}")

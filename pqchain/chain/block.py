@@ -10,19 +10,20 @@ from struct import Struct
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.chain.encoding import (
-    ADDRESS_BYTES,
-    HASH_BYTES,
     HEADER_BYTES,
     MIN_TRANSACTION_BYTES,
     VERSION,
     KeyForm,
     Reader,
+    check_hash,
+    check_number,
     encoded_size,
     expect,
     header_bytes,
 )
 from pqchain.chain.transaction import Credential, Transaction
 from pqchain.chain.wallet import Wallet
+from pqchain.checks import whole
 from pqchain.crypto.hashing import sha3_256
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
@@ -52,17 +53,11 @@ class Header:
     proposer: bytes
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be encoded; raises Malformed."""
-        for what, number in (("height", self.height), ("timestamp", self.timestamp)):
-            if not isinstance(number, int) or not 0 <= number < 2**32:
-                raise Malformed(f"the {what} is {number!r}; expected a number from 0 to 2^32 - 1")
-        for what, value, length in (
-            ("previous hash", self.previous, HASH_BYTES),
-            ("root", self.root, HASH_BYTES),
-            ("proposer", self.proposer, ADDRESS_BYTES),
-        ):
-            if not isinstance(value, bytes) or len(value) != length:
-                raise Malformed(f"the {what} is {value!r}; expected {length} bytes")
+        check_number("height", self.height, bits=32)
+        check_number("timestamp", self.timestamp, bits=32)
+        check_hash("previous hash", self.previous)
+        check_hash("root", self.root)
+        check_hash("proposer", self.proposer)
 
     def encode(self) -> bytes:
         """Return its bytes."""
@@ -89,7 +84,6 @@ class Block:
     seal: Credential | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a seal without its key; raises Malformed."""
         if self.seal is not None and self.seal.form is not KeyForm.INLINE:
             raise Malformed(f"a seal of the form {self.seal.form.name}; expected INLINE")
 
@@ -105,11 +99,9 @@ class Block:
 
     def encode(self) -> bytes:
         """Return its bytes."""
+        seal = self.seal
         parts = [self.header.encode()]
-        if self.seal is None:
-            parts.append(bytes(2))
-        else:
-            parts += (self.seal.identifier.to_bytes(2, "big"), self.seal.encode())
+        parts += [bytes(2)] if seal is None else [seal.identifier.to_bytes(2, "big"), seal.encode()]
         parts.append(len(self.transactions).to_bytes(4, "big"))
         return b"".join(parts + [each.encoded for each in self.transactions])
 
@@ -153,7 +145,6 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:
-    """Return the hash of consecutive transactions."""
     return sha3_256(b"".join((_GROUP, *(each.encoded for each in group))))
 
 
@@ -166,8 +157,7 @@ def pack(
     the algorithm of the proposer: room is kept for its longest signature. Reads one transaction
     more than it returns. Raises UsageError if not even an empty block fits.
     """
-    if not isinstance(limit_bytes, int) or isinstance(limit_bytes, bool):
-        raise UsageError(f"limit_bytes={limit_bytes!r}; expected a whole number")
+    whole("limit_bytes", limit_bytes, least=0)
     room = limit_bytes - header_bytes()
     if seal is not None:
         row = algorithms.get(seal) if isinstance(seal, str) else seal

@@ -38,10 +38,11 @@ from enum import IntEnum
 from functools import cache
 from struct import Struct
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
+from pqchain.checks import whole
 from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
@@ -53,14 +54,6 @@ MAX_CREDENTIALS = 4
 """The most signatures of one transaction: two are a hybrid, more a committee."""
 
 MAX_DATA_BYTES = 0xFFFF
-
-PQDPOL_DATA_BYTES = 12
-"""Data per transaction that lets 50,000 bytes hold what the PQ-DPoL paper's tables imply.
-
-Tables 5 and 6 fix only 30 times the overhead of a transaction plus the header, from the 29.42
-transactions with Falcon-512: 3441 bytes. Ours without data is 30 * 99 + 111; 12 bytes make up the
-difference. The counts of the other five schemes follow and were not used.
-"""
 
 CREDENTIAL_BYTES = 3
 """What a credential adds to the body: its algorithm and the form of its key."""
@@ -114,16 +107,11 @@ def algorithm_identifier(name: str) -> int:
 
 
 @cache
-def _by_identifier() -> Mapping[int, Algorithm]:
-    """Return the signature schemes of the registry by their identifier."""
-    names = algorithms.names("signature", everything=True)
-    return {algorithm_identifier(name): algorithms.get(name) for name in names}
-
-
-@cache
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
-    return _by_identifier().get(identifier)
+    names = algorithms.names("signature", everything=True)
+    match = (name for name in names if algorithm_identifier(name) == identifier)
+    return next(map(algorithms.get, match), None)
 
 
 def signature_limit(algorithm: Algorithm, form: KeyForm) -> int:
@@ -147,7 +135,7 @@ def encoded_size(
     whether it stands in the transaction ("inline"), was kept by the ledger earlier ("registered")
     or follows from the signature ("recovered", where the scheme can). `signature_bytes` is the
     length of all signatures together; without it the nominal one, which for Falcon is the mean.
-    `data_bytes` is free data, `PQDPOL_DATA_BYTES` for the layout of that paper.
+    `data_bytes` is free data.
 
     Raises UnknownAlgorithm, and UsageError for a size or a mode that cannot be.
 
@@ -155,25 +143,36 @@ def encoded_size(
     (1651, 754)
     """
     rows = signature_schemes(algorithm)
-    modes = ("inline", "registered", "recovered")
-    if kind not in ("transaction", "seal") or public_key not in modes:
-        raise UsageError(
-            f"unknown kind {kind!r} or mode {public_key!r}; expected transaction or seal, and one "
-            f"of {', '.join(modes)}"
-        )
+    if kind not in ("transaction", "seal"):
+        raise UsageError(f"unknown kind {kind!r}; expected transaction or seal")
+    check_key_mode(public_key)
     if kind == "seal" and (len(rows) > 1 or public_key != "inline" or data_bytes):
         raise UsageError("a seal is one signature with its public key and holds no data")
-    if not 0 <= data_bytes <= MAX_DATA_BYTES:
-        raise UsageError(f"data_bytes={data_bytes}; expected 0 to {MAX_DATA_BYTES}")
+    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
     if signature_bytes is None:
         signature_bytes = sum(_nominal(row, public_key) for row in rows)
-    elif signature_bytes < 0:
-        raise UsageError(f"signature_bytes={signature_bytes}; expected a length")
+    whole("signature_bytes", signature_bytes, least=0)
     keys = sum(row.public_key_bytes for row in rows) if public_key == "inline" else 0
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
         return payload
     return _TRANSACTION_BYTES + data_bytes + CREDENTIAL_BYTES * len(rows) + payload
+
+
+def check_key_mode(public_key: str) -> None:
+    """Raise UsageError unless there is such a way to a public key."""
+    if public_key not in get_args(KeyMode):
+        raise UsageError(
+            f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
+        )
+
+
+def no_recovery(names: Iterable[str]) -> UsageError:
+    """Return the error for schemes of which none has key recovery."""
+    return UsageError(
+        f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} has "
+        "it: use public_key='inline' or 'registered'"
+    )
 
 
 def header_bytes(*, seal: str | Algorithm | None = None) -> int:
@@ -206,14 +205,10 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
 
 
 def _nominal(row: Algorithm, public_key: KeyMode) -> int:
-    """Return the nominal length of a signature."""
     if public_key != "recovered":
         return row.signature_bytes
     if row.name not in RECOVERABLE:
-        raise UsageError(
-            f"{row.name} has no key recovery here; of our schemes {', '.join(RECOVERABLE)} has: "
-            "use public_key='inline' or 'registered'"
-        )
+        raise no_recovery([row.name])
     return RECOVERABLE[row.name]
 
 
@@ -226,7 +221,6 @@ class Reader:
     __slots__ = ("_data", "_end", "at")
 
     def __init__(self, data: bytes) -> None:
-        """Start at the first byte."""
         self._data = data
         self._end = len(data)
         self.at = 0
@@ -273,6 +267,18 @@ class Reader:
         """Raise Malformed if anything is left."""
         if self.left:
             raise Malformed(f"{self.left} bytes follow after the {what}; expected none")
+
+
+def check_number(what: str, value: object, *, bits: int) -> None:
+    """Raise Malformed unless the value is a whole number of at most that many bits."""
+    if type(value) is not int or not 0 <= value < 2**bits:
+        raise Malformed(f"the {what} is {value!r}; expected a whole number from 0 to 2^{bits} - 1")
+
+
+def check_hash(what: str, value: object) -> None:
+    """Raise Malformed unless the value is as long as a hash or an address."""
+    if not isinstance(value, bytes) or len(value) != HASH_BYTES:
+        raise Malformed(f"the {what} is {value!r}; expected {HASH_BYTES} bytes")
 
 
 def expect(value: int, allowed: Collection[int], what: str) -> int:

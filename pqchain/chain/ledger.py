@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from pqchain.chain.block import Block
 from pqchain.chain.rejection import BlockRejected
@@ -39,7 +38,6 @@ class Ledger:
     def __init__(
         self, connection: sqlite3.Connection, path: Path, state: State, verifier: Verifier
     ) -> None:
-        """Use `create` or `open`."""
         self._connection = connection
         self.path = path
         self.state = state
@@ -89,14 +87,7 @@ class Ledger:
         connection = _connect(path, "rw")
         try:
             with _as_data_error(path):
-                state = _read_genesis(connection, path)
-                for height, digest, data in _read_blocks(connection, path, state.rules):
-                    try:
-                        state = state.apply(data, verifier=verifier)
-                    except BlockRejected as error:
-                        raise DataError(f"{path}, block {height}: {error}") from error
-                    if height != state.height or digest != state.tip:
-                        raise DataError(f"{path}: block {height} is not in its place; restore it")
+                state = _replayed(connection, path, verifier)
         except BaseException:
             connection.close()
             raise
@@ -136,12 +127,7 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -182,7 +168,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _describe(state: State) -> str:
-    """Return the genesis as JSON."""
     rules = state.rules
     return json.dumps(
         {
@@ -206,18 +191,27 @@ def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:
         raise DataError(f"{path} has no usable genesis; restore it")
     (description,) = connection.execute("SELECT description FROM genesis").fetchone()
     try:
-        told = json.loads(description)
-        allowed = told["algorithms"]
-        rules = Rules(
-            chain=told["chain"],
-            limit_bytes=told["limit_bytes"],
-            algorithms=None if allowed is None else frozenset(allowed),
-            sealed=told["sealed"],
-        )
-        balances = {bytes.fromhex(a): balance for a, balance in told["balances"].items()}
-        return State.genesis(balances, rules)
+        genesis = json.loads(description)
+        balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
+        named = {name: genesis[name] for name in ("chain", "limit_bytes", "sealed", "algorithms")}
+        if named["algorithms"] is not None:
+            named["algorithms"] = frozenset(named["algorithms"])
+        return State.genesis(balances, Rules(**named))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
         raise DataError(f"{path} has no usable genesis ({error}); restore it") from error
+
+
+def _replayed(connection: sqlite3.Connection, path: Path, verifier: Verifier) -> State:
+    """Return the state after all stored blocks, each of them checked."""
+    state = _read_genesis(connection, path)
+    for height, digest, data in _read_blocks(connection, path, state.rules):
+        try:
+            state = state.apply(data, verifier=verifier)
+        except BlockRejected as error:
+            raise DataError(f"{path}, block {height}: {error}") from error
+        if height != state.height or digest != state.tip:
+            raise DataError(f"{path}: block {height} is not in its place; restore it")
+    return state
 
 
 def _read_blocks(

@@ -33,7 +33,6 @@ class BlockRejected(PqchainError):
     """A block that the ledger does not take. The state is what it was before."""
 
     def __init__(self, reason: Reason, detail: str, indices: tuple[int, ...] = ()) -> None:
-        """Note the reason, what is wrong in words, and which transactions are concerned."""
         super().__init__(reason, detail, indices)
         self.reason = reason
         self.detail = detail
@@ -41,5 +40,4 @@ class BlockRejected(PqchainError):
         """Of the transactions concerned, from 0; empty if it is the block as a whole."""
 
     def __str__(self) -> str:
-        """Say the reason first."""
         return f"block rejected, {self.reason.value}: {self.detail}"

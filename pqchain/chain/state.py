@@ -18,6 +18,7 @@ from pqchain.chain.rejection import BlockRejected, Reason
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
+from pqchain.checks import whole
 from pqchain.crypto.hashing import sha3_256
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
@@ -41,11 +42,8 @@ class Rules:
     """
 
     def __post_init__(self) -> None:
-        """Refuse rules that no block could meet."""
-        if not isinstance(self.chain, int) or not 0 <= self.chain < 2**32:
-            raise UsageError(f"chain={self.chain!r}; expected a number from 0 to 2^32 - 1")
-        if not isinstance(self.limit_bytes, int) or self.limit_bytes < 1:
-            raise UsageError(f"limit_bytes={self.limit_bytes!r}; expected a number from 1")
+        whole("chain", self.chain, least=0, most=2**32 - 1)
+        whole("limit_bytes", self.limit_bytes, least=1)
         if self.algorithms is not None:
             named = frozenset(algorithms.get(name).name for name in self.algorithms)
             object.__setattr__(self, "algorithms", named)
@@ -139,15 +137,13 @@ class State:
         self._check_algorithms(block)
         self._check_seal(block, verifier)
         accounts, checks = self._transfer(block)
-        wrong = _strangers(checks)
+        wrong = {check.index for check in checks if not check.of_sender}
         if not wrong or all_wrong:
-            bad = verifier.wrong([check for _, check in checks], stop_at_first=not all_wrong)
-            wrong = sorted({*wrong, *bad})
+            wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
         if wrong:
-            wrong = wrong if all_wrong else wrong[:1]
-            raise BlockRejected(
-                Reason.BAD_SIGNATURE, f"transaction {', '.join(map(str, wrong))}", tuple(wrong)
-            )
+            indices = sorted(wrong) if all_wrong else [min(wrong)]
+            detail = f"transaction {', '.join(map(str, indices))}"
+            raise BlockRejected(Reason.BAD_SIGNATURE, detail, tuple(indices))
         return replace(
             self,
             height=block.header.height,
@@ -162,7 +158,7 @@ class State:
         Raises BlockRejected where nonces, balances or keys already forbid it.
         """
         self._check_algorithms(block)
-        return [check for _, check in self._transfer(block)[1]]
+        return self._transfer(block)[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
         """Return the block, after a look at its size; bytes too long are not even read.
@@ -183,7 +179,6 @@ class State:
             raise BlockRejected(Reason.MALFORMED, str(error)) from error
 
     def _check_place(self, block: Block) -> None:
-        """Refuse a block that does not follow the last one."""
         header = block.header
         if header.height == self.height and block.hash() == self.tip:
             raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
@@ -202,27 +197,24 @@ class State:
             )
 
     def _check_algorithms(self, block: Block) -> None:
-        """Refuse schemes that are unknown or not allowed."""
-        allowed = self.rules.algorithms
-        seal = () if block.seal is None else (((), block.seal),)
-        signed = (
+        credentials: list[tuple[tuple[int, ...], Credential]] = [
             ((index,), credential)
             for index, transaction in enumerate(block.transactions)
             for credential in transaction.credentials
-        )
+        ]
+        if block.seal is not None:
+            credentials.insert(0, ((), block.seal))
         seen: set[int] = set()
-        for group in (seal, signed):
-            for indices, credential in group:
-                if credential.identifier in seen:
-                    continue
-                row = credential.algorithm
-                if row is None or (allowed is not None and row.name not in allowed):
-                    what = f"0x{credential.identifier:04x}" if row is None else row.name
-                    raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
-                seen.add(credential.identifier)
+        for indices, credential in credentials:
+            if credential.identifier in seen:
+                continue
+            row, allowed = credential.algorithm, self.rules.algorithms
+            if row is None or (allowed is not None and row.name not in allowed):
+                what = f"0x{credential.identifier:04x}" if row is None else row.name
+                raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
+            seen.add(credential.identifier)
 
     def _check_seal(self, block: Block, verifier: Verifier) -> None:
-        """Refuse a block that its proposer has not signed."""
         seal = block.seal
         if seal is None:
             if self.rules.sealed:
@@ -230,46 +222,30 @@ class State:
             return
         if address_of([(seal.identifier, seal.public_key)]) != block.header.proposer:
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is not by the proposer's key")
-        check = Check(
-            0, _name(seal), block.header.seal_message, seal.signature, seal.public_key
-        )  # fmt: skip
+        message = block.header.seal_message
+        check = Check(0, _name(seal), message, seal.signature, seal.public_key)
         if verifier.wrong([check]):
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is wrong")
 
-    def _transfer(self, block: Block) -> tuple[dict[bytes, Account], list[tuple[bool, Check]]]:
-        """Carry out all payments on a copy; return it and the signatures that allow them.
-
-        With each check comes whether the keys are known to be those of the sender.
-        """
+    def _transfer(self, block: Block) -> tuple[dict[bytes, Account], list[Check]]:
+        """Carry out all payments on a copy; return it and the signatures that allow them."""
         accounts = dict(self.accounts)
-        checks: list[tuple[bool, Check]] = []
+        checks: list[Check] = []
         addresses: dict[tuple[tuple[int, bytes | None], ...], bytes] = {}
         for index, transaction in enumerate(block.transactions):
             payment = transaction.payment
             if payment.chain != self.rules.chain:
-                raise BlockRejected(
-                    Reason.WRONG_CHAIN,
-                    f"transaction {index} is for chain {payment.chain}",
-                    (index,),
-                )
+                raise _refused(Reason.WRONG_CHAIN, index, f"is for chain {payment.chain}")
             sender = accounts.get(payment.sender, _NOBODY)
             keys, registered = _resolve(transaction, sender, index)
             if payment.nonce != sender.nonce:
                 if transaction in block.transactions[:index]:
-                    raise BlockRejected(
-                        Reason.DUPLICATE, f"transaction {index} stands there twice", (index,)
-                    )
-                raise BlockRejected(
-                    Reason.BAD_NONCE,
-                    f"transaction {index} has nonce {payment.nonce}; the next is {sender.nonce}",
-                    (index,),
-                )
+                    raise _refused(Reason.DUPLICATE, index, "stands there twice")
+                detail = f"has nonce {payment.nonce}; the next is {sender.nonce}"
+                raise _refused(Reason.BAD_NONCE, index, detail)
             if payment.amount > sender.balance:
-                raise BlockRejected(
-                    Reason.OVERSPEND,
-                    f"transaction {index} pays {payment.amount} of {sender.balance}",
-                    (index,),
-                )
+                detail = f"pays {payment.amount} of {sender.balance}"
+                raise _refused(Reason.OVERSPEND, index, detail)
             accounts[payment.sender] = Account(
                 sender.balance - payment.amount, sender.nonce + 1, registered
             )
@@ -277,24 +253,21 @@ class State:
             accounts[payment.recipient] = Account(
                 recipient.balance + payment.amount, recipient.nonce, recipient.keys
             )
-            known = any(key is None for _, key in keys)  # then recovery compares the address
-            if not known:
-                address = addresses.get(keys)
-                if address is None:
-                    address = addresses[keys] = address_of([(i, key or b"") for i, key in keys])
-                known = address == payment.sender
+            of_sender = True
+            if all(key is not None for _, key in keys):  # else recovery compares the address
+                if keys not in addresses:
+                    addresses[keys] = address_of([(i, key or b"") for i, key in keys])
+                of_sender = addresses[keys] == payment.sender
+            message, address = transaction.message, payment.sender
             for credential, (_, key) in zip(transaction.credentials, keys, strict=True):
-                check = Check(
-                    index,
-                    _name(credential),
-                    transaction.message,
-                    credential.signature,
-                    key,
-                    payment.sender,
-                    keys,
-                )
-                checks.append((known, check))
+                name, signature = _name(credential), credential.signature
+                checks.append(Check(index, name, message, signature, key, address, keys, of_sender))
         return accounts, checks
+
+
+def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
+    """Return the error for a block that one transaction spoils."""
+    return BlockRejected(reason, f"transaction {index} {detail}", (index,))
 
 
 def _resolve(
@@ -305,31 +278,21 @@ def _resolve(
     registered = sender.keys
     for credential in transaction.credentials:
         key: bytes | None = credential.public_key
+        held = None
         if credential.form is not KeyForm.INLINE:
             held = dict(sender.keys).get(credential.identifier)
-            if credential.form is KeyForm.REGISTERED:
-                if held is None:
-                    raise BlockRejected(
-                        Reason.UNKNOWN_KEY,
-                        f"transaction {index} relies on a key that was never registered",
-                        (index,),
-                    )
-                key = held
-            elif credential.form is KeyForm.RECOVERED:
-                key = None
-            elif held is not None:
-                raise BlockRejected(
-                    Reason.DUPLICATE, f"transaction {index} registers a key again", (index,)
-                )
-            else:
-                registered = (*registered, (credential.identifier, credential.public_key))
+        if credential.form is KeyForm.RECOVERED:
+            key = None
+        elif credential.form is KeyForm.REGISTERED:
+            if held is None:
+                raise _refused(Reason.UNKNOWN_KEY, index, "relies on a key never registered")
+            key = held
+        elif credential.form is KeyForm.REGISTERING:
+            if held is not None:
+                raise _refused(Reason.DUPLICATE, index, "registers a key again")
+            registered = (*registered, (credential.identifier, credential.public_key))
         keys.append((credential.identifier, key))
     return tuple(keys), registered
-
-
-def _strangers(checks: Iterable[tuple[bool, Check]]) -> list[int]:
-    """Return the transactions whose keys are not those of the sender."""
-    return sorted({check.index for known, check in checks if not known})
 
 
 def _name(credential: Credential) -> str:

@@ -8,7 +8,6 @@ from struct import Struct
 
 from pqchain.algorithms import Algorithm
 from pqchain.chain.encoding import (
-    ADDRESS_BYTES,
     CREDENTIAL_BYTES,
     MAX_CREDENTIALS,
     MAX_DATA_BYTES,
@@ -17,6 +16,8 @@ from pqchain.chain.encoding import (
     KeyForm,
     Reader,
     algorithm_of,
+    check_hash,
+    check_number,
     expect,
     signature_limit,
 )
@@ -32,8 +33,6 @@ _IDENTIFIER = b"pqchain transaction identifier 1\0"
 
 _FIXED = Struct(">BI32s32sQQH")
 _KIND = Struct(">HB")
-_MAX_U64 = 2**64 - 1
-_MAX_U32 = 2**32 - 1
 _FORMS = tuple(KeyForm)
 
 
@@ -57,7 +56,6 @@ class Credential:
     signature: bytes
 
     def __post_init__(self) -> None:
-        """Refuse lengths that the algorithm cannot have; raises Malformed."""
         if not 0 < self.identifier <= 0xFFFF:
             raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
         carries_key = self.form.carries_key
@@ -86,14 +84,8 @@ class Credential:
 
     def encode(self) -> bytes:
         """Return the public key and the signature, each behind its length."""
-        return b"".join(
-            (
-                len(self.public_key).to_bytes(4, "big"),
-                self.public_key,
-                len(self.signature).to_bytes(4, "big"),
-                self.signature,
-            )
-        )
+        parts = (self.public_key, self.signature)
+        return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
     @classmethod
     def read(cls, reader: Reader, identifier: int, form: KeyForm) -> Credential:
@@ -113,13 +105,11 @@ class Payment:
     chain: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be encoded; raises Malformed, BadType."""
-        for what, address in (("sender", self.sender), ("recipient", self.recipient)):
-            if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
-                raise Malformed(f"the {what} is {address!r}; expected an address of 32 bytes")
-        _check_range("amount", self.amount, _MAX_U64)
-        _check_range("nonce", self.nonce, _MAX_U64)
-        _check_range("chain", self.chain, _MAX_U32)
+        check_hash("sender", self.sender)
+        check_hash("recipient", self.recipient)
+        check_number("amount", self.amount, bits=64)
+        check_number("nonce", self.nonce, bits=64)
+        check_number("chain", self.chain, bits=32)
         if not isinstance(self.data, bytes):
             object.__setattr__(self, "data", as_bytes("data of a payment", self.data))
         if len(self.data) > MAX_DATA_BYTES:
@@ -128,17 +118,10 @@ class Payment:
     def message(self, kinds: Sequence[tuple[int, KeyForm]]) -> bytes:
         """Return what is signed, given the algorithms and forms of all who sign."""
         _check_kinds(kinds)
-        fixed = _FIXED.pack(
-            VERSION,
-            self.chain,
-            self.sender,
-            self.recipient,
-            self.amount,
-            self.nonce,
-            len(self.data),
-        )
-        tail = b"".join(identifier.to_bytes(2, "big") + bytes([form]) for identifier, form in kinds)
-        return b"".join((SIGNED, fixed, self.data, bytes([len(kinds)]), tail))
+        parties = (self.chain, self.sender, self.recipient)
+        fixed = _FIXED.pack(VERSION, *parties, self.amount, self.nonce, len(self.data))
+        signers = (_KIND.pack(identifier, form) for identifier, form in kinds)
+        return b"".join((SIGNED, fixed, self.data, bytes([len(kinds)]), *signers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +136,6 @@ class Transaction:
     """All its bytes."""
 
     def __post_init__(self) -> None:
-        """Encode it; raises Malformed."""
         kinds = [(credential.identifier, credential.form) for credential in self.credentials]
         message = self.payment.message(kinds)
         parts = [message[len(SIGNED) :], *(each.encode() for each in self.credentials)]
@@ -211,13 +193,6 @@ def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
 
 
 def _form(number: int) -> KeyForm:
-    """Return the form of that number; raises Malformed if there is none."""
     if number >= len(_FORMS):
         raise Malformed(f"a key form is {number}; expected 0 to {len(_FORMS) - 1}")
     return _FORMS[number]
-
-
-def _check_range(what: str, value: int, largest: int) -> None:
-    """Raise Malformed unless the value is a whole number from 0 to `largest`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= largest:
-        raise Malformed(f"the {what} is {value!r}; expected a whole number from 0 to {largest}")

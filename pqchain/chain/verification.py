@@ -26,6 +26,8 @@ class Check:
     """Address that the recovered key must give, together with the other keys."""
     keys: tuple[tuple[int, bytes | None], ...] = ()
     """All keys of the sender, with None for the one to recover."""
+    of_sender: bool = True
+    """Whether the keys are those of the sender, as far as is known before a recovery."""
 
 
 class Verifier:
@@ -46,11 +48,10 @@ class Verifier:
 
     def signer(self, algorithm: str) -> Signer:
         """Return the open scheme; raises Unsupported if it cannot run here."""
-        found = self._signers.get(algorithm)
-        if found is None:
-            found = open_signer(algorithm, self._implementations.get(algorithm))
-            self._signers[algorithm] = found
-        return found
+        if algorithm not in self._signers:
+            by = self._implementations.get(algorithm)
+            self._signers[algorithm] = open_signer(algorithm, by)
+        return self._signers[algorithm]
 
     def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:
         """Return the indices of transactions with a wrong signature, in order, each once.
@@ -64,27 +65,25 @@ class Verifier:
         else:
             for check in checks:
                 groups[check.algorithm, check.public_key is None].append(check)
-        found: set[int] = set()
+        wrong: set[int] = set()
         for (algorithm, recover), group in groups.items():
-            signer = self.signer(algorithm)
-            bad = (
-                self._unrecovered(signer, group, stop_at_first)
-                if recover
-                else signer.verify_batch(
-                    [check.message for check in group],
-                    [check.signature for check in group],
-                    [check.public_key or b"" for check in group],
-                    threads=self.threads,
-                    stop_at_first=stop_at_first,
-                )
-            )
-            found.update(group[i].index for i in bad)
-        return sorted(found)[:1] if stop_at_first else sorted(found)
+            verify = self._recover_all if recover else self._verify_all
+            bad = verify(self.signer(algorithm), group, stop_at_first)
+            wrong.update(group[i].index for i in bad)
+        return sorted(wrong)[:1] if stop_at_first else sorted(wrong)
 
-    def _unrecovered(
+    def _verify_all(self, signer: Signer, group: Sequence[Check], stop_at_first: bool) -> list[int]:
+        return signer.verify_batch(
+            [check.message for check in group],
+            [check.signature for check in group],
+            [check.public_key or b"" for check in group],
+            threads=self.threads,
+            stop_at_first=stop_at_first,
+        )
+
+    def _recover_all(
         self, signer: Signer, group: Sequence[Check], stop_at_first: bool
     ) -> list[int]:
-        """Return which signatures do not give a key of the sender's address."""
         if not isinstance(signer, RecoverableSigner):
             raise Unsupported(
                 f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; "

@@ -9,6 +9,8 @@ from pqchain.chain.encoding import (
     KeyForm,
     KeyMode,
     algorithm_identifier,
+    check_key_mode,
+    no_recovery,
     signature_schemes,
 )
 from pqchain.chain.transaction import Credential, Payment, Transaction, address_of
@@ -43,31 +45,24 @@ class Wallet:
             signers = [open_signer(name, implementation) for name in names]
         self._signers = tuple(signers)
         self.public_key = public_key
-        if public_key not in ("inline", "registered", "recovered"):
-            raise UsageError(
-                f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
-            )
-        found = [signer.algorithm.name for signer in self._signers]
-        if found != names:
-            raise UsageError(f"signers of {found} were given; expected those of {names}, in order")
-        if public_key == "recovered" and not set(found) & set(RECOVERABLE):
-            raise UsageError(
-                f"none of {', '.join(found)} has key recovery; of our schemes "
-                f"{', '.join(RECOVERABLE)} has: use public_key='inline' or 'registered'"
-            )
-        if keypairs is not None and len(keypairs) != len(found):
-            raise UsageError(f"{len(keypairs)} key pairs for {len(found)} algorithms")
+        check_key_mode(public_key)
+        given = list(self.algorithms)
+        if given != names:
+            raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
+        if public_key == "recovered" and not set(names) & set(RECOVERABLE):
+            raise no_recovery(names)
+        if keypairs is not None and len(keypairs) != len(names):
+            raise UsageError(f"{len(keypairs)} key pairs for {len(names)} algorithms")
         pairs = keypairs or [signer.generate_keypair() for signer in self._signers]
         self._secret_keys = tuple(secret_key for _, secret_key in pairs)
         self._keys = tuple(
-            (algorithm_identifier(name), key) for name, (key, _) in zip(found, pairs, strict=True)
+            (algorithm_identifier(name), key) for name, (key, _) in zip(names, pairs, strict=True)
         )
         self.address = address_of(self._keys)
 
     def __repr__(self) -> str:
         """Name the algorithms and the address, never a secret."""
-        names = "+".join(self.algorithms)
-        return f"<Wallet {names} {self.address.hex()[:16]}>"
+        return f"<Wallet {'+'.join(self.algorithms)} {self.address.hex()[:16]}>"
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -90,22 +85,19 @@ class Wallet:
 
     def sign(self, payment: Payment) -> Transaction:
         """Sign a payment as it stands, even one that the ledger will refuse."""
-        kinds = [
-            (identifier, self._form(signer, payment.nonce))
-            for signer, (identifier, _) in zip(self._signers, self._keys, strict=True)
-        ]
-        message = payment.message(kinds)
+        forms = [self._form(signer, payment.nonce) for signer in self._signers]
+        identifiers = [identifier for identifier, _ in self._keys]
+        message = payment.message(list(zip(identifiers, forms, strict=True)))
         credentials = []
-        for signer, secret_key, (identifier, key), (_, form) in zip(
-            self._signers, self._secret_keys, self._keys, kinds, strict=True
+        for signer, secret_key, (identifier, key), form in zip(
+            self._signers, self._secret_keys, self._keys, forms, strict=True
         ):
             if form is KeyForm.RECOVERED and isinstance(signer, RecoverableSigner):
                 signature = signer.sign_recoverable(message, secret_key)
             else:
                 signature = signer.sign(message, secret_key)
-            credentials.append(
-                Credential(identifier, form, key if form.carries_key else b"", signature)
-            )
+            carried = key if form.carries_key else b""
+            credentials.append(Credential(identifier, form, carried, signature))
         return Transaction(payment, tuple(credentials))
 
     def seal(self, message: bytes) -> Credential:
@@ -117,7 +109,6 @@ class Wallet:
         return Credential(identifier, KeyForm.INLINE, key, signature)
 
     def _form(self, signer: Signer, nonce: int) -> KeyForm:
-        """Return how the key is given in the transaction with that nonce."""
         if self.public_key == "registered":
             return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
         if self.public_key == "recovered" and isinstance(signer, RecoverableSigner):

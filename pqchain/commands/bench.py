@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
-from pqchain.render import numbers
-from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
-    from pqchain.bench import operations
+    from pqchain.bench import operations, presets, tables
 
     output: Path | None = arguments.output
     if arguments.samples and output is None:
@@ -53,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         None if names is None else [algorithms.get(name).name for name in names],
         arguments.operation,
         arguments.implementation,
-        preset=arguments.preset or operations.preset(),
+        preset=arguments.preset or presets.preset(),
         progress=console.watched(),
         keep_samples=arguments.samples,
     )
@@ -63,22 +61,5 @@ def run(arguments: argparse.Namespace) -> int:
     if samples is not None:
         console.save(samples, *beside, provenance=provenance)
     plain = {"provenance": provenance, "measurements": console.records(measured)}
-    console.show(arguments, plain, _table(measured), console.machine(provenance))
+    console.show(arguments, plain, tables.operation_table(measured), console.machine(provenance))
     return console.code(measured)
-
-
-def _table(measured: pd.DataFrame) -> Table:
-    """Lay out measurements."""
-    times = ("median", "mad", "min", "p95")
-    columns = [Column("algorithm"), Column("implementation"), Column("operation")]
-    for title in ("median", "MAD", "min", "p95"):
-        columns.append(Column(title, numeric=True, show=numbers.seconds))
-    columns += [Column("samples", numeric=True), Column("remark")]
-    rows = []
-    for row in measured.to_dict("records"):
-        names = (row["algorithm"], row["implementation"] or numbers.MISSING, row["operation"])
-        fine = row["status"] == "ok"
-        remark = row["reason"] if fine else f"{row['status']}: {row['reason']}"
-        seconds = (row[f"{name}_seconds"] for name in times)
-        rows.append([*names, *seconds, row["samples"], remark])
-    return Table(columns=columns, rows=rows)

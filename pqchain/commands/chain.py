@@ -48,8 +48,7 @@ def _whole_numbers(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
-    from pqchain.bench import blocks, operations, tables
-    from pqchain.render import numbers
+    from pqchain.bench import blocks, presets, tables
 
     names: list[str] | None = arguments.algorithm
     if arguments.all and names is not None:
@@ -62,17 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         public_key=arguments.public_key,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,
-        preset=arguments.preset or operations.preset(),
+        preset=arguments.preset or presets.preset(),
         progress=console.watched(),
     )
     provenance = measured.attrs["provenance"]
     measured.attrs.pop("rounds", None)
     console.save(measured, arguments.output)
-    if measured["algorithm"].nunique() == 1:
-        shown = "\n".join(tables.lines(measured))
-    else:
-        header, rows, right = tables.table(measured)
-        shown = numbers.text_table(header, rows, right=right, width=console.width())
+    alone = measured["algorithm"].nunique() == 1
+    shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
     plain = {"provenance": provenance, "blocks": console.records(measured)}
     console.show(arguments, plain, shown, console.machine(provenance))
     return console.code(measured)

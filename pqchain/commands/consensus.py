@@ -283,7 +283,7 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
 def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     """Measure the schemes that were named, or all."""
     from pqchain import costs
-    from pqchain.bench import operations
+    from pqchain.bench import operations, presets
 
     rows = [algorithms.get(name) for name in names if name != "all"]
     for row in rows:
@@ -291,7 +291,7 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
             raise UsageError(f"--algorithm {row.name} does not sign; expected a signature scheme")
     wanted = [row.name for row in rows] or list(algorithms.names("signature"))
     console.talk(f"Measuring {len(wanted)} scheme{'s'[: len(wanted) != 1]} on this machine ...")
-    preset = arguments.preset or operations.preset()
+    preset = arguments.preset or presets.preset()
     return costs.from_frame(operations.measure(wanted, preset=preset, progress=console.watched()))
 
 

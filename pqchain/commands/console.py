@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import checks
+from pqchain.bench import presets
 from pqchain.errors import UsageError
 from pqchain.render import numbers
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 FINE, CHECK_FAILED, WRONG_USE = 0, 1, 2
 """Exit codes of a command."""
-
-PRESETS = ("quick", "paper")
-"""Those of `pqchain.bench`, which loads pandas; a test holds them equal."""
 
 MOST_VALUES = 100_000
 """More of something than that are a slip of the keyboard rather than a question."""
@@ -132,7 +130,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_preset(parser: argparse._ActionsContainer, meaning: str) -> None:
     """Add --preset, with what the presets mean."""
-    parser.add_argument("--preset", choices=PRESETS, help=meaning)
+    parser.add_argument("--preset", choices=tuple(presets.PRESETS), help=meaning)
 
 
 def add_measuring_preset(parser: argparse.ArgumentParser, quick: str) -> None:

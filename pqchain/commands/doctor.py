@@ -13,7 +13,7 @@ from typing import Literal
 
 from pqchain import algorithms, machine
 from pqchain.commands import console
-from pqchain.crypto import available, native, open_signer
+from pqchain.crypto import available, builds, native, open_signer
 from pqchain.errors import CryptoFailure, PqchainError
 
 State = Literal["present", "missing", "broken"]
@@ -198,7 +198,7 @@ def _absence(row: algorithms.Implementation) -> tuple[str, str]:
     lacking = machine.missing_flags(row)
     if lacking:
         return f"this processor lacks {', '.join(lacking)}, which {row.name} needs", ""
-    if native.available(row.name):
+    if builds.without_library(row):
         remedy = "make    (without make: pip install .)"
         return f"the native library of {row.name} is not installed", remedy
     return "the Python package oqs is not installed", "pip install liboqs-python"

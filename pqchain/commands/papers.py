@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             console.write(findings.page(paper.key).rstrip())
     elif arguments.table is None:
-        plain = {"key": paper.key, **asdict(paper)}
-        del plain["folder"]
-        console.show(arguments, plain, _described(paper))
+        described = {"key": paper.key, **asdict(paper)}
+        del described["folder"]
+        console.show(arguments, described, _described(paper))
     else:
         _show_table(arguments)
     return console.FINE

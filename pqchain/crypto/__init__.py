@@ -2,69 +2,52 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 from pqchain import algorithms
-from pqchain.crypto import native
+from pqchain.algorithms import Algorithm, Implementation, Kind
+from pqchain.crypto.builds import Obstacle, available, obstacle
+from pqchain.crypto.classical import open_classical
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
+from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
+from pqchain.crypto.schemes import NativeKem, NativeSigner
 from pqchain.errors import Unsupported, UsageError
 
-__all__ = ["Kem", "RecoverableSigner", "Signer", "available", "open_kem", "open_signer"]
-
-_PACKAGES = {
-    "liboqs-0.13/dispatch": "oqs",
-    "coincurve/libsecp256k1": "coincurve",
-    "cryptography/openssl": "cryptography",
-    "pycryptodome/python": "Crypto",
-}
-"""The Python package behind an implementation that is not native code of ours alone."""
-
-
-def available(implementation: str) -> str:
-    """Return "" if the implementation can run here, else the reason why not.
-
-    Raises UnknownImplementation.
-    """
-    row = algorithms.implementation(implementation)
-    package = _PACKAGES.get(implementation)
-    if package is not None and importlib.util.find_spec(package) is None:
-        return f"the Python package {package} is not installed: install pqchain again"
-    return native.available(implementation) if row.library else ""
+__all__ = [
+    "Kem",
+    "Obstacle",
+    "RecoverableSigner",
+    "Signer",
+    "available",
+    "obstacle",
+    "open_kem",
+    "open_signer",
+]
 
 
-def _choose(
-    name: str, kind: algorithms.Kind, implementation: str | None
-) -> tuple[algorithms.Algorithm, str]:
-    """Return the algorithm and the name of the implementation that is to serve it."""
+def _choose(name: str, kind: Kind, implementation: str | None) -> tuple[Algorithm, Implementation]:
+    """Return the algorithm and the implementation that is to serve it."""
     algorithm = algorithms.get(name)
+    offered = algorithm.implementations
     if algorithm.kind != kind:
         opener = "open_kem" if algorithm.kind == "kem" else "open_signer"
         raise UsageError(f"{algorithm.name} is a {algorithm.kind}; expected a {kind}: {opener}()")
-    if not algorithm.implementations:
+    if not offered:
         raise Unsupported(
             f"{algorithm.name} is in the registry for its sizes and status; this version of "
             "pqchain has no implementation of it"
         )
-    if implementation is None:
-        implementation = _default(algorithm)
-    algorithms.implementation(implementation)
-    if implementation not in algorithm.implementations:
+    if implementation is None and IMPLEMENTATION in offered:
+        implementation = IMPLEMENTATION
+    elif implementation is None:  # the first that runs
+        implementation = next((each for each in offered if not obstacle(each)), offered[0])
+    row = algorithms.implementation(implementation)
+    if implementation not in offered:
         raise Unsupported(
             f"{implementation} does not offer {algorithm.name}; expected one of "
-            f"{', '.join(algorithm.implementations)}"
+            f"{', '.join(offered)}"
         )
-    reason = available(implementation)
-    if reason and not algorithms.implementation(implementation).library:
+    if not row.library and (reason := available(implementation)):
         raise Unsupported(reason)
-    return algorithm, implementation
-
-
-def _default(algorithm: algorithms.Algorithm) -> str:
-    """Return the implementation that serves when none is named: of several, the first that runs."""
-    if "liboqs-0.13/dispatch" in algorithm.implementations:
-        return "liboqs-0.13/dispatch"
-    running = (name for name in algorithm.implementations if not available(name))
-    return next(running, algorithm.implementations[0])
+    return algorithm, row
 
 
 def open_signer(name: str, implementation: str | None = None) -> Signer:
@@ -74,16 +57,12 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     schemes, the library that chains use for classical ones. Raises UnknownAlgorithm,
     UnknownImplementation, or Unsupported with the reason why it cannot run here.
     """
-    algorithm, implementation = _choose(name, "signature", implementation)
-    if implementation == "liboqs-0.13/dispatch":
-        from pqchain.crypto.liboqs import LiboqsSigner
-
+    algorithm, chosen = _choose(name, "signature", implementation)
+    if chosen.name == IMPLEMENTATION:
         return LiboqsSigner(algorithm)
-    if algorithms.implementation(implementation).library:
-        return native.library(implementation).signer(algorithm, implementation)
-    from pqchain.crypto.classical import open_classical
-
-    return open_classical(algorithm, implementation)
+    if chosen.library:
+        return NativeSigner(algorithm, chosen.name)
+    return open_classical(algorithm, chosen.name)
 
 
 def open_kem(name: str, implementation: str | None = None) -> Kem:
@@ -91,9 +70,7 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
 
     Defaults and errors are those of `open_signer`.
     """
-    algorithm, implementation = _choose(name, "kem", implementation)
-    if implementation == "liboqs-0.13/dispatch":
-        from pqchain.crypto.liboqs import LiboqsKem
-
+    algorithm, chosen = _choose(name, "kem", implementation)
+    if chosen.name == IMPLEMENTATION:
         return LiboqsKem(algorithm)
-    return native.library(implementation).kem(algorithm, implementation)
+    return NativeKem(algorithm, chosen.name)

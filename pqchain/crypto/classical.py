@@ -13,29 +13,16 @@ values of s; ECDSA on P-256 accepts both.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import abstractmethod
 from hashlib import sha256
 from typing import Any
 
 from pqchain.algorithms import Algorithm, get
-from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
+from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes, needs
 from pqchain.errors import CryptoFailure, Unsupported
 
 _HALF = 32
 """Length of a coordinate, a scalar, and each half of a signature."""
-
-
-@contextmanager
-def _needs(package: str, what: str) -> Iterator[None]:
-    """Turn a failed import into an Unsupported that says what to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise Unsupported(
-            f"{what} needs the package {package}, which cannot be imported ({error}): "
-            f"pip install {package}"
-        ) from error
 
 
 def _refused_secret_key(algorithm: Algorithm) -> CryptoFailure:
@@ -56,28 +43,37 @@ class _Secp256k1(Signer):
     __slots__ = ("_context", "_ffi", "_lib")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load coincurve."""
         super().__init__(algorithm, implementation)
-        with _needs("coincurve", algorithm.name):
+        with needs("coincurve", algorithm.name):
             from coincurve._libsecp256k1 import ffi, lib
             from coincurve.context import GLOBAL_CONTEXT
         self._ffi, self._lib, self._context = ffi, lib, GLOBAL_CONTEXT.ctx
 
+    def _new(self, kind: str) -> Any:
+        return self._ffi.new(f"secp256k1_{kind} *")
+
+    def _call(self, function: str, *arguments: Any) -> int:
+        """Call a function of the library; it returns 1 if all went well."""
+        done: int = getattr(self._lib, f"secp256k1_{function}")(self._context, *arguments)
+        return done
+
+    def _sign_with(self, function: str, signature: Any, message: bytes, secret_key: bytes) -> None:
+        """Fill in an ECDSA signature of the hashed message."""
+        digest, null = sha256(message).digest(), self._ffi.NULL
+        if not self._call(function, signature, digest, secret_key, null, null):
+            raise _refused_secret_key(self.algorithm)
+
     def _generate_keypair(self) -> tuple[bytes, bytes]:
         while True:
-            secret_key = os.urandom(_HALF)
-            point = self._ffi.new("secp256k1_pubkey *")
-            if self._lib.secp256k1_ec_pubkey_create(self._context, point, secret_key):
-                break
-        return self._serialized(point), secret_key
+            secret_key, point = os.urandom(_HALF), self._new("pubkey")
+            if self._call("ec_pubkey_create", point, secret_key):
+                return self._serialized(point), secret_key
 
     def _serialized(self, point: Any) -> bytes:
         """Return the point in 33 bytes."""
-        length = self._ffi.new("size_t *", _HALF + 1)
-        public_key = self._ffi.new("unsigned char[33]")
-        self._lib.secp256k1_ec_pubkey_serialize(
-            self._context, public_key, length, point, self._lib.SECP256K1_EC_COMPRESSED
-        )
+        length, public_key = self._ffi.new("size_t *", 33), self._ffi.new("unsigned char[33]")
+        compressed = self._lib.SECP256K1_EC_COMPRESSED
+        self._call("ec_pubkey_serialize", public_key, length, point, compressed)
         return bytes(self._ffi.buffer(public_key))
 
 
@@ -92,19 +88,12 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
         """Return 65 bytes: the signature of `sign` and the number of its point."""
-        message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
-        if len(secret_key) != self._secret_key_bytes:
-            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
-        signature = self._ffi.new("secp256k1_ecdsa_recoverable_signature *")
-        null, state = self._ffi.NULL, self._context
-        if not self._lib.secp256k1_ecdsa_sign_recoverable(
-            state, signature, sha256(message).digest(), secret_key, null, null
-        ):
-            raise _refused_secret_key(self.algorithm)
+        message = as_bytes("message", message)
+        secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
+        signature = self._new("ecdsa_recoverable_signature")
+        self._sign_with("ecdsa_sign_recoverable", signature, message, secret_key)
         compact, point = self._ffi.new("unsigned char[64]"), self._ffi.new("int *")
-        self._lib.secp256k1_ecdsa_recoverable_signature_serialize_compact(
-            state, compact, point, signature
-        )
+        self._call("ecdsa_recoverable_signature_serialize_compact", compact, point, signature)
         return bytes(self._ffi.buffer(compact)) + bytes([point[0]])
 
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
@@ -112,40 +101,31 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
         message, signature = as_bytes("message", message), as_bytes("signature", signature)
         if len(signature) != _RECOVERABLE or signature[-1] > 3:
             return None
-        parsed = self._ffi.new("secp256k1_ecdsa_recoverable_signature *")
-        plain = self._ffi.new("secp256k1_ecdsa_signature *")
-        point = self._ffi.new("secp256k1_pubkey *")
-        library, state = self._lib, self._context
-        if not library.secp256k1_ecdsa_recoverable_signature_parse_compact(
-            state, parsed, signature[:-1], signature[-1]
-        ):
+        parsed, plain = self._new("ecdsa_recoverable_signature"), self._new("ecdsa_signature")
+        compact, point = signature[:-1], self._new("pubkey")
+        parse = "ecdsa_recoverable_signature_parse_compact"
+        if not self._call(parse, parsed, compact, signature[-1]):
             return None
-        library.secp256k1_ecdsa_recoverable_signature_convert(state, plain, parsed)
-        if library.secp256k1_ecdsa_signature_normalize(state, self._ffi.NULL, plain):
+        self._call("ecdsa_recoverable_signature_convert", plain, parsed)
+        if self._call("ecdsa_signature_normalize", self._ffi.NULL, plain):
             return None
-        if not library.secp256k1_ecdsa_recover(state, point, parsed, sha256(message).digest()):
-            return None
-        return self._serialized(point)
+        digest = sha256(message).digest()
+        return (
+            self._serialized(point) if self._call("ecdsa_recover", point, parsed, digest) else None
+        )
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        signature = self._ffi.new("secp256k1_ecdsa_signature *")
-        null = self._ffi.NULL
-        if not self._lib.secp256k1_ecdsa_sign(
-            self._context, signature, sha256(message).digest(), secret_key, null, null
-        ):
-            raise _refused_secret_key(self.algorithm)
-        compact = self._ffi.new("unsigned char[64]")
-        self._lib.secp256k1_ecdsa_signature_serialize_compact(self._context, compact, signature)
+        signature, compact = self._new("ecdsa_signature"), self._ffi.new("unsigned char[64]")
+        self._sign_with("ecdsa_sign", signature, message, secret_key)
+        self._call("ecdsa_signature_serialize_compact", compact, signature)
         return bytes(self._ffi.buffer(compact))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        point = self._ffi.new("secp256k1_pubkey *")
-        parsed = self._ffi.new("secp256k1_ecdsa_signature *")
-        library, state = self._lib, self._context
+        point, parsed = self._new("pubkey"), self._new("ecdsa_signature")
         return bool(
-            library.secp256k1_ec_pubkey_parse(state, point, public_key, len(public_key))
-            and library.secp256k1_ecdsa_signature_parse_compact(state, parsed, signature)
-            and library.secp256k1_ecdsa_verify(state, parsed, sha256(message).digest(), point)
+            self._call("ec_pubkey_parse", point, public_key, len(public_key))
+            and self._call("ecdsa_signature_parse_compact", parsed, signature)
+            and self._call("ecdsa_verify", parsed, sha256(message).digest(), point)
         )
 
 
@@ -159,42 +139,61 @@ class _Secp256k1Schnorr(_Secp256k1):
     __slots__ = ()
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        keypair = self._ffi.new("secp256k1_keypair *")
-        signature = self._ffi.new("unsigned char[64]")
-        if not self._lib.secp256k1_keypair_create(self._context, keypair, secret_key):
+        keypair, signature = self._new("keypair"), self._ffi.new("unsigned char[64]")
+        if not self._call("keypair_create", keypair, secret_key):
             raise _refused_secret_key(self.algorithm)
-        if not self._lib.secp256k1_schnorrsig_sign_custom(
-            self._context, signature, message, len(message), keypair, self._ffi.NULL
-        ):
+        length, null = len(message), self._ffi.NULL
+        if not self._call("schnorrsig_sign_custom", signature, message, length, keypair, null):
             raise CryptoFailure(f"{self.algorithm.name}: libsecp256k1 could not sign.")
         return bytes(self._ffi.buffer(signature))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        if public_key[0] not in (2, 3):
-            return False
-        point = self._ffi.new("secp256k1_xonly_pubkey *")
-        library, state = self._lib, self._context
+        point = self._new("xonly_pubkey")
         return bool(
-            library.secp256k1_xonly_pubkey_parse(state, point, public_key[1:])
-            and library.secp256k1_schnorrsig_verify(state, signature, message, len(message), point)
+            public_key[0] in (2, 3)
+            and self._call("xonly_pubkey_parse", point, public_key[1:])
+            and self._call("schnorrsig_verify", signature, message, len(message), point)
         )
 
 
-class _OpensslP256(Signer):
-    """ECDSA on P-256 by OpenSSL through cryptography."""
+class _Openssl(Signer):
+    """OpenSSL through cryptography.
 
-    __slots__ = ("_curve", "_ec", "_hashes", "_invalid", "_last", "_sign_with", "_utils")
+    It computes the public key on loading a secret one, which takes as long as signing: signing
+    again with the very same bytes object reuses the loaded key.
+    """
+
+    __slots__ = ("_invalid", "_last")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load cryptography."""
         super().__init__(algorithm, implementation)
-        with _needs("cryptography", algorithm.name):
-            from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-            from cryptography.hazmat.primitives import hashes
-            from cryptography.hazmat.primitives.asymmetric import ec, utils
-        self._ec, self._hashes, self._utils = ec, hashes, utils
-        self._curve = ec.SECP256R1()
+        with needs("cryptography", algorithm.name):
+            from cryptography.exceptions import InvalidSignature
         self._invalid = InvalidSignature
+        self._last: tuple[bytes, Any] | None = None
+
+    def _loaded(self, secret_key: bytes) -> Any:
+        last = self._last
+        if last is None or last[0] is not secret_key:
+            self._last = last = secret_key, self._load(secret_key)
+        return last[1]
+
+    @abstractmethod
+    def _load(self, secret_key: bytes) -> Any:
+        """Return the secret key as OpenSSL wants it."""
+
+
+class _OpensslP256(_Openssl):
+    __slots__ = ("_curve", "_ec", "_sign_with", "_utils", "_verify_with")
+
+    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
+        super().__init__(algorithm, implementation)
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.asymmetric import ec, utils
+
+        self._ec, self._utils, self._curve = ec, utils, ec.SECP256R1()
+        self._verify_with = ec.ECDSA(hashes.SHA256())
         try:
             self._sign_with = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
         except UnsupportedAlgorithm as error:
@@ -202,7 +201,6 @@ class _OpensslP256(Signer):
                 f"{algorithm.name} signs deterministically, which this OpenSSL cannot do "
                 "(3.2 or later can): pip install --upgrade cryptography"
             ) from error
-        self._last: tuple[bytes, ec.EllipticCurvePrivateKey] | None = None
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._ec.generate_private_key(self._curve)
@@ -211,58 +209,46 @@ class _OpensslP256(Signer):
         public_key = bytes([2 + public.y % 2]) + public.x.to_bytes(_HALF, "big")
         return public_key, numbers.private_value.to_bytes(_HALF, "big")
 
+    def _load(self, secret_key: bytes) -> Any:
+        try:
+            return self._ec.derive_private_key(int.from_bytes(secret_key, "big"), self._curve)
+        except ValueError as error:
+            raise _refused_secret_key(self.algorithm) from error
+
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        # OpenSSL computes the public key on loading a secret one, which takes as long as signing:
-        # signing again with the very same bytes object reuses the loaded key.
-        last = self._last
-        if last is None or last[0] is not secret_key:
-            try:
-                scalar = int.from_bytes(secret_key, "big")
-                last = secret_key, self._ec.derive_private_key(scalar, self._curve)
-            except ValueError as error:
-                raise _refused_secret_key(self.algorithm) from error
-            self._last = last
-        encoded = last[1].sign(message, self._sign_with)
+        encoded = self._loaded(secret_key).sign(message, self._sign_with)
         r, s = self._utils.decode_dss_signature(encoded)
         return r.to_bytes(_HALF, "big") + s.to_bytes(_HALF, "big")
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        r = int.from_bytes(signature[:_HALF], "big")
-        s = int.from_bytes(signature[_HALF:], "big")
+        r, s = (int.from_bytes(half, "big") for half in (signature[:_HALF], signature[_HALF:]))
         try:
             key = self._ec.EllipticCurvePublicKey.from_encoded_point(self._curve, public_key)
-            encoded = self._utils.encode_dss_signature(r, s)
-            key.verify(encoded, message, self._ec.ECDSA(self._hashes.SHA256()))
+            key.verify(self._utils.encode_dss_signature(r, s), message, self._verify_with)
         except (ValueError, self._invalid):
             return False
         return True
 
 
-class _OpensslEd25519(Signer):
-    """Ed25519 by OpenSSL through cryptography."""
-
-    __slots__ = ("_invalid", "_last", "_private", "_public")
+class _OpensslEd25519(_Openssl):
+    __slots__ = ("_private", "_public")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load cryptography."""
         super().__init__(algorithm, implementation)
-        with _needs("cryptography", algorithm.name):
-            from cryptography.exceptions import InvalidSignature
-            from cryptography.hazmat.primitives.asymmetric import ed25519
-        self._invalid = InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric import ed25519
+
         self._private, self._public = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
-        self._last: tuple[bytes, ed25519.Ed25519PrivateKey] | None = None
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._private.generate()
         return key.public_key().public_bytes_raw(), key.private_bytes_raw()
 
+    def _load(self, secret_key: bytes) -> Any:
+        return self._private.from_private_bytes(secret_key)
+
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        # As for P-256: the loaded key is kept for the next signature of the same secret key.
-        last = self._last
-        if last is None or last[0] is not secret_key:
-            self._last = last = secret_key, self._private.from_private_bytes(secret_key)
-        return last[1].sign(message)
+        signature: bytes = self._loaded(secret_key).sign(message)
+        return signature
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         try:
@@ -278,9 +264,8 @@ class _PycryptodomeP256(Signer):
     __slots__ = ("_dss", "_ecc", "_hash")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load pycryptodome."""
         super().__init__(algorithm, implementation)
-        with _needs("pycryptodome", algorithm.name):
+        with needs("pycryptodome", algorithm.name):
             from Crypto.Hash import SHA256
             from Crypto.PublicKey import ECC
             from Crypto.Signature import DSS
@@ -315,9 +300,8 @@ class _PycryptodomeEd25519(Signer):
     __slots__ = ("_ecc", "_eddsa")
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load pycryptodome."""
         super().__init__(algorithm, implementation)
-        with _needs("pycryptodome", algorithm.name):
+        with needs("pycryptodome", algorithm.name):
             from Crypto.PublicKey import ECC
             from Crypto.Signature import eddsa
         self._ecc, self._eddsa = ECC, eddsa

@@ -8,12 +8,13 @@ past its end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NoReturn, cast
+from contextlib import contextmanager
+from typing import cast
 
 from pqchain.algorithms import Algorithm, Kind
-from pqchain.errors import BadLength, BadType, UsageError
+from pqchain.errors import BadLength, BadType, Unsupported, UsageError
 
 BytesLike = bytes | bytearray | memoryview
 """What may be given where bytes are needed; everything else is a BadType."""
@@ -35,6 +36,18 @@ def as_bytes(what: str, value: object) -> bytes:
     )
 
 
+@contextmanager
+def needs(package: str, what: str) -> Iterator[None]:
+    """Turn a failed import within the block into an Unsupported that says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise Unsupported(
+            f"{what} needs the package {package}, which cannot be imported ({error}): "
+            f"pip install {package}"
+        ) from error
+
+
 class _Scheme(ABC):
     """What signers and KEMs share: their names and the checks of lengths."""
 
@@ -43,10 +56,7 @@ class _Scheme(ABC):
     _kind: Kind
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Note the algorithm and the name of the implementation.
-
-        Raises UsageError if the algorithm is of the other kind.
-        """
+        """Check that the algorithm is of this kind; raises UsageError."""
         if algorithm.kind != self._kind:
             raise UsageError(
                 f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
@@ -58,7 +68,6 @@ class _Scheme(ABC):
         self._secret_key_bytes = algorithm.secret_key_bytes
 
     def __repr__(self) -> str:
-        """Name the algorithm and who computes it."""
         return f"<{type(self).__name__} {self.algorithm.name} by {self.implementation}>"
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
@@ -69,12 +78,16 @@ class _Scheme(ABC):
     def _generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a public key and a secret key of the registry's lengths."""
 
-    def _refuse_length(self, what: str, value: bytes, expected: int) -> NoReturn:
-        """Raise the BadLength that says what was wrong; a secret value is not shown."""
-        raise BadLength(
-            f"the {what} has {len(value)} bytes; {self.algorithm.name} needs exactly {expected} in "
-            f"{self.implementation}: pass it as the same algorithm produced it, whole and unpadded."
-        )
+    def _exactly(self, expected: int, what: str, value: object) -> bytes:
+        """Return the value as bytes of that length; an error does not show it, it may be secret."""
+        checked = value if type(value) is bytes else as_bytes(what, value)
+        if len(checked) != expected:
+            raise BadLength(
+                f"the {what} has {len(checked)} bytes; {self.algorithm.name} needs exactly "
+                f"{expected} in {self.implementation}: pass it as the same algorithm produced it, "
+                "whole and unpadded."
+            )
+        return checked
 
 
 class Signer(_Scheme):
@@ -85,7 +98,6 @@ class Signer(_Scheme):
     _kind = "signature"
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
         algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
@@ -98,12 +110,8 @@ class Signer(_Scheme):
         A context separates uses of one key; only some families have one (`pqchain algorithms`).
         Raises BadType, BadLength, and CryptoFailure if the library refuses the secret key.
         """
-        if type(message) is not bytes:
-            message = as_bytes("message", message)
-        if type(secret_key) is not bytes:
-            secret_key = as_bytes("secret key", secret_key)
-        if len(secret_key) != self._secret_key_bytes:
-            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
+        message = as_bytes("message", message)
+        secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         if type(context) is not bytes or context:
             context = self._checked_context(context)
         return self._sign(message, secret_key, context)
@@ -120,14 +128,9 @@ class Signer(_Scheme):
         A signature of a wrong length is a wrong signature: False. Raises BadType, and BadLength
         for a public key or context of a length that the algorithm cannot have.
         """
-        if type(message) is not bytes:
-            message = as_bytes("message", message)
-        if type(signature) is not bytes:
-            signature = as_bytes("signature", signature)
-        if type(public_key) is not bytes:
-            public_key = as_bytes("public key", public_key)
-        if len(public_key) != self._public_key_bytes:
-            self._refuse_length("public key", public_key, self._public_key_bytes)
+        message = as_bytes("message", message)
+        signature = as_bytes("signature", signature)
+        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
         if type(context) is not bytes or context:
             context = self._checked_context(context)
         if not self._signature_min_bytes <= len(signature) <= self._signature_max_bytes:
@@ -161,30 +164,26 @@ class Signer(_Scheme):
         if not isinstance(threads, int) or threads < 1:
             raise UsageError(f"threads={threads!r}; expected a whole number of at least 1")
         checked = [
-            _all_bytes(what, column)
-            for what, column in (
-                ("message", messages),
-                ("signature", signatures),
-                ("public key", public_keys),
-            )
+            _all_bytes("message", messages),
+            _all_bytes("signature", signatures),
+            keys := _all_bytes("public key", public_keys),
         ]
-        keys = checked[2]
         # The keys of one sender are one object, which is soon seen.
         alike = keys[:1] if keys[:1] * count == keys else keys
         if not set(map(len, alike)) <= {self._public_key_bytes}:
-            odd = next(key for key in checked[2] if len(key) != self._public_key_bytes)
-            self._refuse_length("public key", odd, self._public_key_bytes)
-        shortest, longest = self._signature_min_bytes, self._signature_max_bytes
+            for key in keys:
+                self._exactly(self._public_key_bytes, "public key", key)
         lengths = list(map(len, checked[1]))
-        if all(shortest <= length <= longest for length in set(lengths)):
+        possible = range(self._signature_min_bytes, self._signature_max_bytes + 1)
+        if all(length in possible for length in set(lengths)):
             return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
-        kept = [i for i, length in enumerate(lengths) if shortest <= length <= longest]
+        kept = [i for i, length in enumerate(lengths) if length in possible]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
             kept = kept[: wrong[0]]  # all before the first wrong length are kept
         columns = [[column[i] for i in kept] for column in checked]
-        found = self._verify_batch(*columns, threads=threads, stop_at_first=stop_at_first)
-        wrong = sorted([*wrong, *(kept[i] for i in found)])
+        others = self._verify_batch(*columns, threads=threads, stop_at_first=stop_at_first)
+        wrong = sorted([*wrong, *(kept[i] for i in others)])
         return wrong[:1] if stop_at_first else wrong
 
     def _verify_batch(
@@ -264,9 +263,9 @@ def in_parts(
     if workers == 1:
         return part(0, count)
     with ThreadPoolExecutor(workers) as pool:
-        found = list(pool.map(part, edges[:-1], edges[1:]))
-    # Parts are in order, so the first index of all is the lowest, whichever thread found it first.
-    wrong = [index for indices in found for index in indices]
+        parts = list(pool.map(part, edges[:-1], edges[1:]))
+    # Parts are in order, so the first index of all is the lowest, whichever thread came first.
+    wrong = [index for indices in parts for index in indices]
     return wrong[:1] if stop_at_first else wrong
 
 
@@ -278,7 +277,6 @@ class Kem(_Scheme):
     _kind = "kem"
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Note the algorithm and the name of the implementation."""
         super().__init__(algorithm, implementation)
         self._ciphertext_bytes = self.algorithm.ciphertext_bytes
 
@@ -287,10 +285,7 @@ class Kem(_Scheme):
 
         Raises BadType, BadLength, and CryptoFailure if the library refuses the public key.
         """
-        if type(public_key) is not bytes:
-            public_key = as_bytes("public key", public_key)
-        if len(public_key) != self._public_key_bytes:
-            self._refuse_length("public key", public_key, self._public_key_bytes)
+        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
         return self._encapsulate(public_key)
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:
@@ -299,14 +294,8 @@ class Kem(_Scheme):
         A forged ciphertext gives an unrelated secret where the scheme rejects implicitly.
         Raises BadType, BadLength, and CryptoFailure if the library reports a failure.
         """
-        if type(ciphertext) is not bytes:
-            ciphertext = as_bytes("ciphertext", ciphertext)
-        if type(secret_key) is not bytes:
-            secret_key = as_bytes("secret key", secret_key)
-        if len(ciphertext) != self._ciphertext_bytes:
-            self._refuse_length("ciphertext", ciphertext, self._ciphertext_bytes)
-        if len(secret_key) != self._secret_key_bytes:
-            self._refuse_length("secret key", secret_key, self._secret_key_bytes)
+        ciphertext = self._exactly(self._ciphertext_bytes, "ciphertext", ciphertext)
+        secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         return self._decapsulate(ciphertext, secret_key)
 
     @abstractmethod

@@ -9,19 +9,20 @@ where the thread's is too small.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
 import os
 import threading
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.crypto.interface import Kem, Signer
+from pqchain.crypto.interface import needs
+from pqchain.crypto.schemes import NativeKem, NativeSigner
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
@@ -31,7 +32,7 @@ _LOCK = threading.Lock()
 _PATH_VARIABLE = "OQS_INSTALL_PATH"
 
 
-@contextlib.contextmanager
+@contextmanager
 def _install_path(folder: Path) -> Iterator[None]:
     """Tell liboqs-python where our library lies, for the time of its import."""
     before = os.environ.get(_PATH_VARIABLE)
@@ -45,6 +46,17 @@ def _install_path(folder: Path) -> Iterator[None]:
             os.environ[_PATH_VARIABLE] = before
 
 
+@contextmanager
+def _failures_of(operation: str, algorithm: Algorithm, key: str = "key") -> Iterator[None]:
+    """Turn what liboqs-python raises into ours."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise CryptoFailure(
+            f"{operation} with {algorithm.name}: {error}; the {key} may be damaged"
+        ) from error
+
+
 def module() -> ModuleType:
     """Import liboqs-python onto our library, once, silently.
 
@@ -52,21 +64,16 @@ def module() -> ModuleType:
     installed or was imported on another library before.
     """
     library = native.library(IMPLEMENTATION)
-    with _LOCK:
-        try:
-            with (
-                _install_path(library.path.parent.parent),
-                native.only_our_library(),
-                contextlib.redirect_stdout(io.StringIO()),
-                warnings.catch_warnings(),
-            ):
-                warnings.filterwarnings("ignore", message=r"liboqs version \(major, minor\)")
-                oqs = importlib.import_module("oqs")
-        except ImportError as error:
-            raise Unsupported(
-                f"{IMPLEMENTATION} needs liboqs-python, which cannot be imported ({error}): "
-                "pip install liboqs-python"
-            ) from error
+    with (
+        _LOCK,
+        needs("liboqs-python", IMPLEMENTATION),
+        _install_path(library.path.parent.parent),
+        native.only_our_library(),
+        redirect_stdout(io.StringIO()),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message=r"liboqs version \(major, minor\)")
+        oqs = importlib.import_module("oqs")
     loaded = Path(oqs.native()._name)
     if loaded != library.path:
         raise Unsupported(
@@ -76,33 +83,26 @@ def module() -> ModuleType:
     return oqs
 
 
-class LiboqsSigner(Signer):
-    """A signature scheme through liboqs-python."""
+class LiboqsSigner(NativeSigner):
+    """A signature scheme through liboqs-python; key pairs and batches come from the C interface."""
 
-    __slots__ = ("_oqs", "_ours", "_shared")
+    __slots__ = ("_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        self._ours = native.library(IMPLEMENTATION).signer(algorithm, IMPLEMENTATION)
-        """For key generation, which may need a larger stack, and for batches."""
         self._oqs = module()
         self._shared = self._oqs.Signature(algorithm.name)
         """For verification, which keeps no state; secret keys get an object of their own."""
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self._ours.generate_keypair()
-
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        with self._oqs.Signature(self.algorithm.name, secret_key) as scheme:
-            try:
-                signature: bytes = (
-                    scheme.sign_with_ctx_str(message, context) if context else scheme.sign(message)
-                )
-            except RuntimeError as error:
-                raise CryptoFailure(
-                    f"signing with {self.algorithm.name}: {error}; the secret key may be damaged"
-                ) from error
+        with (
+            self._oqs.Signature(self.algorithm.name, secret_key) as scheme,
+            _failures_of("signing", self.algorithm, "secret key"),
+        ):
+            signature: bytes = (
+                scheme.sign_with_ctx_str(message, context) if context else scheme.sign(message)
+            )
             return signature
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
@@ -112,50 +112,27 @@ class LiboqsSigner(Signer):
             valid = self._shared.verify(message, signature, public_key)
         return bool(valid)
 
-    def _verify_batch(
-        self,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-        *,
-        threads: int,
-        stop_at_first: bool,
-    ) -> list[int]:
-        return self._ours._verify_batch(
-            messages, signatures, public_keys, threads=threads, stop_at_first=stop_at_first
-        )
 
+class LiboqsKem(NativeKem):
+    """A KEM through liboqs-python; key pairs come from the C interface."""
 
-class LiboqsKem(Kem):
-    """A key-encapsulation mechanism through liboqs-python."""
-
-    __slots__ = ("_oqs", "_ours", "_shared")
+    __slots__ = ("_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
-        self._ours = native.library(IMPLEMENTATION).kem(algorithm, IMPLEMENTATION)
         self._oqs = module()
         self._shared = self._oqs.KeyEncapsulation(algorithm.name)
         """For encapsulation, which keeps no state; secret keys get an object of their own."""
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self._ours.generate_keypair()
-
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
-        try:
+        with _failures_of("encapsulation", self.algorithm, "public key"):
             ciphertext, shared_secret = self._shared.encap_secret(public_key)
-        except RuntimeError as error:
-            raise CryptoFailure(
-                f"encapsulation with {self.algorithm.name}: {error}; the public key may be damaged"
-            ) from error
-        return bytes(ciphertext), bytes(shared_secret)
+            return bytes(ciphertext), bytes(shared_secret)
 
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        with self._oqs.KeyEncapsulation(self.algorithm.name, secret_key) as scheme:
-            try:
-                return bytes(scheme.decap_secret(ciphertext))
-            except RuntimeError as error:
-                raise CryptoFailure(
-                    f"decapsulation with {self.algorithm.name}: {error}; the key may be damaged"
-                ) from error
+        with (
+            self._oqs.KeyEncapsulation(self.algorithm.name, secret_key) as scheme,
+            _failures_of("decapsulation", self.algorithm),
+        ):
+            return bytes(scheme.decap_secret(ciphertext))

@@ -16,11 +16,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms, machine
+from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.crypto.interface import BytesLike, Kem, Signer
+from pqchain.crypto.builds import MEND, built, without_library
+from pqchain.crypto.interface import BytesLike
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
-from pqchain.installation import folders
 
 _ABI = 3
 """The number in pq_native.h that this module was written for."""
@@ -34,85 +34,60 @@ _FAILURES = {
     -4: "an operation gave a wrong result",
 }
 
-_RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), ctypes.c_size_t)
+_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
 
-MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
-"""What to do about a missing native library."""
+_RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), _SIZE)
+
+
+def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a structure of uint64_t."""
+    return tuple((name, _NUMBER) for name in names.split())
 
 
 class _Sizes(ctypes.Structure):
-    """pq_sizes_t."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_uint64)
-        for name in (
-            "kind",
-            "nist_level",
-            "public_key_bytes",
-            "secret_key_bytes",
-            "signature_max_bytes",
-            "ciphertext_bytes",
-            "shared_secret_bytes",
-            "context",
-        )
+    _fields_ = _numbers(
+        "kind nist_level public_key_bytes secret_key_bytes signature_max_bytes ciphertext_bytes "
+        "shared_secret_bytes context"
     )
 
 
 class Plan(ctypes.Structure):
     """pq_plan: one timed run. The fields are explained in pq_native.h."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_uint64)
-        for name in (
-            "operation",
-            "warmup",
-            "samples",
-            "minimum",
-            "limit_ns",
-            "pool",
-            "message_bytes",
-            "seed",
-        )
-    )
+    _fields_ = _numbers("operation warmup samples minimum limit_ns pool message_bytes seed")
 
 
 class _BatchArguments(ctypes.Structure):
     """pq_batch: signatures side by side, and what to do about them."""
 
     _fields_ = (
-        ("scheme", ctypes.c_void_p),
-        ("count", ctypes.c_uint64),
-        ("threads", ctypes.c_uint64),
-        ("messages", ctypes.c_char_p),
-        ("message_offsets", ctypes.POINTER(ctypes.c_uint64)),
-        ("signatures", ctypes.c_char_p),
-        ("signature_offsets", ctypes.POINTER(ctypes.c_uint64)),
-        ("public_keys", ctypes.c_char_p),
-        ("public_key_stride", ctypes.c_uint64),
-        ("stop_at_first", ctypes.c_uint64),
+        ("scheme", _POINTER),
+        *_numbers("count threads"),
+        ("messages", _TEXT),
+        ("message_offsets", ctypes.POINTER(_NUMBER)),
+        ("signatures", _TEXT),
+        ("signature_offsets", ctypes.POINTER(_NUMBER)),
+        ("public_keys", _TEXT),
+        *_numbers("public_key_stride stop_at_first"),
         ("verdicts", ctypes.POINTER(ctypes.c_char)),
     )
 
 
-_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+_SIGNED = (_POINTER, _SIZE, _POINTER, _SIZE, _POINTER)
+"""The last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
 
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_abi": (_INT, ()),
-    "pq_source": (ctypes.c_char_p, ()),
+    "pq_source": (_TEXT, ()),
     "pq_count": (_SIZE, ()),
-    "pq_name": (ctypes.c_char_p, (_SIZE,)),
-    "pq_open": (_POINTER, (ctypes.c_char_p,)),
+    "pq_name": (_TEXT, (_SIZE,)),
+    "pq_open": (_POINTER, (_TEXT,)),
     "pq_close": (None, (_POINTER,)),
     "pq_sizes": (None, (_POINTER, ctypes.POINTER(_Sizes))),
     "pq_keypair": (_INT, (_POINTER,) * 3),
-    "pq_sign": (
-        _INT,
-        (_POINTER, _POINTER, ctypes.POINTER(_SIZE), _POINTER, _SIZE, _POINTER, _SIZE, _POINTER),
-    ),
-    "pq_verify": (
-        _INT,
-        (_POINTER, _POINTER, _SIZE, _POINTER, _SIZE, _POINTER, _SIZE, _POINTER),
-    ),
+    "pq_sign": (_INT, (_POINTER, _POINTER, ctypes.POINTER(_SIZE), *_SIGNED)),
+    "pq_verify": (_INT, (_POINTER, _POINTER, _SIZE, *_SIGNED)),
     "pq_encapsulate": (_INT, (_POINTER,) * 4),
     "pq_decapsulate": (_INT, (_POINTER,) * 4),
     "pq_random": (None, (_RANDOM,)),
@@ -122,51 +97,18 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }
 
 
-def library_path(stem: str) -> Path | None:
-    """Return the file of the native library of that stem, or None if it is not installed."""
-    for folder in folders():
-        path = folder / "_native" / stem / "lib" / "liboqs.so"
-        if path.is_file():
-            return path
-    return None
-
-
-def _stem(implementation: str) -> str:
-    """Return the stem of the library behind an implementation, "" for a Python package.
-
-    The dispatching implementation uses the portable library where no other was built.
-    """
-    stem = algorithms.implementation(implementation).library
-    if implementation == "liboqs-0.13/dispatch" and library_path(stem) is None:
-        return algorithms.implementation("liboqs-0.13/ref").library
-    return stem
-
-
-def available(implementation: str) -> str:
-    """Return "" if the native library of the implementation can run here, else the reason.
-
-    Raises UnknownImplementation.
-    """
-    row = algorithms.implementation(implementation)
-    if not row.library:
-        return f"{implementation} is not a native library of pqchain"
-    missing = machine.missing_flags(row)
-    if missing:
-        return f"this processor lacks {', '.join(missing)}, which {implementation} needs"
-    if library_path(_stem(implementation)) is None:
-        if row.setting:
-            return (
-                f"{implementation} is not installed: only `{row.setting} make -B install` builds it"
-            )
-        return f"the native library of {implementation} is not installed: {MEND}"
-    return ""
+def _expect_ok(code: int, what: str) -> None:
+    if code != _OK:
+        raise CryptoFailure(
+            f"{what}: {_FAILURES.get(code, f'code {code}')}; the key may be damaged"
+        )
 
 
 class Library:
     """One loaded native library."""
 
     def __init__(self, path: Path) -> None:
-        """Load the file and check that it speaks our interface."""
+        """Load the file; raises NativeLibraryMissing unless it speaks our interface."""
         self.path = path
         self._handle = ctypes.CDLL(str(path))
         try:
@@ -187,8 +129,8 @@ class Library:
 
     def names(self) -> list[str]:
         """Return the names of the algorithms in this build."""
-        found = (self._handle.pq_name(index) for index in range(self._handle.pq_count()))
-        return [name.decode() for name in found if name is not None]
+        names = (self._handle.pq_name(index) for index in range(self._handle.pq_count()))
+        return [name.decode() for name in names if name is not None]
 
     def build_facts(self) -> dict[str, Any]:
         """Return what the build wrote down about itself: source, corrections, compiler, flags."""
@@ -281,13 +223,109 @@ class Library:
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
-    def signer(self, algorithm: Algorithm, implementation: str) -> Signer:
-        """Return a signer for an algorithm of this library."""
-        return _NativeSigner(algorithm, implementation, self)
+    def keypair(self, algorithm: Algorithm) -> tuple[bytes, bytes]:
+        """Return a fresh public key and its secret key; raises CryptoFailure."""
+        public_key = ctypes.create_string_buffer(algorithm.public_key_bytes)
+        secret_key = ctypes.create_string_buffer(algorithm.secret_key_bytes)
+        code = self._handle.pq_keypair(self.scheme(algorithm.name), public_key, secret_key)
+        _expect_ok(code, f"key generation of {algorithm.name}")
+        return public_key.raw, secret_key.raw
 
-    def kem(self, algorithm: Algorithm, implementation: str) -> Kem:
-        """Return a KEM of this library."""
-        return _NativeKem(algorithm, implementation, self)
+    def sign(
+        self, algorithm: Algorithm, message: bytes, secret_key: bytes, context: bytes
+    ) -> bytes:
+        """Return a signature; raises CryptoFailure."""
+        signature = ctypes.create_string_buffer(algorithm.signature_max_bytes)
+        length = _SIZE(algorithm.signature_max_bytes)
+        code = self._handle.pq_sign(
+            self.scheme(algorithm.name), signature, ctypes.byref(length),
+            message, len(message), context, len(context), secret_key,
+        )  # fmt: skip
+        _expect_ok(code, f"signing with {algorithm.name}")
+        return signature.raw[: length.value]
+
+    def verify(
+        self,
+        algorithm: Algorithm,
+        message: bytes,
+        signature: bytes,
+        public_key: bytes,
+        context: bytes,
+    ) -> bool:
+        """Return whether the signature is valid; raises CryptoFailure."""
+        code: int = self._handle.pq_verify(
+            self.scheme(algorithm.name), message, len(message),
+            signature, len(signature), context, len(context), public_key,
+        )  # fmt: skip
+        if code != _REJECTED:
+            _expect_ok(code, f"verification with {algorithm.name}")
+        return code == _OK
+
+    def encapsulate(self, algorithm: Algorithm, public_key: bytes) -> tuple[bytes, bytes]:
+        """Return a ciphertext and the shared secret; raises CryptoFailure."""
+        ciphertext = ctypes.create_string_buffer(algorithm.ciphertext_bytes)
+        shared_secret = ctypes.create_string_buffer(algorithm.shared_secret_bytes)
+        scheme = self.scheme(algorithm.name)
+        code = self._handle.pq_encapsulate(scheme, ciphertext, shared_secret, public_key)
+        _expect_ok(code, f"encapsulation with {algorithm.name}")
+        return ciphertext.raw, shared_secret.raw
+
+    def decapsulate(self, algorithm: Algorithm, ciphertext: bytes, secret_key: bytes) -> bytes:
+        """Return the shared secret; raises CryptoFailure."""
+        shared_secret = ctypes.create_string_buffer(algorithm.shared_secret_bytes)
+        scheme = self.scheme(algorithm.name)
+        code = self._handle.pq_decapsulate(scheme, shared_secret, ciphertext, secret_key)
+        _expect_ok(code, f"decapsulation with {algorithm.name}")
+        return shared_secret.raw
+
+
+class Batch:
+    """Many signatures side by side in memory, as pq_verify_batch wants them."""
+
+    def __init__(
+        self,
+        library: Library,
+        algorithm: Algorithm,
+        messages: list[bytes],
+        signatures: list[bytes],
+        public_keys: list[bytes],
+    ) -> None:
+        """Copy everything once; types and lengths have been checked, and there is one at least."""
+        count = len(messages)
+        first_key = public_keys[0]
+        # A block of one sender need not carry the same key a thousand times.
+        shared = public_keys.count(first_key) == count
+        self._verify = library._handle.pq_verify_batch
+        # 1 is "valid": what is not reached is not called wrong.
+        self._verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
+        self._arguments = _BatchArguments(
+            scheme=library.scheme(algorithm.name),
+            count=count,
+            messages=b"".join(messages),
+            message_offsets=_offsets(messages),
+            signatures=b"".join(signatures),
+            signature_offsets=_offsets(signatures),
+            public_keys=first_key if shared else b"".join(public_keys),
+            public_key_stride=0 if shared else algorithm.public_key_bytes,
+            verdicts=self._verdicts,
+        )
+
+    def run(self, threads: int, *, stop_at_first: bool = False) -> int:
+        """Verify in one call, without the interpreter's lock; count the wrong."""
+        self._arguments.threads = threads
+        self._arguments.stop_at_first = stop_at_first
+        return int(self._verify(self._arguments))
+
+    def wrong(self) -> list[int]:
+        """Return the indices of those that the last run found wrong."""
+        return [i for i, verdict in enumerate(self._verdicts.raw) if not verdict]
+
+
+def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
+    """Return where each item starts when all are joined, and the end."""
+    # An array from an iterator is several times faster than ctypes from arguments.
+    offsets = array("Q", accumulate(map(len, items), initial=0))
+    return (_NUMBER * len(offsets)).from_buffer(offsets)
 
 
 def _argument(value: int | float | BytesLike | None) -> Any:
@@ -312,175 +350,13 @@ def library(implementation: str) -> Library:
 
     Raises UnknownImplementation, NativeLibraryMissing, or Unsupported with the reason.
     """
-    reason = available(implementation)
-    path = library_path(_stem(implementation)) if not reason else None
+    row = algorithms.implementation(implementation)
+    path = built(row)
+    if obstacle := without_library(row):
+        raise obstacle.error(str(obstacle))
     if path is None:
-        kind = NativeLibraryMissing if "not installed" in reason else Unsupported
-        raise kind(reason)
+        raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)
-
-
-def _expect_ok(code: int, what: str) -> None:
-    """Raise CryptoFailure unless the call went well."""
-    if code != _OK:
-        raise CryptoFailure(
-            f"{what}: {_FAILURES.get(code, f'code {code}')}; the key may be damaged"
-        )
-
-
-class _NativeSigner(Signer):
-    """A signature scheme of a native library."""
-
-    __slots__ = ("_c", "_scheme")
-
-    def __init__(self, algorithm: Algorithm, implementation: str, owner: Library) -> None:
-        super().__init__(algorithm, implementation)
-        self._c = owner._handle
-        self._scheme = owner.scheme(algorithm.name)
-
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        public_key = ctypes.create_string_buffer(self._public_key_bytes)
-        secret_key = ctypes.create_string_buffer(self._secret_key_bytes)
-        code = self._c.pq_keypair(self._scheme, public_key, secret_key)
-        _expect_ok(code, f"key generation of {self.algorithm.name}")
-        return public_key.raw, secret_key.raw
-
-    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        signature = ctypes.create_string_buffer(self._signature_max_bytes)
-        length = _SIZE(self._signature_max_bytes)
-        code = self._c.pq_sign(
-            self._scheme,
-            signature,
-            ctypes.byref(length),
-            message,
-            len(message),
-            context,
-            len(context),
-            secret_key,
-        )
-        _expect_ok(code, f"signing with {self.algorithm.name}")
-        return signature.raw[: length.value]
-
-    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        code: int = self._c.pq_verify(
-            self._scheme,
-            message,
-            len(message),
-            signature,
-            len(signature),
-            context,
-            len(context),
-            public_key,
-        )
-        if code not in (_OK, _REJECTED):
-            _expect_ok(code, f"verification with {self.algorithm.name}")
-        return code == _OK
-
-    def _verify_batch(
-        self,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-        *,
-        threads: int,
-        stop_at_first: bool,
-    ) -> list[int]:
-        """Lay everything out in memory once, then make one call of C."""
-        if not messages:
-            return []
-        batch = _Batch(self, messages, signatures, public_keys)
-        if not batch.run(threads, stop_at_first):
-            return []
-        wrong = [i for i, verdict in enumerate(batch.verdicts.raw) if not verdict]
-        return wrong[:1] if stop_at_first else wrong
-
-
-class _Batch:
-    """Many signatures side by side in memory, as pq_verify_batch wants them."""
-
-    def __init__(
-        self,
-        signer: _NativeSigner,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-    ) -> None:
-        """Copy everything once; types and lengths have been checked."""
-        count = len(messages)
-        first_key = public_keys[0]
-        # A block of one sender need not carry the same key a thousand times.
-        shared = public_keys.count(first_key) == count
-        self._verify = signer._c.pq_verify_batch
-        # 1 is "valid": what is not reached is not called wrong.
-        self.verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
-        self._arguments = _BatchArguments(
-            scheme=signer._scheme,
-            count=count,
-            messages=b"".join(messages),
-            message_offsets=_offsets(messages),
-            signatures=b"".join(signatures),
-            signature_offsets=_offsets(signatures),
-            public_keys=first_key if shared else b"".join(public_keys),
-            public_key_stride=0 if shared else signer._public_key_bytes,
-            verdicts=self.verdicts,
-        )
-
-    def run(self, threads: int, stop_at_first: bool) -> int:
-        """Verify in one call, without the interpreter's lock; count the wrong."""
-        self._arguments.threads = threads
-        self._arguments.stop_at_first = stop_at_first
-        return int(self._verify(self._arguments))
-
-
-def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
-    """Return where each item starts when all are joined, and the end."""
-    # An array from an iterator is several times faster than ctypes from arguments.
-    offsets = array("Q", accumulate(map(len, items), initial=0))
-    return (ctypes.c_uint64 * len(offsets)).from_buffer(offsets)
-
-
-def plain_loop(
-    signer: Signer, messages: list[bytes], signatures: list[bytes], public_keys: list[bytes]
-) -> Callable[[], int] | None:
-    """Return a call that is nothing but the loop in C over these signatures, for comparison.
-
-    It counts the wrong ones. None if the scheme is not in a native library of ours.
-    """
-    if not isinstance(signer, _NativeSigner):
-        return None
-    batch = _Batch(signer, messages, signatures, public_keys)
-    return lambda: batch.run(1, False)
-
-
-class _NativeKem(Kem):
-    """A key-encapsulation mechanism of a native library."""
-
-    __slots__ = ("_c", "_scheme")
-
-    def __init__(self, algorithm: Algorithm, implementation: str, owner: Library) -> None:
-        super().__init__(algorithm, implementation)
-        self._c = owner._handle
-        self._scheme = owner.scheme(algorithm.name)
-
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        public_key = ctypes.create_string_buffer(self._public_key_bytes)
-        secret_key = ctypes.create_string_buffer(self._secret_key_bytes)
-        code = self._c.pq_keypair(self._scheme, public_key, secret_key)
-        _expect_ok(code, f"key generation of {self.algorithm.name}")
-        return public_key.raw, secret_key.raw
-
-    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
-        ciphertext = ctypes.create_string_buffer(self._ciphertext_bytes)
-        shared_secret = ctypes.create_string_buffer(self.algorithm.shared_secret_bytes)
-        code = self._c.pq_encapsulate(self._scheme, ciphertext, shared_secret, public_key)
-        _expect_ok(code, f"encapsulation with {self.algorithm.name}")
-        return ciphertext.raw, shared_secret.raw
-
-    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        shared_secret = ctypes.create_string_buffer(self.algorithm.shared_secret_bytes)
-        code = self._c.pq_decapsulate(self._scheme, shared_secret, ciphertext, secret_key)
-        _expect_ok(code, f"decapsulation with {self.algorithm.name}")
-        return shared_secret.raw
 
 
 def foreign_library(

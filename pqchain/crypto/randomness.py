@@ -5,8 +5,8 @@ Not for keys that matter: whoever knows the seed knows every byte.
 
 from __future__ import annotations
 
-from pqchain.crypto.interface import BytesLike, as_bytes
-from pqchain.errors import BadLength, Unsupported, UsageError
+from pqchain.crypto.interface import BytesLike, as_bytes, needs
+from pqchain.errors import BadLength, UsageError
 
 SEED_BYTES = 48
 """A seed is a key of 32 bytes and a counter block of 16."""
@@ -23,7 +23,6 @@ class NistDrbg:
     __slots__ = ("_counter", "_key")
 
     def __init__(self, seed: BytesLike) -> None:
-        """Seed the generator with 48 bytes."""
         self.reseed(seed)
 
     def reseed(self, seed: BytesLike) -> None:
@@ -61,14 +60,9 @@ class NistDrbg:
 
     def _blocks(self, count: int) -> bytes:
         """Return the AES encryptions of the next `count` values of the counter."""
-        try:
-            # Imported here: `import pqchain` loads no native code.
+        # Imported here: `import pqchain` loads no native code.
+        with needs("pycryptodome", "NistDrbg"):
             from Crypto.Cipher import AES
-        except ImportError as error:
-            raise Unsupported(
-                f"NistDrbg needs pycryptodome, which cannot be imported ({error}): "
-                "pip install pycryptodome"
-            ) from error
         modulus = 1 << (8 * _BLOCK_BYTES)
         counters = b"".join(
             ((self._counter + step) % modulus).to_bytes(_BLOCK_BYTES, "big")

@@ -7,6 +7,9 @@ it. Everything else stays in software.
 
 from __future__ import annotations
 
+from typing import Any
+
+from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
 from pqchain.errors import BadLength, CryptoFailure, UsageError
@@ -30,13 +33,15 @@ SEAMS = {"whole": 0, "split": 1}
 
 
 def check_degree(degree: object) -> int:
-    """Return log2 of a degree that Falcon has.
-
-    Raises UsageError.
-    """
+    """Return log2 of a degree that Falcon has; raises UsageError."""
     if isinstance(degree, bool) or degree not in (512, 1024):
         raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
     return 9 if degree == 512 else 10
+
+
+_LOGN = {algorithms.get(f"Falcon-{degree}").secret_key_bytes: degree.bit_length() - 1
+         for degree in (512, 1024)}  # fmt: skip
+"""log2 of the degree, by the length of the secret key: the padded form has the same."""
 
 
 def request_bytes(logn: int) -> int:
@@ -49,11 +54,12 @@ def response_bytes(logn: int) -> int:
     return 2 << logn
 
 
-def _check(code: int, algorithm: Algorithm) -> int:
-    """Return what is no error code.
+def _call(function: str, *arguments: Any) -> int:
+    return native.library(IMPLEMENTATION).call(f"falcon_{function}", *arguments)
 
-    Raises CryptoFailure.
-    """
+
+def _checked(code: int, algorithm: Algorithm) -> int:
+    """Return what is no error code; raises CryptoFailure."""
     if code == _BAD_KEY:
         raise CryptoFailure(
             f"the secret key is no key of {algorithm.name}: its encoding or its equation is wrong; "
@@ -81,18 +87,16 @@ def make_request(
 
     Raises BadLength, and CryptoFailure if the key is damaged.
     """
-    logn = check_degree(degree_of(algorithm))
+    logn = _LOGN[algorithm.secret_key_bytes]
     if len(request) != request_bytes(logn):
         raise BadLength(f"the request has {len(request)} bytes; expected {request_bytes(logn)}.")
-    code = native.library(IMPLEMENTATION).call(
-        "falcon_make_request", request, secret_key, nonce, message, len(message), logn
-    )
-    _check(code, algorithm)
+    code = _call("make_request", request, secret_key, nonce, message, len(message), logn)
+    _checked(code, algorithm)
 
 
 def seed_request(request: bytearray | memoryview, seed: bytes, attempt: int, logn: int) -> None:
     """Fill in the seed of the generator for an attempt, counted from 0."""
-    native.library(IMPLEMENTATION).call("falcon_seed_request", request, seed, attempt, logn)
+    _call("seed_request", request, seed, attempt, logn)
 
 
 def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]:
@@ -101,25 +105,16 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
     A `logn` other than 9 and 10 is refused, as hardware does it.
     """
     response, registers = bytearray(2048), bytearray(8)
-    library = native.library(IMPLEMENTATION)
-    library.call("falcon_run_request", request, response, registers, logn)
+    _call("run_request", request, response, registers, logn)
     status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))
     return status, version, bytes(response[: response_bytes(logn)] if status != REFUSED else b"")
 
 
 def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
     """Put a signature together, or return None if it does not fit."""
-    logn = check_degree(degree_of(algorithm))
     signature = bytearray(algorithm.signature_max_bytes)
-    length = native.library(IMPLEMENTATION).call(
-        "falcon_encode_signature",
-        signature,
-        len(signature),
-        nonce,
-        response,
-        int(not algorithm.signature_varies),
-        logn,
-    )
+    form = (int(not algorithm.signature_varies), _LOGN[algorithm.secret_key_bytes])
+    length = _call("encode_signature", signature, len(signature), nonce, response, *form)
     return bytes(signature[:length]) if length > 0 else None
 
 
@@ -137,21 +132,10 @@ def sign(
     Raises CryptoFailure if the key is damaged.
     """
     signature = bytearray(algorithm.signature_max_bytes)
-    length = native.library(IMPLEMENTATION).call(
-        "falcon_sign_seeded",
-        signature,
-        len(signature),
-        secret_key,
-        nonce,
-        seed,
-        message,
-        len(message),
-        int(not algorithm.signature_varies),
-        SEAMS[seam],
-        check_degree(degree_of(algorithm)),
-        None,
-    )
-    return bytes(signature[: _check(length, algorithm)])
+    form = (int(not algorithm.signature_varies), SEAMS[seam], _LOGN[algorithm.secret_key_bytes])
+    given = (secret_key, nonce, seed, message, len(message))
+    length = _call("sign_seeded", signature, len(signature), *given, *form, None)
+    return bytes(signature[: _checked(length, algorithm)])
 
 
 def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
@@ -159,18 +143,11 @@ def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
 
     Raises CryptoFailure if the key is damaged.
     """
-    logn = check_degree(degree_of(algorithm))
     out = bytearray(algorithm.public_key_bytes)
-    code = native.library(IMPLEMENTATION).call("falcon_public_key", out, secret_key, logn)
-    _check(code, algorithm)
+    _checked(_call("public_key", out, secret_key, _LOGN[algorithm.secret_key_bytes]), algorithm)
     return bytes(out)
 
 
 def wipe(buffer: bytearray | memoryview) -> None:
     """Overwrite a buffer that held a secret."""
-    native.library(IMPLEMENTATION).call("falcon_wipe_buffer", buffer, len(buffer))
-
-
-def degree_of(algorithm: Algorithm) -> int:
-    """Return the degree of a parameter set of Falcon."""
-    return int(algorithm.name.rpartition("-")[2])
+    _call("wipe_buffer", buffer, len(buffer))

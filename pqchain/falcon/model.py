@@ -8,11 +8,12 @@ from stated latencies; no synthesis has been run, and resources are quoted only 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pandas as pd
 
+from pqchain.checks import whole
 from pqchain.errors import UsageError
 from pqchain.falcon.kernel import check_degree
 
@@ -66,16 +67,10 @@ class Engine:
     """False: each operation waits for the one before."""
 
     def __post_init__(self) -> None:
-        """Refuse what no engine can be."""
-        for field in (
-            "adder_latency", "multiplier_latency", "divider_latency", "integer_latency",
-            "conversion_latency", "issue_interval", "adders", "multipliers",
-        ):  # fmt: skip
-            value = getattr(self, field)
-            if not isinstance(value, int) or value < 1:
-                raise UsageError(
-                    f"{field} of engine {self.name!r} is {value!r}; expected 1 or more"
-                )
+        for field in fields(self):
+            if field.type == "int":
+                value = getattr(self, field.name)
+                whole(f"{field.name} of engine {self.name!r}", value, least=1)
 
 
 PIPELINED = Engine(name="pipelined")
@@ -132,21 +127,15 @@ PQM4_CYCLES = {512: 62_255_726, 1024: 136_241_759}
 """pqm4, implementation `clean`, sign, 24 MHz, gcc 11.3.1 (benchmarks.csv before 2025-02-03)."""
 
 
-def _scaled(what: str) -> dict[int, float]:
-    """Return estimated cycles out of counted instructions."""
-    return {n: count * CYCLES_PER_INSTRUCTION for n, count in _INSTRUCTIONS[what].items()}
-
-
 CORTEX_M4 = Processor(
-    key_decoding=_scaled("key_decoding"),
-    key_completion=_scaled("key_completion"),
-    hash_to_point=_scaled("hash_to_point"),
-    encoding=_scaled("encoding"),
+    **{
+        part: {degree: count * CYCLES_PER_INSTRUCTION for degree, count in counts.items()}
+        for part, counts in _INSTRUCTIONS.items()
+    },
     generator_block=10_480 / 8 * CYCLES_PER_INSTRUCTION,
     square_root=1_839 * CYCLES_PER_INSTRUCTION,
     multiplication=89 * CYCLES_PER_INSTRUCTION,
     register_access=10.0,
-    sign=_scaled("sign"),
     cycles_per_instruction=CYCLES_PER_INSTRUCTION,
 )
 """A Cortex-M4 without a unit for binary64, running portable C. Instructions of one ChaCha20 block,
@@ -160,8 +149,7 @@ def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
     per operation of `OPERATIONS`. Raises UsageError for another degree. Source: our signer, whose
     counting build gives the same numbers.
     """
-    logn = check_degree(degree)
-    n = degree
+    logn, n = check_degree(degree), degree
     draws = MEAN_ATTEMPTS[n] if attempts is None else attempts
     calls = 2 * n
     butterflies = 11 * (logn - 1) * n // 4
@@ -201,10 +189,8 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
     """
     logn = check_degree(degree)
     census = operations(degree)
-    add, mul, div, integer = (
-        engine.adder_latency, engine.multiplier_latency, engine.divider_latency,
-        engine.integer_latency,
-    )  # fmt: skip
+    add, mul, div = engine.adder_latency, engine.multiplier_latency, engine.divider_latency
+    exponential = MULTIPLICATIONS_PER_EXPONENTIAL * (engine.integer_latency + 1)
     if not engine.overlapped:
         conversions = census[["from_integer", "round", "truncate", "floor"]].sum(axis=1)
         cycles = (
@@ -212,31 +198,26 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
             + census["multiply"] * mul
             + (census["divide"] + census["square_root"]) * div
             + conversions * engine.conversion_latency
-            + census["exponential"] * MULTIPLICATIONS_PER_EXPONENTIAL * (integer + 1)
+            + census["exponential"] * exponential
         )
         return {str(phase): float(value) for phase, value in cycles.items()}
 
-    per_unit = pd.concat(
-        [census["add"] / engine.adders, census["multiply"] / engine.multipliers], axis=1
-    )
-    slowest = (per_unit.max(axis=1) * engine.issue_interval).to_dict()
-
-    def busiest(phase: str) -> float:
-        return float(slowest[phase])
-
+    per_unit = (census["add"] / engine.adders, census["multiply"] / engine.multipliers)
+    slowest = pd.concat(per_unit, axis=1).max(axis=1) * engine.issue_interval
+    busiest = {str(phase): float(cycles) for phase, cycles in slowest.items()}
     fill = 2 * add + mul + 4
     nodes = degree - 1
     divisions = float(logn * degree // 2)
     attempts = MEAN_ATTEMPTS[degree]
     divide = (divisions + nodes * div) if engine.divider_pipelined else divisions * div
     return {
-        "transforms": busiest("transforms") + 11 * logn * fill,
-        "split_merge": busiest("split_merge") + 6 * nodes * fill,
-        "ldl": busiest("ldl") + divide + nodes * (2 * add + 2 * mul + 4),
-        "polynomials": busiest("polynomials") + (3 * nodes + 19) * (add + mul + 4),
+        "transforms": busiest["transforms"] + 11 * logn * fill,
+        "split_merge": busiest["split_merge"] + 6 * nodes * fill,
+        "ldl": busiest["ldl"] + divide + nodes * (2 * add + 2 * mul + 4),
+        "polynomials": busiest["polynomials"] + (3 * nodes + 19) * (add + mul + 4),
         "leaves": degree * (div + mul),
         "sampler": 2 * degree * (4 + add + 2 * mul)
-        + attempts * (9 + 3 * add + 4 * mul + MULTIPLICATIONS_PER_EXPONENTIAL * (integer + 1)),
+        + attempts * (9 + 3 * add + 4 * mul + exponential),
         "other": float(census.sum(axis=1).to_dict()["other"]),
     }
 
@@ -292,36 +273,29 @@ def rebuild_table3(engine: Engine = PIPELINED, processor: Processor = CORTEX_M4)
     (split seam, one operation at a time); the same seam with `engine`; a whole attempt as one
     offload with `engine`.
     """
-    rows: list[dict[str, Any]] = []
+    columns = ("algorithm", "row", "kind", "seconds", "engine_seconds", "software_seconds")
+    measured = (
+        f"instructions under QEMU x {processor.cycles_per_instruction} cycles, calibrated on pqm4; "
+        "no wait states"
+    )
+    schedules = (
+        ("M4 + engine, the paper's schedule", "split", SERIAL),
+        (f"M4 + {engine.name} engine, split", "split", engine),
+        (f"M4 + {engine.name} engine, whole attempt", "whole", engine),
+    )
+    rows: list[tuple[Any, ...]] = []
     for degree in (512, 1024):
-        name = f"Falcon-{degree}"
-        rows.append(
-            {
-                "algorithm": name, "row": "M4 software", "kind": "estimated",
-                "seconds": processor.sign[degree] / CLOCK_HZ, "engine_seconds": 0.0,
-                "software_seconds": processor.sign[degree] / CLOCK_HZ,
-                "assumptions": f"instructions under QEMU x {processor.cycles_per_instruction} "
-                "cycles, calibrated on pqm4; no wait states",
-            }
-        )  # fmt: skip
-        for label, seam, chosen in (
-            ("M4 + engine, the paper's schedule", "split", SERIAL),
-            (f"M4 + {engine.name} engine, split", "split", engine),
-            (f"M4 + {engine.name} engine, whole attempt", "whole", engine),
-        ):
+        name, alone = f"Falcon-{degree}", processor.sign[degree] / CLOCK_HZ
+        rows.append((name, "M4 software", "estimated", alone, 0.0, alone, measured))
+        for label, seam, chosen in schedules:
             phases = engine_cycles(degree, chosen)
             if seam == "split":
                 phases.pop("leaves")
             hardware = sum(phases.values()) / CLOCK_HZ
             software = sum(software_cycles(degree, seam, processor).values()) / CLOCK_HZ
-            rows.append(
-                {
-                    "algorithm": name, "row": label, "kind": "modelled",
-                    "seconds": hardware + software, "engine_seconds": hardware,
-                    "software_seconds": software, "assumptions": _assumptions(chosen, seam),
-                }
-            )  # fmt: skip
-    return pd.DataFrame(rows)
+            times = (hardware + software, hardware, software)
+            rows.append((name, label, "modelled", *times, _assumptions(chosen, seam)))
+    return pd.DataFrame(rows, columns=[*columns, "assumptions"])
 
 
 def _assumptions(engine: Engine, seam: str) -> str:

@@ -8,9 +8,8 @@ memory past the processor's caches.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,9 @@ _IDENTIFY = 0
 
 _START, _DONE = 1, 2
 
-_log = logging.getLogger(__name__)
+_REGISTERS = (
+    "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status", "version",
+)  # fmt: skip
 
 
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
@@ -47,17 +48,10 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
 
     def __init__(self, description: dict[str, Any]) -> None:
-        """Take the places of the registers from the hardware description."""
         super().__init__(description=description)
         registers = description["registers"]
         try:
-            self._at = {
-                name: int(registers[name]["address_offset"])
-                for name in (
-                    "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status",
-                    "version",
-                )
-            }  # fmt: skip
+            self._at = {name: int(registers[name]["address_offset"]) for name in _REGISTERS}
         except KeyError as error:
             raise WrongBitstream(
                 f"the core {VLNV} has no register {error}; expected those of hls_kernels: build "
@@ -75,10 +69,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         return int(self.read(self._at["status"]))
 
     def _run(self, request: int, response: int, logn: int, timeout_seconds: float) -> None:
-        """Set the arguments, start, and wait until the core is done.
-
-        Raises BoardTimeout.
-        """
+        """Set the arguments, start, and wait until the core is done; raises BoardTimeout."""
         for name, address in (("request", request), ("response", response)):
             self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
             self.write(self._at[f"{name}_2"], address >> 32)
@@ -132,27 +123,25 @@ class Board:
         """What pynq calls the device."""
         return str(getattr(self._device, "name", self._device.tag))
 
-    def attempt(self, fill: Callable[[memoryview], None], logn: int) -> tuple[int, bytes]:
-        """Run one attempt on a request that `fill` writes; return its status and the response.
+    def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
+        """Run one attempt on a request; return its status and the response.
 
         The request and the response are wiped, also in the memory that the core sees.
         """
         size, answer = kernel.request_bytes(logn), kernel.response_bytes(logn)
-        request = pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
+        asked = pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
         response = pynq.allocate(shape=(answer,), dtype=np.uint8, target=self._device)
         try:
-            fill(memoryview(request))
+            memoryview(asked)[:] = request
             response[:] = 0
-            request.flush()
+            asked.flush()
             response.flush()
-            status = self._core.attempt(
-                int(request.device_address), int(response.device_address), logn,
-                self.timeout_seconds,
-            )  # fmt: skip
+            addresses = int(asked.device_address), int(response.device_address)
+            status = self._core.attempt(*addresses, logn, self.timeout_seconds)
             response.invalidate()
             return status, bytes(response)
         finally:
-            for buffer in (request, response):
+            for buffer in (asked, response):
                 buffer[:] = 0
                 buffer.flush()
             # pynq frees them when they are forgotten; freebuffer() here would make it free twice.
@@ -169,12 +158,7 @@ def check_bitstream(bitstream: Path) -> None:
 
 
 def find_device() -> Any:
-    """Return the board that pynq finds.
-
-    Raises BoardFailure.
-    """
-    import warnings
-
+    """Return the board that pynq finds; raises BoardFailure."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

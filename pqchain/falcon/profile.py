@@ -31,7 +31,6 @@ PARTS = (
 
 
 def _frame(rows: list[tuple[str, float, int, str]]) -> pd.DataFrame:
-    """Return a profile."""
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -48,44 +47,30 @@ def parts(secret_key: bytes, nonce: bytes, seed: bytes, message: bytes, logn: in
     Raises CryptoFailure if the key is damaged.
     """
     times, calls = array("Q", [0] * len(PARTS)), array("Q", [0] * len(PARTS))
+    buffers = (memoryview(times), memoryview(calls))
     code = native.library(kernel.IMPLEMENTATION).call(
-        "falcon_profile",
-        secret_key,
-        nonce,
-        seed,
-        message,
-        len(message),
-        logn,
-        memoryview(times),
-        memoryview(calls),
+        "falcon_profile", secret_key, nonce, seed, message, len(message), logn, *buffers
     )
     if code <= 0:
         raise CryptoFailure("the secret key is damaged; pass it as key generation gave it")
-    return _frame(
-        [
-            (step, nanoseconds * 1e-9, count, where)
-            for (step, where), nanoseconds, count in zip(PARTS, times, calls, strict=True)
-        ]
-    )
+    rows = zip(PARTS, times, calls, strict=True)
+    return _frame([(step, ns * 1e-9, count, where) for (step, where), ns, count in rows])
 
 
-def laps(run: Callable[[Callable[[str], None]], bytes]) -> pd.DataFrame:
+Lap = Callable[[str, str], None]
+"""Called with the name of a step when it has ended, and where it ran."""
+
+
+def laps(run: Callable[[Lap], bytes]) -> pd.DataFrame:
     """Time what happens between the laps that `run` calls out."""
-    seconds: dict[str, float] = {}
-    calls: dict[str, int] = {}
+    seconds: dict[tuple[str, str], list[float]] = {}
     last = time.perf_counter()
 
-    def lap(step: str) -> None:
+    def lap(step: str, where: str) -> None:
         nonlocal last
         now = time.perf_counter()
-        seconds[step] = seconds.get(step, 0.0) + now - last
-        calls[step] = calls.get(step, 0) + 1
+        seconds.setdefault((step, where), []).append(now - last)
         last = now
 
     run(lap)
-    return _frame(
-        [
-            (step, seconds[step], calls[step], "board" if "board" in step else "software")
-            for step in seconds
-        ]
-    )
+    return _frame([(step, sum(each), len(each), where) for (step, where), each in seconds.items()])

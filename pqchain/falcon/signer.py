@@ -8,6 +8,7 @@ import secrets
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,16 +92,14 @@ class FalconSigner:
             self.backend, self.why = backend, "asked for"
 
     def __repr__(self) -> str:
-        """Name the algorithm and who computes it."""
         return f"<FalconSigner {self.algorithm.name} by {self.backend}>"
 
     def _open_reference(self) -> Signer:
         """Return the fastest liboqs that runs here; it also verifies for everyone."""
-        reasons = [available(name) for name in _REFERENCES]
-        for name, reason in zip(_REFERENCES, reasons, strict=True):
-            if not reason:
+        for name in _REFERENCES:
+            if not (reason := available(name)):
                 return open_signer(self.algorithm.name, name)
-        raise Unsupported(f"Falcon needs liboqs for keys and verification: {reasons[-1]}")
+        raise Unsupported(f"Falcon needs liboqs for keys and verification: {reason}")
 
     def _open(
         self, backend: str, bitstream: Path | str | None, device: Any, timeout_seconds: float
@@ -108,21 +107,18 @@ class FalconSigner:
         """Make a backend ready, or raise why it does not work here."""
         if backend == "reference":
             return
-        reason = available(kernel.IMPLEMENTATION)
-        if reason:
+        if reason := available(kernel.IMPLEMENTATION):
             raise Unsupported(f"the backend {backend!r} needs our kernels: {reason}")
         if backend == "kernel":
             return
         overlay = _import_for_boards("overlay")
         if backend == "overlay":
-            path = _default_bitstream() if bitstream is None else Path(bitstream)
+            path = Path(__file__).parent / BITSTREAM if bitstream is None else Path(bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
             return
         simboard = _import_for_boards("simboard")
         with tempfile.TemporaryDirectory() as folder:
-            path = (
-                simboard.write_placeholder(Path(folder)) if bitstream is None else Path(bitstream)
-            )
+            path = Path(bitstream or simboard.write_placeholder(Path(folder)))
             board = simboard.SimulatedDevice() if device is None else device
             self._board = overlay.Board(path, device=board, timeout_seconds=timeout_seconds)
 
@@ -143,10 +139,14 @@ class FalconSigner:
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a fresh public key and its secret key; liboqs makes them."""
+        with self._reference_randomness():
+            return self._reference.generate_keypair()
+
+    def _reference_randomness(self) -> AbstractContextManager[None]:
+        """Let liboqs draw from the source that replaces the system's, if there is one."""
         if self._random is None:
-            return self._reference.generate_keypair()
-        with native.library(self._reference.implementation).randomness(self._random):
-            return self._reference.generate_keypair()
+            return nullcontext()
+        return native.library(self._reference.implementation).randomness(self._random)
 
     def verify(self, message: BytesLike, signature: BytesLike, public_key: BytesLike) -> bool:
         """Return whether the signature is valid; liboqs decides, whoever signed.
@@ -163,9 +163,7 @@ class FalconSigner:
         """
         message, secret_key = self._checked(message, secret_key)
         if self.backend == "reference":
-            if self._random is None:
-                return self._reference.sign(message, secret_key)
-            with native.library(self._reference.implementation).randomness(self._random):
+            with self._reference_randomness():
                 return self._reference.sign(message, secret_key)
         draw = self._random or secrets.token_bytes
         nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
@@ -173,7 +171,7 @@ class FalconSigner:
             return kernel.sign(
                 self.algorithm, secret_key=secret_key, message=message, nonce=nonce, seed=seed
             )
-        return self._sign_on_board(message, secret_key, nonce, seed, lambda step: None)
+        return self._sign_on_board(message, secret_key, nonce, seed, lambda step, where: None)
 
     def profile(self, message: BytesLike, secret_key: BytesLike) -> pd.DataFrame:
         """Sign once more and tell where the time goes.
@@ -193,10 +191,7 @@ class FalconSigner:
         return profile.laps(lambda lap: self._sign_on_board(message, secret_key, nonce, seed, lap))
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
-        """Return both as bytes, of the right length.
-
-        Raises BadType, BadLength.
-        """
+        """Return both as bytes, of the right length; raises BadType, BadLength."""
         message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
         if len(secret_key) != self.algorithm.secret_key_bytes:
             other = {1281: 512, 2305: 1024}.get(len(secret_key))
@@ -213,7 +208,7 @@ class FalconSigner:
         secret_key: bytes,
         nonce: bytes,
         seed: bytes,
-        lap: Callable[[str], None],
+        lap: Callable[[str, str], None],
     ) -> bytes:
         """Let the board make attempts until one fits, and verify it here."""
         board = self._board
@@ -225,11 +220,11 @@ class FalconSigner:
             kernel.make_request(
                 request, self.algorithm, secret_key=secret_key, nonce=nonce, message=message
             )
-            lap("prepare the request")
+            lap("prepare the request", "software")
             for attempt in range(kernel.MOST_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self._logn)
-                status, response = board.attempt(_writer(request), self._logn)
-                lap("attempt on the board")
+                status, response = board.attempt(request, self._logn)
+                lap("attempt on the board", "board")
                 if status == kernel.RETRY:
                     continue
                 if status != kernel.SIGNED:
@@ -240,11 +235,11 @@ class FalconSigner:
                 signature = kernel.encode_signature(self.algorithm, nonce, response)
                 if signature is None and not self.algorithm.signature_varies:
                     continue
-                lap("encode the signature")
+                lap("encode the signature", "software")
                 valid = signature is not None and self._reference.verify(
                     message, signature, public_key
                 )
-                lap("verify the signature")
+                lap("verify the signature", "software")
                 if signature is None or not valid:
                     raise BadBoardSignature(
                         "the board gave a signature that does not verify; it was thrown away. "
@@ -259,25 +254,8 @@ class FalconSigner:
         )
 
 
-def _writer(request: bytearray) -> Callable[[memoryview], None]:
-    """Return what copies a request into the board's buffer."""
-
-    def fill(buffer: memoryview) -> None:
-        buffer[:] = request
-
-    return fill
-
-
-def _default_bitstream() -> Path:
-    """Return where the bitstream is looked for."""
-    return Path(__file__).parent / BITSTREAM
-
-
 def _import_for_boards(name: str) -> Any:
-    """Import a module that needs pynq.
-
-    Raises Unsupported.
-    """
+    """Import a module that needs pynq; raises Unsupported."""
     try:
         with warnings.catch_warnings():
             # pynq warns on every processor that is not a board's; here that is no news.

@@ -59,7 +59,6 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         return []
 
     def __init__(self, faults: Faults = Faults(), *, tag: str = "pqchain-simboard") -> None:
-        """Make a board that nothing is loaded on."""
         super().__init__(tag)
         self.name = "pqchain simulated board"
         self.capabilities = {"REGISTER_RW": True}
@@ -145,7 +144,6 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         return self._argument(f"{name}_1") | self._argument(f"{name}_2") << 32
 
     def _start(self) -> None:
-        """Run the kernel on device memory."""
         logn = self._argument("logn")
         self.events.append(("start", logn))
         if self.faults.hangs:

@@ -12,10 +12,8 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from pqchain.errors import DataError, UsageError
-from pqchain.render import numbers
 
 INK = "#222222"
 """Text and outlines; the report maps it to the reader's colour of text."""
@@ -78,35 +76,17 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
         yield grid
 
 
-def log_ticks(axes: Axes, which: Literal["x", "y"], label: Any) -> None:
-    """Put readable ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    low, high = axis.get_view_interval()
-    narrow = low > 0 and high / low < 500
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
-    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
-    axis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis=which, which="minor", length=0)
-
-
-def bytes_label(value: float) -> str:
-    """Show a tick in B, kB or MB."""
-    for scale, unit in ((1e6, "MB"), (1e3, "kB")):
-        if value >= scale:
-            return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
-    return f"{value:g}{numbers.NARROW_SPACE}B"
-
-
-def spoken(operation: str) -> str:
-    """Write an operation as people say it."""
-    return operation.replace("_", " ").replace("keypair", "key pair")
-
-
-def require(frame: pd.DataFrame, columns: str) -> None:
-    """Refuse a frame that lacks columns, naming them."""
+def require(frame: pd.DataFrame, columns: str, *, empty: bool = False) -> None:
+    """Refuse a frame that lacks columns, or rows unless it may be empty."""
     missing = [name for name in columns.split() if name not in frame.columns]
     if missing:
         raise DataError(
             f"this plot needs the columns {missing}, but the frame has {list(frame.columns)}"
         )
+    if frame.empty and not empty:
+        raise UsageError("there are no rows to draw; pass a frame that has some")
+
+
+def look(index: int) -> tuple[str, str]:
+    """Return colour and marker of the family at that place."""
+    return LOOKS[index % len(LOOKS)]

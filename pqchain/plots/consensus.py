@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import GRID, INK, LOOKS, PAPER, canvas, log_ticks, panels, require
+from pqchain.plots.canvas import INK, PAPER, canvas, look, panels, require
+from pqchain.plots.marks import beside, grid, legend_above, log_ticks, props
 from pqchain.render import numbers
 
 TIE = 1.005
@@ -35,14 +36,14 @@ def plot_cells(
 
     With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
     schemes apart and shows a law of N^2 as level lines.
-    Takes a frame of `pqchain.works.pqdpol.work.tables`. Raises DataError if columns are missing,
-    UsageError for another quantity or a frame without rows.
+    Takes a frame with the columns algorithm, nodes, and of the quantity what was modelled and what
+    was published. Raises DataError if columns are missing, UsageError for another quantity or a
+    frame without rows.
     """
     if quantity not in _LABELS:
         raise UsageError(f"quantity is {quantity!r}; expected one of {', '.join(_LABELS)}")
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
-    _refuse_empty(cells, "pqchain.works.pqdpol.work.tables")
     seconds = quantity == "latency"
     if per_pair:
         label = f"{label} {'/' if seconds else numbers.TIMES} N²"
@@ -50,23 +51,23 @@ def plot_cells(
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
-            colour, marker = LOOKS[index % len(LOOKS)]
+            colour, marker = look(index)
             nodes = group["nodes"].to_numpy(dtype=float)
             factor = nodes ** (-2.0 if seconds else 2.0) if per_pair else np.ones_like(nodes)
             ours, printed = (group[f"{side}{column}"].to_numpy() for side in ("", "published_"))
             axes.plot(nodes, factor * ours, color=colour, linewidth=1.1)
+            style = props(linestyle="", marker=marker, markerfacecolor=PAPER)
             axes.plot(
-                nodes, factor * printed, linestyle="", marker=marker,
-                color=colour, markerfacecolor=PAPER, markersize=5.5, label=str(name),
-            )  # fmt: skip
+                nodes, factor * printed, color=colour, markersize=5.5, label=str(name), **style
+            )
         _ticks_of_two(axes, sorted(set(cells["nodes"])), plain=True)
         log_ticks(axes, "y", lambda value: numbers.seconds(value, 1) if seconds else f"{value:g}")
         if per_pair:
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
-        axes.grid(visible=True, which="major", color=GRID)
+        grid(axes)
         axes.set_xlabel("nodes N   (markers: printed, lines: modelled)")
         axes.set_ylabel(label)
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+        legend_above(axes, 3)
     return axes
 
 
@@ -77,40 +78,35 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     delegates do. Of several seeds the median is drawn, and a band from the least to the greatest.
     Raises DataError if columns are missing, UsageError if nothing ran.
     """
-    require(laws, "setting nodes delegates latency_seconds status")
+    require(laws, "setting nodes delegates latency_seconds status", empty=True)
     fine = laws[laws["status"] == "ok"]
-    _refuse_empty(fine, "pqchain.consensus.landscape.laws")
+    require(fine, "")
     with canvas(ax, 4.4) as axes:
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
-            colour, marker = LOOKS[index % len(LOOKS)]
+            colour, marker = look(index)
             elected = bool((group["delegates"] < group["nodes"]).any())
             draws = group.groupby("nodes")["latency_seconds"]
             median = draws.median()
             nodes, latency = median.index.to_numpy(dtype=float), median.to_numpy()
             if (draws.count() > 1).any():
-                axes.fill_between(
-                    nodes, draws.min().to_numpy(), draws.max().to_numpy(), color=colour,
-                    alpha=0.2, linewidth=0,
-                )  # fmt: skip
-            axes.plot(
-                nodes, latency, color=colour, marker=marker, markersize=3.5, linewidth=1.2,
-                linestyle="--" if elected else "-", label=str(name),
-            )  # fmt: skip
-            above = elected and "regions" not in str(name)
-            axes.annotate(
-                str(name), (nodes[-1], latency[-1]), size=8, color=INK,
-                xytext=(0, -12) if above else ((0, 7) if elected else (6, 0)),
-                textcoords="offset points",
-                ha="right" if elected else "left", va="center",
-            )  # fmt: skip
+                least, most = draws.min().to_numpy(), draws.max().to_numpy()
+                axes.fill_between(nodes, least, most, color=colour, alpha=0.2, linewidth=0)
+            line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
+            axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
+            last = (nodes[-1], latency[-1])
+            if elected:
+                above = "regions" in str(name)
+                beside(axes, str(name), last, (0, 7) if above else (0, -12), size=8, leftwards=True)
+            else:
+                beside(axes, str(name), last, (6, 0), size=8)
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
         _ticks_of_two(axes, [2**n for n in exponents if n % step == 0])
         log_ticks(axes, "y", _long)
-        axes.grid(visible=True, which="major", color=GRID)
+        grid(axes)
         axes.set_xlabel("nodes   (solid: every node votes; dashed: delegates vote, blocks gossip)")
         axes.set_ylabel("latency of a block, modelled")
     return axes
@@ -125,16 +121,15 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     rows.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
-    _refuse_empty(winners, "pqchain.consensus.landscape.winners")
-    names = list(dict.fromkeys(winners["winner"]))
     questions = list(dict.fromkeys(winners["question"]))
-    colours = {name: LOOKS[index % len(LOOKS)][0] for index, name in enumerate(sorted(names))}
+    names = sorted(set(winners["winner"]))
+    colours = {name: look(index)[0] for index, name in enumerate(names)}
     across = min(2, len(questions))
     down = -(-len(questions) // across)
     rates = sorted(set(winners["rate_bits_per_second"]))
     nodes = sorted(set(winners["nodes"]))
-    with panels(down, across, 0.5 + down * (0.55 + 0.36 * len(rates))) as grid:
-        for axes, question in zip(grid, questions, strict=False):
+    with panels(down, across, 0.5 + down * (0.55 + 0.36 * len(rates))) as squares:
+        for axes, question in zip(squares, questions, strict=False):
             for cell in winners[winners["question"] == question].to_dict("records"):
                 x, y = nodes.index(cell["nodes"]), rates.index(cell["rate_bits_per_second"])
                 _square(axes, x, y, cell, colours[cell["winner"]])
@@ -144,20 +139,15 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_yticks(range(len(rates)), [_rate(rate) for rate in rates])
             axes.tick_params(length=0)
             first = winners[winners["question"] == question].iloc[0]
-            axes.set_title(
-                _title(first["ranked_by"], first["amount"]),
-                size=8,
-                weight="normal",
-                loc="left",
-                color=INK,
-            )
-        for axes in grid[len(questions) :]:
+            title = _title(first["ranked_by"], first["amount"])
+            axes.set_title(title, size=8, weight="normal", loc="left", color=INK)
+        for axes in squares[len(questions) :]:
             axes.set_axis_off()
-        for axes in grid[-across:]:
+        for axes in squares[-across:]:
             axes.set_xlabel("nodes")
-        for axes in grid[::across]:
+        for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-    figure = grid[0].get_figure(root=True)
+    figure = squares[0].get_figure(root=True)
     assert isinstance(figure, Figure)
     return figure
 
@@ -165,12 +155,12 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
     """Fill one square and say who won; translucent, so that it suits a dark page as well."""
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
-    told = ""
+    lead = ""
     if cell["lead"] >= TIE:
-        told = f"\n{numbers.TIMES}{cell['lead']:.2f}"
+        lead = f"\n{numbers.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
-        told = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
-    axes.text(x, y, f"{cell['winner']}{told}", ha="center", va="center", size=6.5, color=INK)
+        lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
+    axes.text(x, y, f"{cell['winner']}{lead}", ha="center", va="center", size=6.5, color=INK)
     if x:
         axes.plot([x - 0.5, x - 0.5], [y - 0.5, y + 0.5], color=PAPER, linewidth=1)
     if y:
@@ -185,14 +175,7 @@ def _title(ranked_by: str, amount: float) -> str:
     return f"lowest latency, {shown} transactions a block"
 
 
-def _refuse_empty(frame: pd.DataFrame, maker: str) -> None:
-    """Refuse a frame without rows."""
-    if frame.empty:
-        raise UsageError(f"there is nothing to draw; pass a frame of {maker}")
-
-
 def _ticks_of_two(axes: Axes, nodes: Sequence[int], *, plain: bool = False) -> None:
-    """Put a tick on each power of two."""
     axes.xaxis.set_major_locator(FixedLocator([float(node) for node in nodes]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(
@@ -201,22 +184,17 @@ def _ticks_of_two(axes: Axes, nodes: Sequence[int], *, plain: bool = False) -> N
 
 
 def _power(nodes: int) -> str:
-    """Show a power of two, or another number as it is."""
     exponent = int(nodes).bit_length() - 1
     return f"$2^{{{exponent}}}$" if nodes == 2**exponent else str(nodes)
 
 
 def _rate(value: float) -> str:
-    """Show bits per second."""
-    scale, unit = next(
-        pair for pair in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s"))
-        if value >= pair[0] or pair[0] == 1.0
-    )  # fmt: skip
+    scales = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"))
+    scale, unit = next((pair for pair in scales if value >= pair[0]), (1.0, "b/s"))
     return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
 
 
 def _long(value: float) -> str:
-    """Show a duration that may be thousands of seconds."""
     if value < 1:
         return numbers.seconds(value, 1)
     return f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"

@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from pqchain.algorithms import ALGORITHMS
-from pqchain.errors import UsageError
-from pqchain.plots.canvas import GRID, INK, MUTED, canvas, log_ticks, spoken
+from pqchain.plots.canvas import INK, MUTED, canvas, require
+from pqchain.plots.marks import grid, log_ticks, props, spoken
 
 OPERATION_LOOK = {
     "generate_keypair": ("#0072B2", "o"),
@@ -54,18 +54,17 @@ def dots(
     ax: Axes | None,
     whiskers: tuple[str, str] | None = None,
     origin: float | None = None,
-    look: dict[str, tuple[str, str]] | None = None,
+    looks: dict[str, tuple[str, str]] | None = None,
     joined: bool = False,
 ) -> Axes:
     """Draw one line of dots per `row`: marker and colour by operation, filling by implementation.
 
     `origin` draws a reference line and a stem from it; `joined` ties the dots of a row together.
     """
-    if frame.empty:
-        raise UsageError("nothing to plot: the frame has no rows")
-    look = look or OPERATION_LOOK
+    require(frame, "row algorithm implementation operation status")
+    looks = looks or OPERATION_LOOK
     heights = _heights(frame[["row", "algorithm"]].drop_duplicates("row"))
-    operations = [name for name in look if name in set(frame["operation"])]
+    operations = [name for name in looks if name in set(frame["operation"])]
     shift = {name: 0.0 if joined else _SHIFT.get(name, 0.0) for name in operations}
     drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value])]
     drawn = drawn[drawn[value] > 0]
@@ -82,27 +81,21 @@ def dots(
                 axes.hlines(heights[str(name)], *ends, color=MUTED, linewidth=1.2, zorder=1)
         for key, group in ranked(drawn).groupby(["operation", "rank"], sort=True):
             operation, rank = str(key[0]), int(group["rank"].iloc[0])
-            colour, marker = look[operation]
+            colour, marker = looks[operation]
             levels = group["row"].map(heights) + shift[operation]
+            faint = props(color=colour, alpha=0.55, zorder=2)
             if whiskers is not None:
-                axes.hlines(
-                    levels, group[whiskers[0]], group[whiskers[1]], color=colour, linewidth=1.0,
-                    alpha=0.55, zorder=2,
-                )  # fmt: skip
+                low, high = (group[name] for name in whiskers)
+                axes.hlines(levels, low, high, linewidth=1.0, **faint)
             if origin is not None:
-                axes.hlines(
-                    levels, origin, group[value], color=colour, linewidth=0.8, alpha=0.55, zorder=2
-                )
-            axes.plot(
-                group[value], levels, linestyle="none", marker=marker, color=colour, zorder=3,
-                fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none",
-                markersize=4.6, label=spoken(operation),
-            )  # fmt: skip
+                axes.hlines(levels, origin, group[value], linewidth=0.8, **faint)
+            style = _marker(marker, colour, rank) | props(zorder=3, markersize=4.6)
+            axes.plot(group[value], levels, label=spoken(operation), **style)
         _label_rows(axes, heights, frame, drawn)
         log_ticks(axes, "x", axis_format)
-        axes.grid(visible=True, which="major", axis="x", color=GRID)
+        grid(axes, "x")
         axes.set_xlabel(axis_label)
-        _legend(axes, operations, look, ranked(frame))
+        _legend(axes, [(name, *looks[name]) for name in operations], ranked(frame))
     return axes
 
 
@@ -145,51 +138,46 @@ def _label_rows(
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     present = set(drawn["row"])
+    look = props(va="center", color=MUTED, style="italic", fontsize=7.5)
+    across = axes.get_yaxis_transform()
     for row in dict.fromkeys(frame["row"]):
         if row not in present:
-            axes.text(
-                0.01, heights[row], "not measured here", transform=axes.get_yaxis_transform(),
-                va="center", color=MUTED, style="italic", fontsize=7.5,
-            )  # fmt: skip
+            axes.text(0.01, heights[row], "not measured here", transform=across, **look)
 
 
-def _legend(
-    axes: Axes, operations: Sequence[str], look: dict[str, tuple[str, str]], frame: pd.DataFrame
-) -> None:
+def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
+    """Return the style of a dot of the implementation at that place."""
+    style = props(linestyle="none", marker=marker, color=colour)
+    return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
+
+
+def _legend(axes: Axes, operations: Sequence[tuple[str, str, str]], frame: pd.DataFrame) -> None:
     """Explain markers, and fillings where more than one is in use, above the plot."""
     handles = [
-        Line2D(
-            [], [], linestyle="none", color=look[name][0], marker=look[name][1],
-            label=spoken(name),
-        )
-        for name in operations
-    ]  # fmt: skip
+        Line2D([], [], linestyle="none", color=colour, marker=marker, label=spoken(name))
+        for name, colour, marker in operations
+    ]
     named = frame[frame["implementation"] != ""]
-    ranks = sorted(set(named["rank"]))
     fillings = [
-        Line2D(
-            [], [], linestyle="none", color=MUTED, marker="o", markerfacecoloralt="none",
-            fillstyle=_FILLINGS[rank % len(_FILLINGS)],
-            label=_lines(dict.fromkeys(named.loc[named["rank"] == rank, "implementation"])),
-        )
-        for rank in ranks
-    ]  # fmt: skip
+        Line2D([], [], label=_lines(dict.fromkeys(group)), **_marker("o", MUTED, int(str(rank))))
+        for rank, group in named.groupby("rank")["implementation"]
+    ]
+    # Upwards from the plot: one line of operations, above it one for each filling.
+    rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
+    rows += [handles] if len(handles) > 1 else []
     figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
     above = axes.transAxes
-    for kinds in (fillings if len(fillings) > 1 else []), (handles if len(handles) > 1 else []):
-        for row in [kinds] if kinds is handles else [[line] for line in reversed(kinds)]:
-            if not row or not isinstance(figure, Figure):
-                continue
-            legend = Legend(
-                axes, row, [str(line.get_label()) for line in row], loc="lower left",
-                bbox_to_anchor=(0.0, 1.0), bbox_transform=above, ncols=len(row), borderpad=0.1,
-                borderaxespad=0.2, handletextpad=0.3, columnspacing=1.4, frameon=False,
-            )  # fmt: skip
-            axes.add_artist(legend)
-            # Clipped to the axes it would be left out of the layout, being above them.
-            legend.set_clip_on(False)
-            lines = max(str(line.get_label()).count("\n") + 1 for line in row)
-            above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, figure.dpi_scale_trans)
+    space = props(borderpad=0.1, borderaxespad=0.2, handletextpad=0.3, columnspacing=1.4)
+    place = props(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    for row in rows:
+        labels = [str(line.get_label()) for line in row]
+        legend = Legend(axes, row, labels, bbox_transform=above, ncols=len(row), **place, **space)
+        axes.add_artist(legend)
+        # Clipped to the axes it would be left out of the layout, being above them.
+        legend.set_clip_on(False)
+        lines = max(label.count("\n") + 1 for label in labels)
+        above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, figure.dpi_scale_trans)
 
 
 def _lines(names: Iterable[str]) -> str:

@@ -6,14 +6,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from pqchain.errors import UsageError
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
+from pqchain.plots.marks import beside, legend_above, name_levels, props
 from pqchain.render import numbers
 
 _PHASES = {
-    "transfer": ("#0072B2", ""), "decode": ("#E69F00", "////"), "encode": ("#009E73", "...."),
-    "io": ("#222222", ""), "other": ("#dcdcdc", "\\\\\\\\"),
-}  # fmt: skip
+    "transfer": ("#0072B2", ""),
+    "decode": ("#E69F00", "////"),
+    "encode": ("#009E73", "...."),
+    "io": ("#222222", ""),
+    "other": ("#dcdcdc", "\\\\\\\\"),
+}
 """Colour and hatching of a phase, so that both eyes and a black-and-white printer tell them apart.
 """
 
@@ -28,76 +31,66 @@ _LABELLED_PERCENT = 6.0
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw each run's phases as one stacked bar of shares, printed and ours.
 
-    Takes a frame of `pqchain.works.quic_reencoding.work.table1`; runs without times keep their
-    bar's place and say why. Raises DataError if columns are missing, UsageError if there are no
-    rows.
+    Takes a row per run and phase with the columns run, kind, phase, seconds, share_percent,
+    payload_bytes and status; runs without times keep their bar's place and say why. Raises
+    DataError if columns are missing, UsageError if there are no rows.
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
-    if table.empty:
-        raise UsageError("there are no rows to draw; pass a frame of reencoding.table1()")
     runs = list(dict.fromkeys(table["run"]))
+    box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
     with canvas(ax, 1.0 + 0.52 * len(runs)) as axes:
         labels = []
         for level, run in enumerate(runs):
             rows = table[table["run"] == run].set_index("phase")
-            kind = rows["kind"].iloc[0]
-            total = rows["seconds"].sum(min_count=1)
-            size = rows["payload_bytes"].iloc[0] / 1e6
-            labels.append(f"{run} ({kind})\n{size:g} MB in {numbers.seconds(total)}")
+            first, total = rows.iloc[0], rows["seconds"].sum(min_count=1)
+            size = f"{first['payload_bytes'] / 1e6:g} MB in {numbers.seconds(total)}"
+            labels.append(f"{run} ({first['kind']})\n{size}")
             start = 0.0
             for phase, (colour, hatch) in _PHASES.items():
                 share = float(rows["share_percent"].get(phase, np.nan))
                 if not np.isfinite(share):
                     continue
-                axes.barh(
-                    level, share, left=start, height=0.62, color=colour, hatch=hatch,
-                    edgecolor=PAPER, linewidth=0.6, label=phase,
-                )  # fmt: skip
+                style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=phase)
+                axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
                 if share >= _LABELLED_PERCENT:
-                    axes.text(
-                        start + share / 2, level, f"{share:.1f} %", ha="center", va="center",
-                        size=7, color=INK,
-                        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2},
-                    )  # fmt: skip
+                    middle, text = start + share / 2, f"{share:.1f} %"
+                    style = props(ha="center", va="center", color=INK)
+                    axes.text(middle, level, text, size=7, bbox=box, **style)
                 start += share
             if start == 0.0:
-                axes.text(1, level, rows["status"].iloc[0], va="center", color=MUTED, size=8)
-        axes.set_yticks(range(len(runs)), labels)
-        axes.set_ylim(len(runs) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
+                axes.text(1, level, first["status"], va="center", color=MUTED, size=8)
+        name_levels(axes, labels)
         axes.set_xlim(0, 100)
         axes.set_xlabel("share of a node's time in percent")
-        found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        axes.legend(
-            list(found.values()), list(found), loc="lower left", bbox_to_anchor=(0, 1), ncols=5
-        )
+        legend_above(axes, 5)
     return axes
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time by number of blocks, single and multiplexed, as Figure 1 does.
 
-    Takes a frame of `pqchain.works.quic_reencoding.work.figure1`; whiskers go from the shortest to
-    the longest run. Modelled and measured series are on one axis only if `ax` is shared by the
-    caller: of several modes the first is drawn. Raises DataError if columns are missing,
-    UsageError without rows.
+    Takes a row per point with the columns kind, mode, streams, blocks, repeats, transfer_seconds,
+    low_seconds and high_seconds; whiskers go from the shortest to the longest run. Modelled and
+    measured series are on one axis only if `ax` is shared by the caller: of several modes the
+    virtual one, or else the first, is drawn. Raises DataError if columns are missing, UsageError
+    without rows.
     """
     require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
-    if series.empty:
-        raise UsageError("there are no rows to draw; pass a frame of reencoding.figure1()")
-    mode = "virtual" if "virtual" in set(series["mode"]) else series["mode"].iloc[0]
+    modes = list(dict.fromkeys(series["mode"]))
+    mode = "virtual" if "virtual" in modes else modes[0]
     chosen = series[series["mode"] == mode]
     with canvas(ax, 3.0) as axes:
         for index, (streams, (colour, marker, line)) in enumerate(_STREAMS.items()):
             rows = chosen[chosen["streams"] == streams].sort_values("blocks")
-            times = rows["transfer_seconds"].to_numpy() * 1e3
-            low, high = (rows[f"{end}_seconds"].to_numpy() * 1e3 for end in ("low", "high"))
+            low, times, high = (
+                rows[f"{which}_seconds"].to_numpy() * 1e3 for which in ("low", "transfer", "high")
+            )
             # Beside each other, as the two hardly differ.
-            axes.errorbar(
-                rows["blocks"].to_numpy(float) + (index - 0.5) * 0.2, times,
-                yerr=np.maximum([times - low, high - times], 0), color=colour, marker=marker,
-                linestyle=line, markersize=5, capsize=3, linewidth=1.2, label=streams,
-            )  # fmt: skip
+            places = rows["blocks"].to_numpy(float) + (index - 0.5) * 0.2
+            whiskers = np.maximum([times - low, high - times], 0)
+            style = props(color=colour, marker=marker, linestyle=line, label=streams)
+            size = props(markersize=5, capsize=3, linewidth=1.2)
+            axes.errorbar(places, times, yerr=whiskers, **style, **size)
         axes.set_xticks(sorted(set(chosen["blocks"].astype(int))))
         axes.set_ylim(bottom=0)
         axes.grid(visible=True, axis="y", color=GRID)
@@ -111,47 +104,34 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport at equal links, and what the link alone needs.
 
-    Takes a frame of `pqchain.works.quic_reencoding.work.transports`; whiskers go from the shortest
-    to the longest run; a transport that did not run says why. Raises DataError if columns are
-    missing, UsageError if there are no rows.
+    Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
+    transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
+    the shortest to the longest run; a transport that did not run says why. Raises DataError if
+    columns are missing, UsageError if there are no rows.
     """
     require(
         table,
         "mode transport bits_per_second repeats transfer_seconds low_seconds high_seconds "
         "wire_limit_seconds status",
     )
-    if table.empty:
-        raise UsageError("there are no rows to draw; pass a frame of reencoding.transports()")
     with canvas(ax, 0.9 + 0.42 * len(table)) as axes:
-        records = table.to_dict("records")
-        for level, row in enumerate(records):
-            time = row["transfer_seconds"]
+        for level, row in enumerate(table.to_dict("records")):
+            time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
                 axes.text(0, level, f" {row['status']}", va="center", color=MUTED, size=8)
                 continue
             colour = _TRANSPORTS.get(str(row["transport"]), MUTED)
-            axes.barh(
-                level, time, height=0.6, color=colour,
-                xerr=[[time - row["low_seconds"]], [row["high_seconds"] - time]], capsize=3,
-                ecolor=INK,
-            )  # fmt: skip
-            axes.annotate(
-                numbers.seconds(time), (row["high_seconds"], level), xytext=(5, 0),
-                textcoords="offset points", va="center", size=8, color=INK,
-            )  # fmt: skip
+            whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
+            axes.barh(level, time, height=0.6, color=colour, **whisker)
+            beside(axes, numbers.seconds(time), (high, level), (5, 0), size=8)
         limit = table["wire_limit_seconds"].max()
         if np.isfinite(limit):
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.2, label="the link alone")
             axes.set_xlim(0, max(limit, table["high_seconds"].max()) * 1.2)
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1))
-        axes.set_yticks(range(len(records)), [str(row["transport"]) for row in records])
-        axes.set_ylim(len(records) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        rate = records[0]["bits_per_second"] / 1e6
-        where = (
-            f"{records[0]['mode']}, links of {rate:g} Mbit/s"
-            if rate > 0
-            else f"{records[0]['mode']}, links not shaped"
-        )
-        axes.set_xlabel(f"time of transfer in seconds (measured, {where})")
+        name_levels(axes, table["transport"].tolist())
+        first = table.iloc[0]
+        rate = first["bits_per_second"] / 1e6
+        links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
+        axes.set_xlabel(f"time of transfer in seconds (measured, {first['mode']}, {links})")
     return axes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pqchain.algorithms import ALGORITHMS, FAMILIES, get
+from pqchain.algorithms import ALGORITHMS, FAMILIES, get, names
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import GRID, INK, LOOKS, PAPER, bytes_label, canvas, log_ticks, require
+from pqchain.plots.canvas import PAPER, canvas, look, require
 from pqchain.plots.dots import dots
+from pqchain.plots.marks import beside, bytes_label, grid, log_ticks, props
 from pqchain.render import numbers
 
 SIZE_LOOK = {
@@ -34,14 +35,10 @@ def plot_sizes(
     registry. `secret_keys` draws these too. Raises UnknownAlgorithm, and UsageError if there are
     no names.
     """
-    chosen = (
-        [row for row in ALGORITHMS.values() if row.default_build and row.kind == "signature"]
-        if algorithms is None
-        else [get(name) for name in algorithms]
-    )
+    chosen = names("signature") if algorithms is None else algorithms
     records = [
         {"row": row.name, "algorithm": row.name, "operation": what, "bytes": size}
-        for row in chosen
+        for row in map(get, chosen)
         for what, size in (
             ("public key", row.public_key_bytes),
             ("signature", row.signature_bytes),
@@ -57,7 +54,7 @@ def plot_sizes(
         axis_label="size (log scale)",
         axis_format=bytes_label,
         ax=ax,
-        look=SIZE_LOOK,
+        looks=SIZE_LOOK,
         joined=True,
     )
 
@@ -75,7 +72,8 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     chosen = [row for row in ALGORITHMS.values() if row.name in fastest.index]
     if not chosen:
         raise UsageError("no verification with status 'ok' in this frame; measure signatures")
-    looks = _family_looks(row.family for row in chosen)
+    families = {row.family for row in chosen}
+    looks = {name: look(i) for i, name in enumerate(name for name in FAMILIES if name in families)}
     bytes_on_chain = [row.public_key_bytes + row.signature_bytes for row in chosen]
     times = [float(fastest[row.name]) for row in chosen]
     with canvas(ax, 4.2) as axes:
@@ -83,16 +81,15 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         axes.set_yscale("log")
         for row, size, time in zip(chosen, bytes_on_chain, times, strict=True):
             colour, marker = looks[row.family]
-            hollow = not row.family_facts.post_quantum
-            axes.plot(
-                [size], [time], linestyle="none", marker=marker, color=colour, markersize=6,
-                fillstyle="none" if hollow else "full", label=row.name,
-                markeredgecolor=colour if hollow else PAPER, markeredgewidth=1.0 if hollow else 0.5,
-            )  # fmt: skip
+            full = props(fillstyle="full", markeredgecolor=PAPER, markeredgewidth=0.5)
+            hollow = props(fillstyle="none", markeredgecolor=colour, markeredgewidth=1.0)
+            style = full if row.family_facts.post_quantum else hollow
+            point = props(linestyle="none", marker=marker, markersize=6, label=row.name)
+            axes.plot([size], [time], color=colour, **point, **style)
         axes.margins(0.14)
         log_ticks(axes, "x", bytes_label)
-        log_ticks(axes, "y", lambda value: numbers.seconds(value, 1))
-        axes.grid(visible=True, which="major", color=GRID)
+        log_ticks(axes, "y", _seconds)
+        grid(axes)
         _place_labels(axes, bytes_on_chain, times, [row.name for row in chosen])
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
         axes.set_ylabel("one verification, median")
@@ -113,24 +110,19 @@ def plot_blocks(
         "algorithm implementation threads transactions block_bytes transaction_bytes "
         "verify_median_seconds apply_median_seconds status",
     )
-    bytes_in_all = blocks["block_bytes"].astype("float64")
-    values, label, show = {
-        "bytes": (
-            blocks["transaction_bytes"],
-            "bytes of block per transaction (log scale)",
-            bytes_label,
-        ),
-        "verify": (
-            blocks["verify_median_seconds"] / blocks["transactions"].astype("float64"),
-            "checking one signature of a block (median)",
-            lambda value: numbers.seconds(value, 1),
-        ),
-        "rate": (
-            bytes_in_all / blocks["apply_median_seconds"],
-            "block validated in a second, all of it (median)",
-            lambda value: f"{bytes_label(value)}/s",
-        ),
-    }[quantity]
+    transactions, size = (
+        blocks[name].astype("float64") for name in ("transactions", "block_bytes")
+    )
+    show: Callable[[float], str]
+    if quantity == "bytes":
+        label, show = "bytes of block per transaction (log scale)", bytes_label
+        values = blocks["transaction_bytes"]
+    elif quantity == "verify":
+        label, show = "checking one signature of a block (median)", _seconds
+        values = blocks["verify_median_seconds"] / transactions
+    else:
+        label, show = "block validated in a second, all of it (median)", _rate
+        values = size / blocks["apply_median_seconds"]
     threads = blocks["threads"].astype("int64")
     named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
     frame = blocks.assign(row=blocks["algorithm"], value=values, operation=named, implementation="")
@@ -143,16 +135,24 @@ def plot_blocks(
         axis_label=label,
         axis_format=show,
         ax=ax,
-        look=dict(zip(ordered, LOOKS * (1 + len(ordered) // 8), strict=False)),
+        looks={name: look(index) for index, name in enumerate(ordered)},
         joined=True,
     )
 
 
-def _family_looks(families: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Give every family a colour and a marker, in the registry's order."""
-    present = set(families)
-    ordered = [name for name in FAMILIES if name in present]
-    return {name: LOOKS[index % 8] for index, name in enumerate(ordered)}
+def _seconds(value: float) -> str:
+    return numbers.seconds(value, 1)
+
+
+def _rate(value: float) -> str:
+    return f"{bytes_label(value)}/s"
+
+
+_SIDES = ((7, 0), (-7, 0), (0, 9), (0, -9), (7, 8), (-7, 8), (7, -8), (-7, -8), (7, 15), (7, -15))
+"""Where a label may stand, in points from its point, the best place first."""
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top."""
 
 
 def _place_labels(
@@ -162,52 +162,31 @@ def _place_labels(
 
     Works on estimated extents, in points, because the final layout is known only when drawn.
     """
-    height_points, character_points, size = 9.0, 4.1, 7.5
+    height, per_character = 9.0, 4.1
     figure = axes.get_figure(root=True)
     extent = figure.get_size_inches() * 72 * 0.85 if isinstance(figure, Figure) else (410, 260)
     scaled = []
-    for values, limits, points in (
-        (x, axes.get_xlim(), extent[0]),
-        (y, axes.get_ylim(), extent[1]),
-    ):
-        low, high = np.log10(limits)
+    limits = (axes.get_xlim(), axes.get_ylim())
+    for values, view, points in zip((x, y), limits, extent, strict=True):
+        low, high = np.log10(view)
         scaled.append((np.log10(values) - low) / (high - low) * points)
-    taken = [(px - 4, py - 4, px + 4, py + 4) for px, py in zip(*scaled, strict=True)]
-    sides = [
-        (7, 0),
-        (-7, 0),
-        (0, 9),
-        (0, -9),
-        (7, 8),
-        (-7, 8),
-        (7, -8),
-        (-7, -8),
-        (7, 15),
-        (7, -15),
-    ]
+    taken: list[Box] = [(px - 4, py - 4, px + 4, py + 4) for px, py in zip(*scaled, strict=True)]
     for index, text in enumerate(labels):
-        width = character_points * len(text)
+        width = per_character * len(text)
         options = []
-        for dx, dy in sides:
+        for dx, dy in _SIDES:
             left = scaled[0][index] + dx - (0 if dx > 0 else width if dx < 0 else width / 2)
-            bottom = scaled[1][index] + dy - height_points / 2
-            box = (left, bottom, left + width, bottom + height_points)
+            bottom = scaled[1][index] + dy - height / 2
+            box = (left, bottom, left + width, bottom + height)
             cost = sum(_overlap(box, other) for at, other in enumerate(taken) if at != index)
             outside = max(0.0, -left) + max(0.0, box[2] - extent[0])
-            options.append((cost + 20 * outside, dx, dy, box))
-        cost, dx, dy, box = min(options, key=lambda option: option[0])
+            options.append((cost + 20 * outside, (dx, dy), box))
+        _, offset, box = min(options, key=lambda option: option[0])
         taken.append(box)
-        axes.annotate(
-            text, (x[index], y[index]), xytext=(dx, dy), textcoords="offset points",
-            ha="left" if dx > 0 else "right" if dx < 0 else "center", va="center",
-            fontsize=size, color=INK,
-        )  # fmt: skip
+        beside(axes, text, (x[index], y[index]), offset, size=7.5)
 
 
-def _overlap(
-    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
-) -> float:
-    """Area that two boxes (left, bottom, right, top) share."""
+def _overlap(one: Box, other: Box) -> float:
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
     return max(width, 0.0) * max(height, 0.0)

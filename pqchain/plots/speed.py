@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, log_ticks, require, spoken
+from pqchain.plots.canvas import MUTED, PAPER, canvas, require
 from pqchain.plots.dots import dots, ranked
+from pqchain.plots.marks import beside, grid, legend_above, log_ticks, name_levels, props, spoken
 from pqchain.render import numbers
 
 _VARIANT_COLOUR = {"ref": "#0072B2", "avx2": "#D55E00"}
 """Colour of the bars of reference code and of AVX2 code."""
 
-_SIDES = {"published": "printed", "here": "here"}
-"""Printed bars are hatched, ours are full."""
+_BARS = (
+    ("ref", "published", "reference, printed"),
+    ("ref", "here", "reference, here"),
+    ("avx2", "published", "AVX2, printed"),
+    ("avx2", "here", "AVX2, here"),
+)
+"""Bars of an algorithm from the top: printed ones are hatched, ours are full."""
 
 
 def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -26,10 +30,8 @@ def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Takes a measurement frame. An algorithm of which nothing was measured keeps its row, which
     says so. Raises DataError if columns are missing, UsageError if there are no rows.
     """
-    require(
-        measurements,
-        "algorithm implementation operation median_seconds min_seconds p95_seconds status",
-    )
+    needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
+    require(measurements, needed)
     return dots(
         measurements.assign(row=measurements["algorithm"]),
         value="median_seconds",
@@ -46,10 +48,8 @@ def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Takes a comparison frame. Raises DataError if columns are missing, UsageError if there are no
     rows.
     """
-    require(
-        comparison,
-        "algorithm implementation operation published_implementation ratio status",
-    )
+    needed = "algorithm implementation operation published_implementation ratio status"
+    require(comparison, needed)
     printed = comparison["published_implementation"]
     return dots(
         comparison.assign(
@@ -91,9 +91,10 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
     """Draw one operation of every algorithm as bars: reference and AVX2, printed and ours.
 
-    Takes a frame of `pqchain.works.round3.work.table1`. The axis is logarithmic and starts at a
-    decade, so compare where bars end, not how long they are. A bar that is missing says why.
-    Raises DataError if columns are missing, UsageError if the table has no such operation.
+    Takes a frame with the columns algorithm, variant, quantity, published, here and status. The
+    axis is logarithmic and starts at a decade, so compare where bars end, not how long they are. A
+    bar that is missing says why. Raises DataError if columns are missing, UsageError if the table
+    has no such operation.
     """
     require(table, "algorithm variant quantity published here status")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -106,35 +107,27 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
     with canvas(ax, 0.8 + 0.62 * len(names)) as axes:
         axes.set_xscale("log")
-        for index, (variant, side) in enumerate(product(("ref", "avx2"), ("published", "here"))):
-            label = f"{'reference' if variant == 'ref' else 'AVX2'}, {_SIDES[side]}"
+        for index, (variant, side, label) in enumerate(_BARS):
             colour = _VARIANT_COLOUR[variant]
+            style = (
+                props(color=colour, edgecolor=colour, hatch="")
+                if side == "here"
+                else props(color=PAPER, edgecolor=colour, hatch="//////")
+            )
             for cell in rows[rows["variant"] == variant].to_dict("records"):
-                level = names.index(cell["algorithm"]) + (index - 1.5) * 0.2
-                if not np.isfinite(cell[side]):
+                level, value = names.index(cell["algorithm"]) + (index - 1.5) * 0.2, cell[side]
+                if not np.isfinite(value):
                     axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
                     continue
-                hatch = "" if side == "here" else "//////"
-                axes.barh(
-                    level, cell[side] - start, left=start, height=0.18, label=label,
-                    color=colour if side == "here" else PAPER, edgecolor=colour, hatch=hatch,
-                    linewidth=0.8,
-                )  # fmt: skip
-                axes.annotate(
-                    numbers.seconds(cell[side], 2), (cell[side], level), xytext=(3, 0),
-                    textcoords="offset points", va="center", size=7, color=INK,
-                )  # fmt: skip
+                bar = props(left=start, height=0.18, linewidth=0.8, label=label)
+                axes.barh(level, value - start, **bar, **style)
+                beside(axes, numbers.seconds(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
+        name_levels(axes, names)
         log_ticks(axes, "x", lambda value: numbers.seconds(value, 1))
-        axes.grid(visible=True, which="major", axis="x", color=GRID)
+        grid(axes, "x")
         axes.set_xlabel(f"{spoken(operation)}: median here, as printed there (log scale)")
-        found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-        axes.legend(
-            list(found.values()), list(found), loc="lower left", bbox_to_anchor=(0, 1), ncols=4
-        )
+        legend_above(axes, 4)
     return axes
 
 
@@ -144,7 +137,8 @@ def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
     Only pairs of which both have status "ok". Raises DataError if columns are missing.
     """
-    require(measurements, "algorithm implementation operation median_seconds status")
+    needed = "algorithm implementation operation median_seconds status"
+    require(measurements, needed, empty=True)
     fine = measurements[measurements["status"] == "ok"]
     split = fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$")
     fine = fine.assign(library=split["library"], variant=split["variant"])

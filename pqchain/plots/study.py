@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from pqchain.errors import UsageError
-from pqchain.plots.canvas import INK, LOOKS, MUTED, PAPER, canvas, require, spoken
+from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
+from pqchain.plots.marks import props, spoken
 from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
@@ -23,26 +23,24 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     there are no rows.
     """
     require(frame, "scheme output unit input base low high")
-    if frame.empty:
-        raise UsageError("there are no rows to draw: no input changes this figure")
-    base = float(frame["base"].iloc[0])
+    first = frame.iloc[0]
+    base = float(first["base"])
+    halved, doubled = look(0)[0], look(1)[0]
     with canvas(ax, 0.9 + 0.3 * len(frame)) as axes:
-        heights = np.arange(len(frame))
-        for column, label, colour, hatch in (
-            ("low", "input halved", LOOKS[0][0], ""),
-            ("high", "input doubled", LOOKS[1][0], "////"),
+        levels = np.arange(len(frame))
+        for column, label, style in (
+            ("low", "input halved", props(color=halved, edgecolor=halved)),
+            ("high", "input doubled", props(color=PAPER, edgecolor=doubled, hatch="////")),
         ):
-            values = frame[column].to_numpy(float)
-            axes.barh(
-                heights, np.where(np.isfinite(values), values - base, 0.0), left=base, height=0.62,
-                color=colour if not hatch else PAPER, edgecolor=colour, hatch=hatch, label=label,
-            )  # fmt: skip
+            change = frame[column].to_numpy(float) - base
+            change[~np.isfinite(change)] = 0.0
+            axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.8)
-        axes.set_yticks(heights, [spoken(name) for name in frame["input"]])
+        axes.set_yticks(levels, [spoken(name) for name in frame["input"]])
         axes.invert_yaxis()
         axes.margins(x=0.08)
-        unit = f" ({frame['unit'].iloc[0]})" if frame["unit"].iloc[0] else ""
-        axes.set_xlabel(f"{spoken(frame['output'].iloc[0])}{unit}, {frame['scheme'].iloc[0]}")
+        unit = f" ({first['unit']})" if first["unit"] else ""
+        axes.set_xlabel(f"{spoken(first['output'])}{unit}, {first['scheme']}")
         axes.tick_params(axis="y", length=0)
         axes.legend(loc="lower right", fontsize=8)
     return axes
@@ -55,48 +53,40 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     fits. Raises DataError if columns are missing, UsageError if there are no rows.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
-    if frame.empty:
-        raise UsageError("there are no rows to draw; pass a frame of pqchain.study.plane()")
     names = [name for name in dict.fromkeys(frame["winner"].tolist()) if name]
-    colours = [LOOKS[at % len(LOOKS)][0] for at in range(len(names))]
-    rights = sorted(set(frame["across_factor"].tolist()))
-    ups = sorted(set(frame["upwards_factor"].tolist()))
-    codes = np.zeros((len(ups), len(rights)), int)
+    colours = [look(index)[0] for index in range(len(names))]
+    hatches = [_HATCHES[index % len(_HATCHES)] for index in range(len(names))]
+    across = sorted(set(frame["across_factor"].tolist()))
+    upwards = sorted(set(frame["upwards_factor"].tolist()))
+    codes = np.zeros((len(upwards), len(across)), int)
     for row in frame.to_dict("records"):
-        place = ups.index(row["upwards_factor"]), rights.index(row["across_factor"])
+        place = upwards.index(row["upwards_factor"]), across.index(row["across_factor"])
         codes[place] = names.index(row["winner"]) + 1 if row["winner"] else 0
-    with canvas(ax, 0.9 + 0.34 * len(ups)) as axes:
-        axes.pcolormesh(
-            np.arange(codes.shape[1] + 1), np.arange(codes.shape[0] + 1), codes,
-            cmap=ListedColormap([PAPER, *colours]), vmin=-0.5, vmax=len(names) + 0.5,
-            edgecolors=PAPER, linewidth=0.8,
-        )  # fmt: skip
-        for at in range(1, len(names) + 1):
-            hatch = _HATCHES[(at - 1) % len(_HATCHES)]
-            for up, right in np.argwhere(codes == at) if hatch else ():
-                axes.fill_between(
-                    [right, right + 1], up, up + 1, facecolor="none", edgecolor=PAPER,
-                    hatch=hatch, linewidth=0,
-                )  # fmt: skip
-        axes.set_xticks(np.arange(codes.shape[1]) + 0.5, [numbers.factor(at) for at in rights])
-        axes.set_yticks(np.arange(codes.shape[0]) + 0.5, [numbers.factor(at) for at in ups])
+    with canvas(ax, 0.9 + 0.34 * len(upwards)) as axes:
+        corners = np.arange(len(across) + 1), np.arange(len(upwards) + 1)
+        colour_map = ListedColormap([PAPER, *colours])
+        limits = props(vmin=-0.5, vmax=len(names) + 0.5)
+        axes.pcolormesh(*corners, codes, cmap=colour_map, edgecolors=PAPER, linewidth=0.8, **limits)
+        for code, hatch in enumerate(hatches, start=1):
+            style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
+            for up, right in np.argwhere(codes == code) if hatch else ():
+                axes.fill_between([right, right + 1], up, up + 1, **style)
+        axes.set_xticks(np.arange(len(across)) + 0.5, [numbers.factor(at) for at in across])
+        axes.set_yticks(np.arange(len(upwards)) + 0.5, [numbers.factor(at) for at in upwards])
         # The field of the study as it is.
-        if 1.0 in ups and 1.0 in rights:
-            axes.plot(
-                rights.index(1.0) + 0.5, ups.index(1.0) + 0.5,
-                marker="o", color=PAPER, markeredgecolor=INK, markersize=7,
-            )  # fmt: skip
+        if 1.0 in upwards and 1.0 in across:
+            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=7)
+            axes.plot(across.index(1.0) + 0.5, upwards.index(1.0) + 0.5, **ring)
         axes.tick_params(length=0)
         axes.set_xlabel(f"{spoken(frame['across'].iloc[0])}   (ring: the study as it is)")
         axes.set_ylabel(spoken(frame["upwards"].iloc[0]))
         handles = [
-            Patch(facecolor=colour, hatch=_HATCHES[at % len(_HATCHES)], edgecolor=PAPER, label=name)
-            for at, (name, colour) in enumerate(zip(names, colours, strict=True))
+            Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
+            for name, colour, hatch in zip(names, colours, hatches, strict=True)
         ]
-        legend = axes.legend(
-            handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8,
-            ncols=max(1, min(4, len(names))), frameon=False,
-        )  # fmt: skip
+        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+        columns = max(1, min(4, len(names)))
+        legend = axes.legend(handles=handles, fontsize=8, ncols=columns, **above)
         for label in legend.get_texts():
             label.set_color(INK)
         axes.spines[:].set_color(MUTED)

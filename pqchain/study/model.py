@@ -15,6 +15,7 @@ import pandas as pd
 from pqchain import algorithms
 from pqchain import costs as costing
 from pqchain.bench import operations as bench
+from pqchain.bench import presets
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
@@ -84,7 +85,7 @@ def run(
     """
     if plan.costs == "measured":
         if measurements is None:
-            preset = preset or bench.preset()
+            preset = preset or presets.preset()
             measurements = bench.measure(plan.names, preset=preset, progress=progress)
         table = costing.from_frame(measurements)
     elif measurements is not None:

@@ -9,8 +9,9 @@ import pytest
 
 from pqchain import algorithms, plots
 from pqchain.bench import blocks as blockbench
-from pqchain.bench import tables as blocktext
+from pqchain.bench import tables
 from pqchain.bench.blocks import BLOCK, measure_blocks
+from pqchain.bench.presets import PRESETS, BlockPreset
 from pqchain.chain import encoded_size, header_bytes
 from pqchain.errors import UnknownAlgorithm, UsageError
 from pqchain.works import compare, papers
@@ -23,8 +24,13 @@ COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Measure as little as there is."""
-    least = blockbench.BlockPreset(2, 0.01, 0.5, 3, 0.01)
-    monkeypatch.setattr(blockbench, "PRESETS", {"quick": least})
+    use(monkeypatch, BlockPreset(2, 0.01, 0.5, 3, 0.01))
+
+
+def use(monkeypatch, blocks):
+    """Let the preset `quick` measure blocks like this."""
+    quick = dataclasses.replace(PRESETS["quick"], blocks=blocks)
+    monkeypatch.setitem(PRESETS, "quick", quick)
 
 
 def test_the_frame_says_what_the_bytes_say():
@@ -101,8 +107,7 @@ def test_what_cannot_run_is_a_row_with_its_reason(monkeypatch):
 
 
 def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
-    hasty = blockbench.BlockPreset(2, 0.01, 0.0, 3, 0.01)
-    monkeypatch.setattr(blockbench, "PRESETS", {"quick": hasty})
+    use(monkeypatch, BlockPreset(2, 0.01, 0.0, 3, 0.01))
     row = measure_blocks("Ed25519", transactions=50, threads=[1]).to_dict("records")[0]
     assert row["transactions"] == 1
     assert row["reason"] == "signing took longer than 0 s: 1 of 50 transactions"
@@ -151,7 +156,7 @@ def test_a_verdict_that_is_wrong_is_a_failed_row(monkeypatch):
 
 
 def test_one_block_is_told_in_the_words_of_the_mini_blockchain():
-    told = "\n".join(blocktext.lines(frames.blocks(["Falcon-512"])))
+    told = "\n".join(tables.lines(frames.blocks(["Falcon-512"])))
     for words in (
         "897\u202fB, inline",
         "25 wallets",
@@ -163,17 +168,23 @@ def test_one_block_is_told_in_the_words_of_the_mini_blockchain():
         "A bare loop of C",
     ):
         assert words in told
-    told = list(blocktext.lines(frames.blocks(["Hawk-512"])))
+    told = list(tables.lines(frames.blocks(["Hawk-512"])))
     assert told[1:] == [f"{'unsupported':<20}no Hawk-512 here"]
 
 
 def test_many_blocks_are_a_table_with_a_row_each():
-    header, rows, right = blocktext.table(frames.blocks())
-    assert [row[0] for row in rows] == ["Falcon-512", "ML-DSA-44", "Hawk-512"]
-    assert {len(row) for row in rows} == {len(header)}
-    assert rows[0][header.index("verify ×4")] == "19.3\u202fµs"
-    assert rows[2][-1] == "unsupported: no Hawk-512 here"
-    assert max(right) < len(header) - 2
+    table = tables.block_table(frames.blocks())
+    assert [row[0] for row in table.rows] == ["Falcon-512", "ML-DSA-44", "Hawk-512"]
+    assert {len(row) for row in table.rows} == {len(table.columns)}
+    shown = table.text().splitlines()
+    assert "19.3\u202fµs" in shown[3]
+    assert table.records()[0]["verify ×4"] == pytest.approx(19.3e-6, rel=1e-2)
+    assert table.remarks[2] == "unsupported: no Hawk-512 here"
+    assert shown[-1] == "- Hawk-512: unsupported: no Hawk-512 here"
+    assert [column.title for column in table.columns if not column.numeric] == [
+        "algorithm",
+        "tampered",
+    ]
 
 
 def test_ours_stands_beside_every_printed_line():

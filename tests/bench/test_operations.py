@@ -8,13 +8,14 @@ import pytest
 from pqchain import machine
 from pqchain.algorithms import ALGORITHMS
 from pqchain.bench import operations as bench
+from pqchain.bench import presets
 from pqchain.costs import MEASUREMENT
-from pqchain.crypto import native
+from pqchain.crypto import available, native
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
 
 pytestmark = pytest.mark.skipif(
-    bool(native.available("liboqs-0.13/ref")),
-    reason=native.available("liboqs-0.13/ref") or "available",
+    bool(available("liboqs-0.13/ref")),
+    reason=available("liboqs-0.13/ref") or "available",
 )
 
 
@@ -29,7 +30,7 @@ def test_frame_and_provenance() -> None:
     assert frame.attrs["provenance"]["machine_id"]
     samples = frame.attrs["samples"]
     counted = samples[~samples["warmup"]]
-    assert samples["warmup"].sum() == 3 * bench.PRESETS["quick"].rounds
+    assert samples["warmup"].sum() == 3 * presets.PRESETS["quick"].rounds
     for row in frame.itertuples():
         seconds = counted.loc[counted["operation"] == row.operation, "seconds"]
         assert row.samples == len(seconds)
@@ -117,10 +118,10 @@ def test_nothing_to_measure_is_refused(arguments: tuple[object, ...], said: str)
 
 
 def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
-    assert bench.preset() == "quick"
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "paper")
-    assert bench.preset() == "paper"
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "slow")
+    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
+    assert presets.preset() == "quick"
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "paper")
+    assert presets.preset() == "paper"
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "slow")
     with pytest.raises(UsageError, match=r"PQCHAIN_PRESET=slow: .*expected one of quick, paper"):
-        bench.preset()
+        presets.preset()

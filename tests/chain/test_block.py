@@ -22,8 +22,9 @@ from pqchain.chain import (
     pack,
 )
 from pqchain.chain.block import GROUP, transactions_root
-from pqchain.chain.encoding import PQDPOL_DATA_BYTES, VERSION, KeyForm
+from pqchain.chain.encoding import VERSION, KeyForm
 from pqchain.errors import Malformed, UsageError
+from pqchain.works.pqdpol import DATA_BYTES
 from tests.chain.fuzz import Counts, fuzz
 from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
@@ -150,7 +151,7 @@ def _falcon_block() -> Block:
 )
 def test_a_real_block_of_the_pqdpol_paper_holds_its_count(name: str, count: int) -> None:
     wallet = fresh(name)
-    data = bytes(PQDPOL_DATA_BYTES)
+    data = bytes(DATA_BYTES)
     offered = (wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(30))
     taken = pack(offered, 50_000)
     assert len(taken) == count
@@ -161,7 +162,7 @@ def test_a_real_block_of_the_pqdpol_paper_holds_its_count(name: str, count: int)
 @pytest.mark.native
 def test_falcon_512_fills_a_block_of_the_pqdpol_paper_with_a_mean_near_29_42() -> None:
     wallet = fresh("Falcon-512")
-    data = bytes(PQDPOL_DATA_BYTES)
+    data = bytes(DATA_BYTES)
     pool = [wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(3000)]
     rng = random.Random(5)
     counts = [len(pack(rng.sample(pool, 31), 50_000)) for _ in range(2000)]
@@ -190,7 +191,7 @@ def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None
 
 @pytest.mark.parametrize("limit", [float("nan"), 50_000.0, True, None, "50000"])
 def test_a_limit_is_a_whole_number(limit: object) -> None:
-    with pytest.raises(UsageError, match=r"limit_bytes=.*; expected a"):
+    with pytest.raises(UsageError, match=r"limit_bytes is .*; expected a"):
         pack([alice().transfer(bytes(32), 1, nonce=0)], limit)  # type: ignore[arg-type]
 
 

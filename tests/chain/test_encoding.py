@@ -10,14 +10,15 @@ import pytest
 from pqchain import algorithms
 from pqchain.chain import encoding
 from pqchain.chain.encoding import (
-    PQDPOL_DATA_BYTES,
     Reader,
     algorithm_identifier,
     algorithm_of,
     encoded_size,
     header_bytes,
 )
+from pqchain.consensus import Layout
 from pqchain.errors import Malformed, PqchainError, UnknownAlgorithm, UsageError
+from pqchain.works.pqdpol import DATA_BYTES
 
 SCHEMES = algorithms.names("signature", everything=True)
 
@@ -66,7 +67,8 @@ def test_sizes_are_the_sum_of_the_documented_fields() -> None:
 )
 def test_fifty_thousand_bytes_hold_what_the_pqdpol_tables_imply(name: str, count: int) -> None:
     room = 50_000 - header_bytes()
-    assert room // encoded_size(name, data_bytes=PQDPOL_DATA_BYTES) == count
+    assert room // encoded_size(name, data_bytes=DATA_BYTES) == count
+    assert Layout().data_bytes == DATA_BYTES
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ def test_impossible_rules_are_refused() -> None:
             Rules(**rules)
     with pytest.raises(UnknownAlgorithm):
         Rules(algorithms=frozenset({"RSA"}))
-    with pytest.raises(UsageError, match="limit_bytes=nan"):
+    with pytest.raises(UsageError, match="limit_bytes is nan"):
         Rules(limit_bytes=float("nan"))  # type: ignore[arg-type]
     assert Rules(algorithms=frozenset({"falcon 512"})).algorithms == {"Falcon-512"}
 

@@ -9,6 +9,7 @@ import pytest
 from pqchain import results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import operations as bench
+from pqchain.bench import presets
 from pqchain.commands.main import main
 from tests import frames
 
@@ -30,7 +31,7 @@ def measured(monkeypatch):
         return frame
 
     monkeypatch.setattr(bench, "measure", measure)
-    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
 
 
@@ -46,7 +47,7 @@ def blocks(monkeypatch):
         return frame
 
     monkeypatch.setattr(blockbench, "measure_blocks", measure)
-    monkeypatch.delenv(bench.PRESET_VARIABLE, raising=False)
+    monkeypatch.delenv(presets.PRESET_VARIABLE, raising=False)
     return calls
 
 

@@ -8,13 +8,9 @@ import pytest
 
 from pqchain import results
 from pqchain.bench import operations as bench
-from pqchain.commands import console
+from pqchain.bench import presets
 from pqchain.commands.main import main
 from tests import frames
-
-
-def test_presets_are_those_of_the_benchmark():
-    assert tuple(bench.PRESETS) == console.PRESETS
 
 
 def test_bench_shows_medians_and_reasons(measured, capsys):
@@ -35,9 +31,9 @@ def test_bench_takes_names_repeated_and_by_commas(measured, capsys):
 
 
 def test_bench_takes_its_preset_from_the_environment(measured, monkeypatch, capsys):
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "paper")
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "paper")
     assert main(["bench"]) == 0
-    monkeypatch.setenv(bench.PRESET_VARIABLE, "papers")
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "papers")
     assert main(["bench"]) == 2
     assert measured == [(None, None, None, "paper", False)]
     assert "'papers'" in capsys.readouterr().err

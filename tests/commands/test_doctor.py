@@ -8,7 +8,7 @@ import pytest
 from pqchain import algorithms, machine
 from pqchain.commands import doctor
 from pqchain.commands.main import main
-from pqchain.crypto import native
+from pqchain.crypto import builds
 from pqchain.errors import CryptoFailure, DataError
 from pqchain.reencode.storage import erasure
 from pqchain.works import papers
@@ -62,7 +62,7 @@ def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(mo
 
 
 def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
-    monkeypatch.setattr(native, "library_path", lambda stem: None)
+    monkeypatch.setattr(builds, "library_path", lambda stem: None)
     monkeypatch.setattr(machine, "missing_flags", lambda row: ())
     finding = found("liboqs-0.13/ref")
     assert (finding.state, finding.healthy) == ("missing", True)

@@ -27,7 +27,7 @@ def test_a_table_is_shown_as_printed(capsys):
     assert main(["papers", "pqdpol", "table4"]) == 0
     captured = capsys.readouterr()
     assert "11.444\N{NARROW NO-BREAK SPACE}ms" in captured.out
-    assert "section 4.3" in captured.err
+    assert "section 4.3" in captured.out
     assert main(["papers", "pqdpol", "table4", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["rows"][0]["sign_seconds"] == 0.000163

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from pqchain.bench import operations as bench
+from pqchain import bench
 from pqchain.commands.main import main
 from pqchain.report import figures
-from pqchain.works.quic_reencoding import work as reencoding
-from tests.report.test_reproduce import fake_measure, fake_replays
+from pqchain.works.quic_reencoding import replays
+from tests.report.test_reproduce import fake_blocks, fake_measure, fake_replays
 from tests.works import studies
 
 
@@ -19,7 +19,8 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.strip() == str(output / "index.html")
+    assert captured.out.startswith("Table 3 rebuilt")
+    assert captured.out.splitlines()[-1] == str(output / "index.html")
     assert "holds" in captured.err
     assert (output / "index.html").is_file()
 
@@ -31,11 +32,12 @@ def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("Table 5, transactions per second: printed, and modelled")
-    assert "\nTable 6, latency: printed, and modelled" in shown
+    assert shown.startswith("Table 5, transactions per second: as printed, and modelled")
+    assert "\nTable 6, latency: as printed, and modelled" in shown
     assert shown.splitlines()[-1] == str(output / "index.html")
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol", "--json"]) == 0
-    cells = json.loads(capsys.readouterr().out)["pqdpol_tables"]
+    computed = json.loads(capsys.readouterr().out)["frames"]["pqdpol"]
+    cells = [*computed["table5-6"], *computed["table5-6-here"]]
     assert len(cells) == 60
     assert {cell["costs"] for cell in cells} == {"paper:pqdpol", "measured:test-machine-00000000"}
 
@@ -47,21 +49,23 @@ def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("KEM ")
-    assert "\nsignature " in shown
+    assert shown.startswith("Table 1 in its own layout, KEM half")
+    assert "\nTable 1 in its own layout, signature half" in shown
     assert shown.splitlines()[-1] == str(output / "index.html")
     assert main(["reproduce", "--output", str(output), "--only", "round3", "--json"]) == 0
-    columns = json.loads(capsys.readouterr().out)["round3_table1"]
-    assert len(columns) == 14
-    assert {column["status"] for column in columns} == {"ok"}
-    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    cells = json.loads(capsys.readouterr().out)["frames"]["round3"]["table1"]
+    assert len({(cell["printed_name"], cell["variant"]) for cell in cells}) == 14
+    times = [cell for cell in cells if cell["quantity"].endswith("_seconds")]
+    assert {cell["status"] for cell in times} == {"ok"}
+    monkeypatch.setattr(replays, "reproduce", fake_replays)
+    monkeypatch.setattr(bench, "measure_blocks", fake_blocks)
     assert main(["reproduce", "--output", str(output)]) == 0
     assert capsys.readouterr().out.strip() == str(output / "index.html")
 
 
 def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(reencoding, "reproduce", fake_replays)
+    monkeypatch.setattr(replays, "reproduce", fake_replays)
     arguments = ["reproduce", "--output", str(tmp_path), "--only", "quic-reencoding"]
     assert main(arguments) == 0
     shown = capsys.readouterr().out
@@ -73,8 +77,8 @@ def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, monkeypatch, 
     assert "Where the time goes" in page
     assert 'id="figure-quic-reencoding-phases"' in page
     assert main([*arguments, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["quic_reencoding"]
-    assert set(found) == {"table1", "figure1", "contrast", "transports"}
+    computed = json.loads(capsys.readouterr().out)["frames"]["quic-reencoding"]
+    assert set(computed) == set(names)
 
 
 def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, capsys):

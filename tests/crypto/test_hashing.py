@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqchain.crypto import hashing
 from pqchain.crypto.hashing import sha3_256
 from pqchain.errors import Unsupported
 
@@ -28,6 +29,7 @@ def test_agrees_with_hashlib(data):
 
 
 def test_says_what_to_install(monkeypatch):
+    hashing._hash.cache_clear()
     monkeypatch.setitem(sys.modules, "Crypto.Hash", None)
     with pytest.raises(Unsupported, match="pip install pycryptodome"):
         sha3_256(b"")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import native, open_signer
+from pqchain.crypto import available, native, open_signer
 from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import CryptoFailure, PqchainError
 from tests.crypto import hawk_model as model
@@ -43,7 +43,7 @@ SAMPLES = 1 << 20
 
 def need(variant: str) -> None:
     """Skip what this processor cannot run."""
-    if reason := native.available(variant):
+    if reason := available(variant):
         assert "lacks" in reason, reason
         pytest.skip(reason)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import crypto
 from pqchain.bench import operations as bench
-from pqchain.crypto import native, open_signer
+from pqchain.crypto import available, builds, native, open_signer
 from pqchain.errors import NativeLibraryMissing, PqchainError
 
 NATIVE = Path(native.__file__).parents[1] / "native"
@@ -107,7 +106,7 @@ def tools() -> None:
     lacking = [tool for tool in ("cmake", "make", "cc") if shutil.which(tool) is None]
     if lacking:
         pytest.skip(f"{', '.join(lacking)} not found")
-    if reason := native.available("hawk/avx2"):
+    if reason := available("hawk/avx2"):
         pytest.skip(reason)
 
 
@@ -130,9 +129,9 @@ def test_the_authors_interface_is_built_into_a_library_of_ours(
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     built = build / "hawk-authors-avx2" / "lib" / "liboqs.so"
-    found = native.library_path
+    found = builds.library_path
     monkeypatch.setattr(
-        native, "library_path", lambda stem: built if stem == "hawk-authors-avx2" else found(stem)
+        builds, "library_path", lambda stem: built if stem == "hawk-authors-avx2" else found(stem)
     )
     assert native.library(AUTHORS).build_facts()["source"] == "the authors of Hawk"
     for name in ("Hawk-512", "Hawk-1024"):
@@ -157,11 +156,9 @@ def test_a_folder_without_the_code_is_refused_by_name(tools: None, tmp_path: Pat
 
 
 def test_what_is_built_on_request_is_not_measured_unasked() -> None:
-    if not native.available(AUTHORS):
+    if not available(AUTHORS):
         pytest.skip("this install was built with the authors' code")
-    assert "only `PQCHAIN_HAWK_SOURCE=<folder> make -B install` builds it" in crypto.available(
-        AUTHORS
-    )
+    assert "only `PQCHAIN_HAWK_SOURCE=<folder> make -B install` builds it" in available(AUTHORS)
     with pytest.raises(NativeLibraryMissing, match="PQCHAIN_HAWK_SOURCE"):
         open_signer("Hawk-512", AUTHORS)
     asked = bench.measure(["Hawk-512"], "verify", implementations=[AUTHORS], preset="quick")

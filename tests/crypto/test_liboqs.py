@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pqchain import algorithms, machine
-from pqchain.crypto import native, open_kem, open_signer
+from pqchain.crypto import available, open_kem, open_signer
 from pqchain.errors import BadLength, Unsupported, UsageError
 
 pytestmark = pytest.mark.skipif(
-    bool(native.available("liboqs-0.13/dispatch")),
-    reason=native.available("liboqs-0.13/dispatch") or "available",
+    bool(available("liboqs-0.13/dispatch")),
+    reason=available("liboqs-0.13/dispatch") or "available",
 )
 
 

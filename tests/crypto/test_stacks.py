@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import native
+from pqchain.crypto import available
 
 pytestmark = pytest.mark.native
 
@@ -34,7 +34,7 @@ def run(code: str) -> None:
 
 @pytest.mark.parametrize(("name", "implementation"), LARGE)
 def test_sixteen_threads_make_large_keys_at_once(name: str, implementation: str) -> None:
-    if reason := native.available(implementation):
+    if reason := available(implementation):
         pytest.skip(reason)
     run(f"""
 import threading

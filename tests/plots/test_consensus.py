@@ -87,7 +87,7 @@ def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
 def test_networks_leave_out_what_did_not_run(laws):
     broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
     assert "star" not in lines(plots.plot_networks(broken))
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with pytest.raises(UsageError, match="no rows to draw"):
         plots.plot_networks(laws.assign(status="unsupported"))
 
 
@@ -126,11 +126,11 @@ def test_wrong_frames_are_refused(cells, won):
         plots.plot_cells(cells, "speed")
     with pytest.raises(DataError, match="published_latency_seconds"):
         plots.plot_cells(cells.drop(columns="published_latency_seconds"))
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with pytest.raises(UsageError, match="no rows to draw"):
         plots.plot_cells(cells.iloc[:0])
     with pytest.raises(DataError, match="lead"):
         plots.plot_winners(won.drop(columns="lead"))
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with pytest.raises(UsageError, match="no rows to draw"):
         plots.plot_winners(won.iloc[:0])
 
 

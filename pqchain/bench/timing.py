@@ -1,0 +1,67 @@
+"""What both benchmarks share: the clock, statistics, one processor, a progress bar."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+def timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
+    """Return the seconds that a call takes, and what it returns."""
+    start = time.perf_counter_ns()
+    result = call(*arguments)
+    return (time.perf_counter_ns() - start) * 1e-9, result
+
+
+def repeated(call: Callable[[], object], most: int, limit_seconds: float) -> Iterator[float]:
+    """Time a call again and again, until there are enough samples or the time is up."""
+    spent = 0.0
+    for _ in range(most):
+        seconds, _ = timed(call)
+        yield seconds
+        spent += seconds
+        if spent > limit_seconds:
+            return
+
+
+def median_and_mad(samples: Any) -> tuple[float, float]:
+    """Return the median and the median absolute deviation."""
+    values = np.asarray(samples, dtype=float)
+    median = float(np.median(values))
+    return median, float(np.median(np.abs(values - median)))
+
+
+def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: bool) -> Iterator[T]:
+    """Yield the items, with a progress bar on stderr that names each, if one is to be shown."""
+    if not show:
+        yield from items
+        return
+    from tqdm.auto import tqdm
+
+    bar = tqdm(items, unit=unit)
+    for item in bar:
+        bar.set_description(name(item))
+        yield item
+
+
+@contextmanager
+def one_processor() -> Iterator[int | None]:
+    """Stay on one processor within the block, where the system can; yield its number."""
+    try:
+        allowed = os.sched_getaffinity(0)
+        processor = max(allowed)
+        os.sched_setaffinity(0, {processor})
+    except (AttributeError, OSError):
+        yield None
+        return
+    try:
+        yield processor
+    finally:
+        os.sched_setaffinity(0, allowed)

@@ -1,0 +1,74 @@
+"""Which implementations can run here: processor, Python packages, libraries that were built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from pqchain import algorithms, machine
+from pqchain.algorithms import Implementation
+from pqchain.errors import NativeLibraryMissing, Unsupported
+from pqchain.installation import folders
+
+MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
+"""What to do about a missing native library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps an implementation from running here."""
+
+    reason: str
+    remedy: str = ""
+    """What would help; "" if nothing would."""
+    error: type[Unsupported] = Unsupported
+    """What opening the implementation raises."""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.remedy}" if self.remedy else self.reason
+
+
+def library_path(stem: str) -> Path | None:
+    """Return the file of the native library of that stem, or None if it is not installed."""
+    paths = (folder / "_native" / stem / "lib" / "liboqs.so" for folder in folders())
+    return next((path for path in paths if path.is_file()), None)
+
+
+def built(row: Implementation) -> Path | None:
+    """Return the file of the library behind an implementation, or of the one in its place."""
+    path = library_path(row.library)
+    return library_path(row.fallback_library) if path is None and row.fallback_library else path
+
+
+def without_library(row: Implementation) -> Obstacle | None:
+    """Return what keeps the native library of an implementation from running here."""
+    if missing := machine.missing_flags(row):
+        return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
+    if built(row) is not None:
+        return None
+    if row.setting:
+        remedy = f"only `{row.setting} make -B install` builds it"
+        return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
+    reason = f"the native library of {row.name} is not installed"
+    return Obstacle(reason, MEND, NativeLibraryMissing)
+
+
+def obstacle(implementation: str) -> Obstacle | None:
+    """Return what keeps the implementation from running here, or None if it can run.
+
+    Raises UnknownImplementation.
+    """
+    row = algorithms.implementation(implementation)
+    if row.package and find_spec(row.package) is None:
+        reason = f"the Python package {row.package} is not installed"
+        return Obstacle(reason, "install pqchain again")
+    return without_library(row) if row.library else None
+
+
+def available(implementation: str) -> str:
+    """Return "" if the implementation can run here, else the reason why not.
+
+    Raises UnknownImplementation.
+    """
+    return str(obstacle(implementation) or "")

@@ -1,0 +1,77 @@
+"""What plots share beside the canvas: ticks, grids, names of levels, labels, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from pqchain.plots.canvas import GRID, INK
+from pqchain.render import numbers
+
+
+def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
+    """Put readable ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    narrow = low > 0 and high / low < 500
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
+    axis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis=which, which="minor", length=0)
+
+
+def bytes_label(value: float) -> str:
+    """Show a tick in B, kB or MB."""
+    for scale, unit in ((1e6, "MB"), (1e3, "kB")):
+        if value >= scale:
+            return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
+    return f"{value:g}{numbers.NARROW_SPACE}B"
+
+
+def spoken(operation: str) -> str:
+    """Write an operation as people say it."""
+    return operation.replace("_", " ").replace("keypair", "key pair")
+
+
+def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
+    """Draw the lines that only guide the eye."""
+    axes.grid(visible=True, which="major", axis=axis, color=GRID)
+
+
+def name_levels(axes: Axes, names: Sequence[str]) -> None:
+    """Name the levels 0, 1, 2, ... of a plot of bars, the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def beside(
+    axes: Axes,
+    text: str,
+    point: tuple[float, float],
+    offset: tuple[float, float] = (3, 0),
+    *,
+    size: float = 7,
+    leftwards: bool = False,
+) -> None:
+    """Write a text beside a point; the offset, in points, says on which side, or `leftwards`."""
+    side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
+    style = props(textcoords="offset points", size=size, color=INK, va="center")
+    axes.annotate(text, point, xytext=offset, ha=side, **style)
+
+
+def legend_above(axes: Axes, columns: int) -> None:
+    """Explain what was drawn above the plot, each label once."""
+    handles, labels = axes.get_legend_handles_labels()
+    once = dict(zip(labels, handles, strict=True))
+    place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+    axes.legend(list(once.values()), list(once), **place)
+
+
+def props(**named: Any) -> dict[str, Any]:
+    """Gather what several artists, or a long call, are drawn with."""
+    return named
