@@ -27,6 +27,7 @@ from harness import spread, table
 
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.engines import fast, simulate
+from pqchain.consensus.engines.compiled import HAS_NUMBA
 from pqchain.consensus.model import single_view
 from pqchain.consensus.view import NEVER, Outcome, View
 from pqchain.works import papers
@@ -96,7 +97,7 @@ def measure(case: Case) -> tuple[list[float], int, float]:
 
 def main() -> int:
     """Measure and print; return the exit code."""
-    if not fast.is_compiled():
+    if not HAS_NUMBA:
         sys.exit("numba is missing; pip install numba")
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} at the start\n")
     context = multiprocessing.get_context("spawn")
@@ -118,7 +119,7 @@ def main() -> int:
         rows.append([case.name, str(case.nodes), f"{messages:.3g}", *times, f"{rate:.3g}",
                      f"{peak:.0f}", bar, verdict])  # fmt: skip
     head = ["case", "nodes", "messages", "least s", "median s", "greatest s", "messages/s",
-            "peak MiB", "asked", "verdict"]  # fmt: skip
+            "peak MiB", "bound", "verdict"]  # fmt: skip
     print(table(head, rows))
     if missed:
         print(f"\nmissed: {'; '.join(missed)}")

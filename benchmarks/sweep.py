@@ -46,9 +46,9 @@ def kill_in_the_middle(store: Path, victim: Callable[[], int | None], after: int
     def watch() -> None:
         for _ in range(60_000):
             stored = store.read_bytes().count(b"\n") if store.exists() else 0
-            found = victim()
-            if stored >= after and found is not None:
-                os.kill(found, signal.SIGKILL)
+            pid = victim()
+            if stored >= after and pid is not None:
+                os.kill(pid, signal.SIGKILL)
                 seen.append(stored)
                 return
             time.sleep(0.002)

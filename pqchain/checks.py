@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pqchain.errors import UnknownName, UsageError
@@ -104,6 +104,13 @@ def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
         raise UsageError(f"{field} is {value!r}; expected a whole number from {least} to {most}")
+
+
+def one_of(field: str, value: object, expected: Sequence[str]) -> None:
+    """Refuse anything but one of the names, naming field, value and names."""
+    if value not in expected:
+        *others, last = map(repr, expected)
+        raise UsageError(f"{field} is {value!r}; expected {', '.join(others)} or {last}")
 
 
 def together(field: str, value: float, partner: str, other: float) -> None:

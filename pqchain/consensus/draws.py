@@ -18,38 +18,23 @@ MASK = 0xFFFF_FFFF_FFFF_FFFF
 GOLDEN = 0x9E37_79B9_7F4A_7C15
 """SplitMix64's increment, 2^64 over the golden ratio."""
 
-FIRST = 0xBF58_476D_1CE4_E5B9
-"""First multiplier of SplitMix64."""
+MULTIPLIERS = 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB
+"""SplitMix64's two multipliers."""
 
-SECOND = 0x94D0_49BB_1331_11EB
-"""Second multiplier of SplitMix64."""
-
-PURPOSES = (
-    "jitter",
-    "loss",
-    "delay",
-    "peer",
-    "region",
-    "luck",
-    "ballot",
-    "weight",
-    "length",
-    "arrival",
-    "crash",
-)
-"""What a draw is for; two purposes never share a number."""
+PURPOSES = "jitter loss delay peer region luck ballot weight length arrival"
+"""What a draw is for, numbered from 1; two purposes never share a number."""
 
 
 def mix(value: int) -> int:
     """Return SplitMix64's output function of a 64-bit state."""
-    value = ((value ^ (value >> 30)) * FIRST) & MASK
-    value = ((value ^ (value >> 27)) * SECOND) & MASK
+    value = ((value ^ (value >> 30)) * MULTIPLIERS[0]) & MASK
+    value = ((value ^ (value >> 27)) * MULTIPLIERS[1]) & MASK
     return value ^ (value >> 31)
 
 
 def key(seed: int, purpose: str, *, round_number: int = 0) -> int:
     """Return the 64-bit key of a family of draws."""
-    number = PURPOSES.index(purpose) + 1
+    number = PURPOSES.split().index(purpose) + 1
     first = mix(((seed & MASK) + GOLDEN) & MASK)
     return mix((first + number * GOLDEN + mix((round_number + GOLDEN) & MASK)) & MASK)
 
@@ -72,6 +57,13 @@ def scaled(number: int, span: int) -> int:
     return ((number >> 32) * span) >> 32
 
 
+def below(family: int, i: Any, j: Any, span: Any) -> npt.NDArray[np.int64]:
+    """Return `scaled` draws for arrays of i, j and span at once."""
+    high = draws(family, i, j) >> np.uint64(32)
+    numbers = (high * np.asarray(span, dtype=np.uint64)) >> np.uint64(32)
+    return numbers.astype(np.int64)
+
+
 def unit(number: int) -> float:
     """Return the draw as a float in [0, 1) with 52 random bits, as Proof of Luck draws its luck."""
     return (number >> 12) * 2.0**-52
@@ -83,8 +75,7 @@ def threshold(probability: float) -> int:
 
 
 def _mixed(value: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return `mix` of every element."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(FIRST)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(SECOND)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(MULTIPLIERS[0])
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(MULTIPLIERS[1])
     mixed: npt.NDArray[np.uint64] = value ^ (value >> np.uint64(31))
     return mixed

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pqchain.consensus import draws
-from pqchain.errors import UsageError
 
 Voting = Literal["plurality", "approval", "weighted"]
 
@@ -27,29 +26,17 @@ def tally(voting: Voting, *, nodes: int, seed: int) -> npt.NDArray[np.int64]:
     does not say which; voters here choose at random, from the scenario's seed.
     """
     voters = np.arange(nodes, dtype=np.uint64)
-    chosen = np.zeros(nodes, dtype=np.int64)
-    family = draws.key(seed, "ballot")
+    votes = np.zeros(nodes, dtype=np.int64)
     weights = np.ones(nodes, dtype=np.int64)
     if voting == "weighted":
-        drawn = draws.draws(draws.key(seed, "weight"), voters, 0)
-        weights += _below(drawn, 1000)
-    elif voting not in ("plurality", "approval"):
-        raise UsageError(f"voting is {voting!r}; expected 'plurality', 'approval' or 'weighted'")
+        weights += draws.below(draws.key(seed, "weight"), voters, 0, 1000)
     for choice in range(min(APPROVALS, nodes) if voting == "approval" else 1):
-        candidates = _below(draws.draws(family, voters, choice), nodes)
-        np.add.at(chosen, candidates, weights)
-    return chosen
+        candidates = draws.below(draws.key(seed, "ballot"), voters, choice, nodes)
+        np.add.at(votes, candidates, weights)
+    return votes
 
 
 def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> npt.NDArray[np.int64]:
     """Return the `count` nodes with most votes, most first; ties go to the lower number."""
     votes = tally(voting, nodes=nodes, seed=seed)
-    ranked: npt.NDArray[np.int64] = np.argsort(-votes, kind="stable")[:count].astype(np.int64)
-    return ranked
-
-
-def _below(numbers: npt.NDArray[np.uint64], bound: int) -> npt.NDArray[np.int64]:
-    """Scale draws to whole numbers from 0 to bound - 1."""
-    high = numbers >> np.uint64(32)
-    scaled: npt.NDArray[np.int64] = ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int64)
-    return scaled
+    return np.argsort(-votes, kind="stable")[:count].astype(np.int64)

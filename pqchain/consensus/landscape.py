@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
 from pqchain import results
-from pqchain.consensus import Network, Scenario, named, run
-from pqchain.consensus.network import NAMES, SECOND
+from pqchain.consensus import Network, Scenario, lengths, named, run
+from pqchain.consensus.network import NAMES
 from pqchain.costs import CostTable
-from pqchain.errors import PqchainError
+from pqchain.errors import DataError, PqchainError
 from pqchain.results import Contract
 
 LANDSCAPE = Contract.of(
@@ -25,7 +26,6 @@ LANDSCAPE = Contract.of(
     ("float64", "transactions_per_block latency_seconds throughput_per_second spread_seconds"),
     ("str", "costs scenario status reason"),
 )
-
 
 DELEGATES = 128
 """Who vote where blocks travel by gossip; a network of fewer nodes elects them all."""
@@ -52,7 +52,35 @@ Latencies of full blocks would mislead: a full block holds 30 transactions of Fa
 SPHINCS+.
 """
 
-_NAN = float("nan")
+_UNITS = {"throughput_per_second": "B", "latency_seconds": "transactions"}
+"""What a contest ranks schemes by, and the unit of its blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which scheme is best at what, in blocks of which size."""
+
+    ranked_by: str
+    """throughput_per_second for full blocks; latency_seconds for equally many transactions."""
+    amount: int
+    """Bytes of a full block, or transactions in a block."""
+
+    def __str__(self) -> str:
+        """Write it as the column "question" has it."""
+        return f"{self.amount} {_UNITS[self.ranked_by]}"
+
+    @classmethod
+    def read(cls, text: str) -> Question:
+        """Return the question that the column "question" names. Raises DataError for others."""
+        for ranked_by, unit in _UNITS.items():
+            amount = text.removesuffix(f" {unit}")
+            if amount.isdecimal():
+                return cls(ranked_by, int(amount))
+        raise DataError(f"{text!r} is no question of a contest; pass a frame of contest()")
+
+
+Entry = tuple[str | Question, str, Scenario]
+"""A row to be: its question, its setting and what is run."""
 
 
 def laws(
@@ -71,21 +99,16 @@ def laws(
     Returns a frame of the contract "landscape": see `contest`; the question is "latency".
     """
     chosen, drawn = sorted(set(exponents)), list(seeds)
-    asked = []
-    for setting in EVERYBODY:
-        network = named(setting)
-        for exponent in (one for one in chosen if one <= everybody):
-            asked.append((setting, _scenario(costs, algorithm, exponent, network, None)))
-    for setting, world in GOSSIP.items():
-        network = named("gossip", world=world)
-        for exponent in chosen:
-            asked.append((setting, _scenario(costs, algorithm, exponent, network, DELEGATES)))
-    rows = [
-        ("latency", setting, one.with_(seed=seed))
-        for setting, one in asked
-        for seed in (drawn if one.network.is_regional else drawn[:1])
+    networks: list[tuple[str, Network, int | None]] = [(law, named(law), None) for law in EVERYBODY]
+    networks += [(name, named("gossip", world=world), DELEGATES) for name, world in GOSSIP.items()]
+    entries: list[Entry] = [
+        ("latency", setting, _scenario(costs, algorithm, exponent, network, count).with_(seed=seed))
+        for setting, network, count in networks
+        for exponent in chosen
+        if count is not None or exponent <= everybody
+        for seed in (drawn if network.is_regional else drawn[:1])
     ]
-    return _run(rows, progress=progress)
+    return _run(entries, progress=progress)
 
 
 def delegation(
@@ -100,13 +123,13 @@ def delegation(
     On paper-serial and on a mesh; a frame of the contract "landscape", see `contest`: the question
     is "all vote" or "few vote".
     """
-    asked = []
-    for law in ("paper-serial", "mesh"):
-        for question, count in (("all vote", None), ("few vote", delegates)):
-            for exponent in sorted(set(exponents)):
-                one = _scenario(costs, algorithm, exponent, named(law), count)
-                asked.append((question, law, one))
-    return _run(asked, progress=False)
+    entries: list[Entry] = [
+        (question, law, _scenario(costs, algorithm, exponent, named(law), count))
+        for law in ("paper-serial", "mesh")
+        for question, count in (("all vote", None), ("few vote", delegates))
+        for exponent in sorted(set(exponents))
+    ]
+    return _run(entries, progress=False)
 
 
 def contest(
@@ -121,49 +144,51 @@ def contest(
 ) -> pd.DataFrame:
     """Run every algorithm of the costs by gossip, for 2^n nodes and several uplinks.
 
-    Returns a frame of the contract "landscape": question ("<bytes> B" for full blocks of that
-    size, "<count> transactions" for blocks that hold about so many), setting (the network),
+    Returns a frame of the contract "landscape": question (a `Question`: "<bytes> B" for full blocks
+    of that size, "<count> transactions" for blocks that hold about so many), setting (the network),
     algorithm, nodes, delegates, seed, rate_bits_per_second, block_bytes, transactions_per_block
     (mean), latency_seconds, throughput_per_second (transactions per block over latency),
     spread_seconds (until the last node heard of the block), costs, scenario, status, reason. All
     are modelled.
     """
-    names = list(costs) if algorithms is None else list(algorithms)
-    sizes = list(rates), sorted(set(exponents))
-    asked = []
-    for name in names:
-        for rate in sizes[0]:
+    full = [Question("throughput_per_second", size) for size in capacities]
+    equal = [Question("latency_seconds", count) for count in loads]
+    uplinks, chosen = list(rates), sorted(set(exponents))
+    entries: list[Entry] = []
+    for name in costs if algorithms is None else algorithms:
+        for rate in uplinks:
             network = named("gossip", rate_bits_per_second=rate)
-            for exponent in sizes[1]:
+            for exponent in chosen:
                 one = _scenario(costs, name, exponent, network, DELEGATES)
-                for size in capacities:
-                    asked.append((f"{size} B", "gossip", one.with_(block_bytes=size)))
-                for count in loads:
-                    size = _holding(one, count)
-                    asked.append((f"{count} transactions", "gossip", one.with_(block_bytes=size)))
-    return _run(asked, progress=progress)
+                sizes = [(each, each.amount) for each in full]
+                sizes += [(each, _holding(one, each.amount)) for each in equal]
+                entries += [(each, "gossip", one.with_(block_bytes=size)) for each, size in sizes]
+    return _run(entries, progress=progress)
 
 
 def winners(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return who wins each contest: most throughput of full blocks, else least latency.
+    """Return who wins each contest of a frame of `contest`.
 
     Columns: question, nodes, rate_bits_per_second, winner, value (transactions per second, or
-    seconds), runner_up, lead (how many times better than the runner-up; NaN without one).
+    seconds), runner_up, lead (how many times better than the runner-up; NaN without one),
+    ranked_by and amount (see `Question`). Raises DataError for the questions of other frames.
     """
-    fine = results.check(frame, LANDSCAPE)
-    fine = fine[fine["status"] == "ok"]
-    rows = []
+    checked = results.check(frame, LANDSCAPE)
     keys = ["question", "nodes", "rate_bits_per_second"]
-    for key, group in fine.groupby(keys, sort=False):
-        full = str(key[0]).endswith(" B")
-        column = "throughput_per_second" if full else "latency_seconds"
-        ranked = group.sort_values(column, ascending=not full, kind="stable")
-        best, *rest = ranked[["algorithm", column]].itertuples(index=False, name=None)
-        lead = _NAN
-        if rest:
-            lead = best[1] / rest[0][1] if full else rest[0][1] / best[1]
-        rows.append([*key, *best, rest[0][0] if rest else "", lead])
-    return pd.DataFrame(rows, columns=[*keys, "winner", "value", "runner_up", "lead"])
+    rows = []
+    for key, group in checked[checked["status"] == "ok"].groupby(keys, sort=False):
+        question = Question.read(str(key[0]))
+        column = question.ranked_by
+        most = column == "throughput_per_second"
+        ranked = group.sort_values(column, ascending=not most, kind="stable")
+        names, values = ranked["algorithm"].tolist(), ranked[column].tolist()
+        runner_up, lead = "", math.nan
+        if len(names) > 1:
+            runner_up = names[1]
+            lead = values[0] / values[1] if most else values[1] / values[0]
+        rows.append([*key, names[0], values[0], runner_up, lead, column, question.amount])
+    columns = [*keys, "winner", "value", "runner_up", "lead", "ranked_by", "amount"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _scenario(
@@ -177,57 +202,44 @@ def _scenario(
 
 def _holding(scenario: Scenario, count: int) -> int:
     """Return the bytes of a block with so many transactions of mean length."""
-    lengths = scenario.signature_lengths()
-    total = sum(lengths.values())
-    mean = sum(length * often for length, often in lengths.items()) / total
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
+    mean = lengths.mean(scenario.signature_lengths())
     return math.ceil(scenario.layout.block_overhead_bytes() + count * (fixed + mean))
 
 
-def _run(asked: list[tuple[str, str, Scenario]], *, progress: bool) -> pd.DataFrame:
-    """Run scenarios one after the other and return them as a frame of the contract."""
-    bar = tqdm(asked, disable=not progress, unit="scenario")
-    rows = [_about(*one) | _outcome(one[2]) for one in bar]
-    columns = list(LANDSCAPE.columns)
-    return results.check(pd.DataFrame(rows, columns=columns), LANDSCAPE)
+def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
+    bar = tqdm(entries, disable=not progress, unit="scenario")
+    return LANDSCAPE.frame([_row(*entry) for entry in bar])
 
 
-def _about(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
-    """Return what a row says of its scenario."""
+def _row(question: str | Question, setting: str, scenario: Scenario) -> dict[str, Any]:
+    """Run a scenario; if this machine cannot, the row says why."""
     network = scenario.network
-    return {
-        "question": question,
+    row: dict[str, Any] = {
+        "question": str(question),
         "setting": setting,
         "algorithm": scenario.algorithm,
         "nodes": scenario.nodes,
         "delegates": scenario.delegate_count,
         "seed": scenario.seed,
-        "rate_bits_per_second": _NAN if network.is_regional else network.rate_bits_per_second,
+        "rate_bits_per_second": math.nan if network.is_regional else network.rate_bits_per_second,
         "block_bytes": scenario.block_bytes,
         "costs": scenario.costs.source,
         "scenario": scenario.identifier,
     }
-
-
-def _outcome(scenario: Scenario) -> dict[str, Any]:
-    """Return what a run found, or why this machine cannot run it."""
     try:
         done = run(scenario)
     except PqchainError as error:
-        names = "transactions_per_block latency_seconds throughput_per_second spread_seconds"
-        return dict.fromkeys(names.split(), _NAN) | {"status": "unsupported", "reason": str(error)}
+        return row | {"status": "unsupported", "reason": str(error)}
     # The exact mean takes seconds for thousands of varying signatures, where it matters least.
     fill = float(done.transactions)
     if fill < LARGE:
         fill = scenario.transactions_per_block()
-    height = done.heights[0]
-    reached = height.outcomes[0].reached_ns
-    spread = float(reached.max() - height.started_ns) / SECOND if len(reached) else _NAN
-    return {
+    return row | {
         "transactions_per_block": fill,
         "latency_seconds": done.latency_seconds,
         "throughput_per_second": fill / done.latency_seconds,
-        "spread_seconds": spread,
+        "spread_seconds": done.heights[0].spread_seconds,
         "status": "ok",
         "reason": "",
     }

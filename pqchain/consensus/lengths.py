@@ -33,6 +33,11 @@ def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
     return LENGTHS.get(algorithm, {nominal_bytes: 1})
 
 
+def mean(lengths: Mapping[int, int]) -> float:
+    """Return the mean of counted lengths."""
+    return sum(length * count for length, count in lengths.items()) / sum(lengths.values())
+
+
 def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: int) -> float:
     """Return the mean number of transactions that fill a block, by convolution.
 
@@ -66,7 +71,7 @@ _Sum = tuple[int, npt.NDArray[np.float64]]
 
 
 def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
-    """Return the distribution of the sum of so many, by squaring."""
+    """Return the distribution of the sum of so many draws, by squaring."""
     offset, total = 0, np.ones(1)
     square_offset, square = 0, single
     while number:
@@ -92,7 +97,6 @@ def sample(
         return np.full(count, values[0])
     bounds = np.cumsum([lengths[int(value)] for value in values])
     family = draws.key(seed, "length", round_number=block)
-    drawn = draws.draws(family, np.arange(count), 0) >> np.uint64(32)
-    places = (drawn * np.uint64(bounds[-1])) >> np.uint64(32)
-    chosen: npt.NDArray[np.int64] = values[np.searchsorted(bounds, places, side="right")]
-    return chosen
+    places = draws.below(family, np.arange(count), 0, bounds[-1])
+    drawn: npt.NDArray[np.int64] = values[np.searchsorted(bounds, places, side="right")]
+    return drawn

@@ -10,7 +10,6 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.consensus.model import Run
-from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.errors import PqchainError
@@ -31,52 +30,57 @@ CONSENSUS = Contract.of(
     ("str", "status reason"),
 )
 
-
-COLUMNS = tuple(CONSENSUS.columns)
-"""Columns of a frame of runs."""
-
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
 """What runs that differ in their seed only have in common."""
 
 
 def record(done: Run) -> dict[str, Any]:
     """Return a run as one row: see `frame` for the columns."""
-    scenario = done.scenario
-    reached = [_spread_seconds(done, index) for index in range(len(done.heights))]
-    spread = [value for value in reached if math.isfinite(value)]
-    return _about(scenario) | {
-        "transactions_per_block": scenario.transactions_per_block(),
-        "latency_seconds": done.latency_seconds,
-        "throughput_per_second": done.throughput_per_second,
-        "spread_seconds": max(spread) if spread else float("nan"),
-        "final_blocks": sum(height.ended_ns < NEVER for height in done.heights),
-        "views": done.views,
-        "messages": scenario.messages(),
-        "rivals": sum(height.rivals for height in done.heights),
-        "is_safe": done.is_safe,
-        "is_live": done.is_live,
-        "status": "ok",
-        "reason": "" if done.is_live else _why(done),
-    }
+    spreads = [height.spread_seconds for height in done.heights]
+    return _row(
+        done.scenario,
+        latency_seconds=done.latency_seconds,
+        throughput_per_second=done.throughput_per_second,
+        spread_seconds=max(filter(math.isfinite, spreads), default=math.nan),
+        final_blocks=len(done.final),
+        views=done.views,
+        rivals=sum(height.rivals for height in done.heights),
+        is_safe=done.is_safe,
+        is_live=done.is_live,
+        status="ok",
+        reason="" if done.is_live else _why(done),
+    )
 
 
 def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
     """Return the row of a scenario that this machine cannot run."""
-    missing = float("nan")
-    return _about(scenario) | {
+    return _row(scenario, status="unsupported", reason=str(error))
+
+
+def _row(scenario: Scenario, **outcome: Any) -> dict[str, Any]:
+    """Return a row; without an outcome nothing came of the scenario."""
+    return {
+        "scenario": scenario.identifier,
+        "costs": scenario.costs.source,
+        "algorithm": scenario.algorithm,
+        "nodes": scenario.nodes,
+        "delegates": scenario.delegate_count,
+        "network": scenario.network.law,
+        "exchange": scenario.exchange,
+        "vote_phases": scenario.phases,
+        "proposal": scenario.proposal,
+        "seed": scenario.seed,
         "transactions_per_block": scenario.transactions_per_block(),
-        "latency_seconds": missing,
-        "throughput_per_second": missing,
-        "spread_seconds": missing,
+        "latency_seconds": math.nan,
+        "throughput_per_second": math.nan,
+        "spread_seconds": math.nan,
         "final_blocks": 0,
         "views": 0,
         "messages": scenario.messages(),
         "rivals": 0,
         "is_safe": True,
         "is_live": False,
-        "status": "unsupported",
-        "reason": str(error),
-    }
+    } | outcome
 
 
 def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -90,7 +94,7 @@ def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     without faults), rivals (Proof of Luck: other blocks released), is_safe, is_live, status,
     reason.
     """
-    return results.check(pd.DataFrame(list(records), columns=list(COLUMNS)), CONSENSUS)
+    return CONSENSUS.frame(records)
 
 
 def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
@@ -107,44 +111,16 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
         row = dict(zip([*GROUP, "costs"], keys, strict=True))
         row |= {"seeds": len(group), "live": float(group["is_live"].mean())}
         for name in ("latency_seconds", "throughput_per_second"):
-            values = live[name]
-            row[name] = float(values.mean()) if len(values) else float("nan")
-            row[f"{name}_half_width"] = half_width(values)
+            row[name] = float(live[name].mean())
+            row[f"{name}_half_width"] = half_width(live[name])
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _about(scenario: Scenario) -> dict[str, Any]:
-    """Return what a row says of its scenario."""
-    return {
-        "scenario": scenario.identifier,
-        "costs": scenario.costs.source,
-        "algorithm": scenario.algorithm,
-        "nodes": scenario.nodes,
-        "delegates": scenario.delegate_count,
-        "network": scenario.network.law,
-        "exchange": scenario.exchange,
-        "vote_phases": scenario.phases,
-        "proposal": scenario.proposal,
-        "seed": scenario.seed,
-    }
-
-
-def _spread_seconds(done: Run, index: int) -> float:
-    """Return how long the first view's block took to be heard of by every node."""
-    height = done.heights[index]
-    reached = height.outcomes[0].reached_ns
-    heard = reached[reached < NEVER]
-    return float((heard.max() - height.started_ns) / SECOND) if len(heard) else float("nan")
-
-
 def _why(done: Run) -> str:
-    """Say what did not become final."""
-    final = sum(height.ended_ns < NEVER for height in done.heights)
-    last = done.heights[-1] if done.heights else None
-    lacking = 0 if last is None else int((last.final_ns >= NEVER).sum())
+    last = done.heights[-1]
     return (
-        f"not live: {final} of {done.scenario.blocks} blocks became final; after "
-        f"{0 if last is None else len(last.outcomes)} views {lacking} of "
+        f"not live: {len(done.final)} of {done.scenario.blocks} blocks became final; after "
+        f"{len(last.outcomes)} views {int((last.final_ns >= NEVER).sum())} of "
         f"{done.scenario.delegate_count} delegates, faulty ones included, lack the last one"
     )

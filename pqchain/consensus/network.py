@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from pqchain import checks
-from pqchain.checks import number, whole
+from pqchain.checks import number, one_of, whole
 from pqchain.errors import UnknownName, UsageError
 
 Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip"]
@@ -29,9 +29,6 @@ Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = ("paper-serial", "csma", "star", "mesh", "regions", "gossip")
 """Every kind of network."""
-
-REGIONS = ("North America", "Europe", "South America", "Asia Pacific", "Japan", "Australia")
-"""The regions of the world, in the order of the tables below."""
 
 REGION_LATENCY_MILLISECONDS = (
     (32, 124, 184, 198, 151, 189),
@@ -41,7 +38,10 @@ REGION_LATENCY_MILLISECONDS = (
     (151, 252, 301, 58, 12, 126),
     (189, 294, 322, 198, 126, 16),
 )
-"""Mean latencies of 2019 between Bitcoin's nodes, from SimBlock (dsg-titech), as it ships them."""
+"""Mean latencies of 2019 between Bitcoin's nodes, from SimBlock (dsg-titech), as it ships them.
+
+The regions: North America, Europe, South America, Asia Pacific, Japan, Australia.
+"""
 
 REGION_UPLOAD_BITS_PER_SECOND = (19.2e6, 20.7e6, 5.8e6, 15.7e6, 10.2e6, 11.3e6)
 """Upload rates of 2019, SimBlock."""
@@ -84,8 +84,7 @@ class SerialLaw:
     signs: float = 2.4882
 
     def __post_init__(self) -> None:
-        """Refuse negative prices."""
-        for name in ("pair_seconds", "byte_seconds", "verifies", "signs"):
+        for name in self.__slots__:
             number(f"SerialLaw.{name}", getattr(self, name))
 
 
@@ -115,23 +114,18 @@ class Network:
     serial: SerialLaw = SerialLaw()
 
     def __post_init__(self) -> None:
-        """Refuse what no network can have."""
-        if self.law not in NAMES:
-            raise UnknownName("network", self.law, NAMES, "`pqchain consensus --help`.")
-        number("rate_bits_per_second", self.rate_bits_per_second, least=1.0)
-        number("latency_seconds", self.latency_seconds, most=1e6)
+        _check_law(self.law)
+        checks.declared(self)
         number("jitter_fraction", self.jitter_fraction, most=10.0)
         number("gap_seconds", self.gap_seconds)
         number("contention_seconds", self.contention_seconds)
         whole("packet_bytes", self.packet_bytes, least=1)
         whole("header_bytes", self.header_bytes, least=0)
-        whole("peers", self.peers, least=1, most=1024)
-        if self.transport not in ("udp", "tcp"):
-            raise UsageError(f"transport is {self.transport!r}; expected 'udp' or 'tcp'")
-        if self.latency_seconds * self.jitter_fraction >= 4.0:
+        one_of("transport", self.transport, ("udp", "tcp"))
+        jitter = self.latency_seconds * self.jitter_fraction
+        if jitter >= 4.0:
             raise UsageError(
-                f"latency_seconds * jitter_fraction is "
-                f"{self.latency_seconds * self.jitter_fraction}; expected below 4 seconds"
+                f"latency_seconds * jitter_fraction is {jitter}; expected below 4 seconds"
             )
 
     @property
@@ -167,7 +161,7 @@ class Network:
         return 2 * (latency_ns + math.ceil(syn)) + math.ceil(ack)
 
 
-def named(law: str, **changes: object) -> Network:
+def named(law: str, **changes: Any) -> Network:
     """Return the network of that name with the defaults of its kind and the changes given.
 
     Raises UnknownName, and UsageError for a parameter that networks of this kind do not have.
@@ -175,17 +169,16 @@ def named(law: str, **changes: object) -> Network:
     >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
     5000000.0
     """
-    if law not in NAMES:
-        raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
-    deaf = sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law])
-    if deaf:
+    _check_law(law)
+    unsupported = sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law])
+    if unsupported:
         raise UsageError(
-            f"{law} has no {' or '.join(deaf)}; leave it out, or name others: it has "
+            f"{law} has no {' or '.join(unsupported)}; leave it out, or name others: it has "
             f"{', '.join(sorted(_PARAMETERS[law]))}"
         )
-    settings: dict[str, object] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
+    settings: dict[str, Any] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
     try:
-        return Network(**settings)  # type: ignore[arg-type]
+        return Network(**settings)
     except TypeError as error:
         raise UsageError(
             f"{sorted(changes)} cannot all be set on a network ({error}); "
@@ -193,13 +186,15 @@ def named(law: str, **changes: object) -> Network:
         ) from error
 
 
-_LINK = frozenset(
-    ("rate_bits_per_second", "latency_seconds", "jitter_fraction", "transport", "packet_bytes",
-     "header_bytes")
-)  # fmt: skip
+def _check_law(law: str) -> None:
+    if law not in NAMES:
+        raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
+
 
 _REGIONAL = frozenset({"rate_bits_per_second", "latency_seconds"})
 """What the regions of the world have of their own."""
+
+_LINK = _REGIONAL | {"jitter_fraction", "transport", "packet_bytes", "header_bytes"}
 
 _PARAMETERS: Mapping[str, frozenset[str]] = {
     "paper-serial": frozenset({"serial"}),
@@ -215,14 +210,15 @@ _DEFAULTS: Mapping[str, Mapping[str, object]] = {
     # gap_seconds: 4.509 ms of one transfer in ns-3 less the bits of 36 frames. Contention: half of
     # the 1000 slots of 1 microsecond up to which ns-3 backs off. The rest is predicted.
     "csma": {
-        "rate_bits_per_second": 100e6, "latency_seconds": 0.0, "header_bytes": 46,
-        "gap_seconds": 10.46e-6, "contention_seconds": 0.5e-3,
+        "rate_bits_per_second": 100e6,
+        "latency_seconds": 0.0,
+        "header_bytes": 46,
+        "gap_seconds": 10.46e-6,
+        "contention_seconds": 0.5e-3,
     },
     "regions": {"jitter_fraction": 0.1},
-    "gossip": {
-        "rate_bits_per_second": 100e6, "latency_seconds": 0.05, "jitter_fraction": 0.5,
-    },
-}  # fmt: skip
+    "gossip": {"rate_bits_per_second": 100e6, "latency_seconds": 0.05, "jitter_fraction": 0.5},
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,34 +243,28 @@ class Wires:
 def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
+    up: tuple[float, ...]
+    down: tuple[float, ...]
     if network.is_regional:
-        milliseconds = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64)
-        latencies = milliseconds * (SECOND // 1000)
-        up: tuple[float, ...] = REGION_UPLOAD_BITS_PER_SECOND
-        down: tuple[float, ...] = REGION_DOWNLOAD_BITS_PER_SECOND
+        latencies = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64) * (SECOND // 1000)
+        up, down = REGION_UPLOAD_BITS_PER_SECOND, REGION_DOWNLOAD_BITS_PER_SECOND
     else:
         latencies = np.full((1, 1), latency, dtype=np.int64)
         up = down = (network.rate_bits_per_second,)
-    count = len(up)
-    slot = np.zeros((3, count), dtype=np.int64)
-    tail = np.zeros((3, count, count), dtype=np.int64)
-    for kind, size in enumerate(message_bytes):
-        for i in range(count):
-            slot[kind, i] = network.send_ns(size, up[i])
-            for j in range(count):
-                # What the receiver takes longer to receive than the sender to send.
-                slower = max(0, network.send_ns(size, down[j]) - int(slot[kind, i]))
-                tail[kind, i, j] = slower + latencies[i, j]
-                if kind == 0:
-                    tail[kind, i, j] += network.handshake_ns(up[i], int(latencies[i, j]))
-    span = (latencies * network.jitter_fraction).astype(np.int64)
-    receive = np.zeros(3, dtype=np.int64)
+    slot, received = (
+        np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
+        for rates in (up, down)
+    )
+    # What the receiver takes longer to receive than the sender to send.
+    tail = np.maximum(received[:, None, :] - slot[:, :, None], 0) + latencies
+    for rate, row, tails in zip(up, latencies.tolist(), tail[0], strict=True):
+        tails += [network.handshake_ns(rate, one) for one in row]
+    downlink = np.zeros(3, dtype=np.int64)
     if network.law == "star":
-        receive = slot[:, 0].copy()
-        for kind, size in enumerate(message_bytes):
-            # The hub passes packets on as they come: it can start after the first one.
-            head = network.send_ns(min(size, network.packet_bytes))
-            tail[kind] += head - slot[kind, 0]
+        downlink = slot[:, 0]
+        # The hub passes packets on as they come: it can start after the first one.
+        first = [network.send_ns(min(size, network.packet_bytes)) for size in message_bytes]
+        tail += (np.array(first) - downlink)[:, None, None]
     if network.law == "csma":
         tail[1:] += nanoseconds(network.contention_seconds)
     return Wires(
@@ -282,14 +272,7 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
         parallel=network.law == "mesh",
         slot=slot,
         tail=tail,
-        span=span,
-        down=receive,
+        span=(latencies * network.jitter_fraction).astype(np.int64),
+        down=downlink,
         down_latency=latency if network.law == "star" else 0,
     )
-
-
-def unicast_ns(network: Network, payload_bytes: int) -> int:
-    """Return when a single message sent at 0 has arrived on an idle network (closed form)."""
-    table = wires(network, (payload_bytes, 1, 1))
-    there = int(table.slot[0, 0] + table.tail[0, 0, 0])
-    return there + int(table.down[0]) + table.down_latency

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pqchain import algorithms, checks
 from pqchain.chain import encoding
-from pqchain.checks import number, together, whole
+from pqchain.checks import number, one_of, together, whole
 from pqchain.consensus import lengths
 from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
@@ -34,10 +34,13 @@ VOTE_BYTES = 48
 """A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
 
 _SLOW_FACTOR = 10
-"""How many times longer slow delegates compute if that is not said."""
+"""How many times longer slow delegates compute by default."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
+
+_RANKS = ("crashed", "slow", "invalid", "equivocating")
+"""Faults that name delegates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +59,11 @@ class Layout:
     """Replaces our encoding: what a block takes beside its transactions."""
 
     def __post_init__(self) -> None:
-        """Refuse negative sizes."""
         whole("data_bytes", self.data_bytes, least=0, most=encoding.MAX_DATA_BYTES)
         for name in ("overhead_bytes", "header_bytes"):
             if getattr(self, name) is not None:
                 whole(name, getattr(self, name), least=0, most=2**32)
-        if self.public_key not in ("inline", "registered", "recovered"):
-            raise UsageError(
-                f"public_key is {self.public_key!r}; expected 'inline', 'registered' or 'recovered'"
-            )
+        one_of("public_key", self.public_key, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
         """Return the size of a transaction with a signature of that length."""
@@ -113,8 +112,7 @@ class Faults:
     """Delegates that propose two blocks and vote for whatever the receiver holds."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
-        for name in ("crashed", "slow", "invalid", "equivocating"):
+        for name in _RANKS:
             ranks = getattr(self, name)
             if not isinstance(ranks, tuple):
                 raise UsageError(f"faults.{name} is {ranks!r}; expected a tuple of ranks")
@@ -122,15 +120,13 @@ class Faults:
                 whole(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
-        whole("faults.slow_factor", self.slow_factor, least=1, most=10**6)
-        for name in ("loss_probability", "delay_probability", "partition_fraction"):
-            number(f"faults.{name}", getattr(self, name), most=1.0)
-        for name in ("delay_seconds", "heal_seconds"):
-            number(f"faults.{name}", getattr(self, name), most=1e6)
-        together("faults.delay_probability", self.delay_probability,
-                 "faults.delay_seconds", self.delay_seconds)  # fmt: skip
-        together("faults.partition_fraction", self.partition_fraction,
-                 "faults.heal_seconds", self.heal_seconds)  # fmt: skip
+        checks.declared(self, prefix="faults.")
+        for one, other in (
+            ("delay_probability", "delay_seconds"),
+            ("partition_fraction", "heal_seconds"),
+        ):
+            values = getattr(self, one), getattr(self, other)
+            together(f"faults.{one}", values[0], f"faults.{other}", values[1])
         if self.slow and self.slow_factor == 1:
             raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:
@@ -142,11 +138,6 @@ class Faults:
     def any(self) -> bool:
         """Whether anything can go wrong."""
         return self != Faults(slow=self.slow, slow_factor=self.slow_factor)
-
-    @property
-    def faulty(self) -> frozenset[int]:
-        """The delegates that count against f of 3f + 1."""
-        return frozenset(self.crashed + self.invalid + self.equivocating)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +201,11 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Fill in what follows from the rest and refuse impossible scenarios."""
-        self._check_types()
+        parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
+        for name, expected in parts.items():
+            part = getattr(self, name)
+            if not isinstance(part, expected):
+                raise UsageError(f"{name} is {part!r}; expected a {expected.__name__}")
         object.__setattr__(self, "algorithm", algorithms.get(self.algorithm).name)
         row = self.costs[self.algorithm]
         whole("nodes", self.nodes, least=1, most=MAX_NODES)
@@ -221,27 +216,20 @@ class Scenario:
         if self.exchange is None:
             shared = law in ("paper-serial", "csma")
             object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
-        if self.exchange not in ("broadcast", "all-to-all"):
-            raise UsageError(f"exchange is {self.exchange!r}; expected 'broadcast' or 'all-to-all'")
+        one_of("exchange", self.exchange, get_args(Exchange))
         if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
             raise UsageError(f"exchange is {self.exchange!r}, which {law} does not have")
         if self.vote_phases is None:
             object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
-        whole("vote_phases", self.vote_phases, least=0, most=2)
+        one_of("proposal", self.proposal, get_args(Proposal))
+        one_of("voting", self.voting, VOTING)
+        checks.declared(self)
         if self.exchange == "all-to-all" and self.vote_phases:
             raise UsageError(
                 f"vote_phases is {self.vote_phases}; all-to-all sends blocks and takes 0 phases"
             )
-        if self.proposal not in ("votes", "luck", "dpos"):
-            raise UsageError(f"proposal is {self.proposal!r}; expected 'votes', 'luck' or 'dpos'")
-        if self.voting not in VOTING:
-            raise UsageError(f"voting is {self.voting!r}; expected one of {', '.join(VOTING)}")
-        for name in ("round_seconds", "attestation_seconds", "attestation_verify_seconds"):
+        for name in ("attestation_seconds", "attestation_verify_seconds"):
             number(name, getattr(self, name), most=1e6)
-        number("arrivals_per_second", self.arrivals_per_second, most=1e9)
-        whole("block_bytes", self.block_bytes, least=1, most=2**40)
-        whole("verification_threads", self.verification_threads, least=1, most=4096)
-        whole("blocks", self.blocks, least=1, most=10**6)
         whole("max_views", self.max_views, least=1, most=10**4)
         whole("seed", self.seed, least=0, most=2**63)
         smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
@@ -255,23 +243,12 @@ class Scenario:
         self._check_faults()
         self._check_messages()
 
-    def _check_types(self) -> None:
-        """Refuse parts of the wrong type before anything is asked of them."""
-        parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
-        for name, expected in parts.items():
-            if not isinstance(getattr(self, name), expected):
-                raise UsageError(
-                    f"{name} is {getattr(self, name)!r}; expected a {expected.__name__}"
-                )
-
     def _check_faults(self) -> None:
         """Refuse faults of delegates that do not exist, and faults without a timeout."""
-        for name in ("crashed", "slow", "invalid", "equivocating"):
+        for name in _RANKS:
             for rank in getattr(self.faults, name):
                 whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
-        if self.view_timeout_seconds is not None:
-            number("view_timeout_seconds", self.view_timeout_seconds, least=1e-9, most=1e7)
-        elif self.faults.any:
+        if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
                 "view_timeout_seconds is None; faults need a time after which the next delegate "
                 "proposes, such as 10.0"
@@ -319,11 +296,6 @@ class Scenario:
         """Votes that make a block final: the smallest number above two thirds."""
         return 2 * self.delegate_count // 3 + 1
 
-    @property
-    def tolerated(self) -> int:
-        """F of 3f + 1."""
-        return (self.delegate_count - 1) // 3
-
     def messages(self) -> int:
         """Return how many messages one block takes without faults."""
         count = self.delegate_count
@@ -367,20 +339,13 @@ class Scenario:
     @property
     def identifier(self) -> str:
         """SHA-256 of everything that decides the result: fields, costs used, seed, schema."""
-        facts = {
-            slot: getattr(self, slot) for slot in self.__slots__ if slot not in ("costs", "faults")
-        }
-        plain = {
-            name: dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value  # type: ignore[arg-type]
-            for name, value in facts.items()
-        }
-        plain |= {
-            "costs": dataclasses.asdict(self.cost),
+        facts = {name: getattr(self, name) for name in self.__slots__} | {
+            "costs": self.cost,
             "costs_source": self.costs.source,
-            "faults": dataclasses.asdict(self.faults),
             "schema_version": SCHEMA_VERSION,
         }
-        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+        text = json.dumps(facts, sort_keys=True, default=dataclasses.asdict)
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def preset(

@@ -8,6 +8,7 @@ returned in the order of the scenarios, so that who ran what leaves no trace.
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -87,40 +88,40 @@ def sweep(
     run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
     for a store that is not one, and PqchainError if workers die again and again.
     """
-    asked = list(scenarios)
     if engine not in model.ENGINES:
         raise UsageError(f"engine is {engine!r}; expected one of {', '.join(model.ENGINES)}")
     if batch < 1 or (workers is not None and workers < 1):
         raise UsageError(f"batch is {batch} and workers {workers}; expected 1 or more")
     known = _stored(store)
-    todo = {one.identifier: one for one in asked if one.identifier not in known}
-    pending = list(todo.values())
+    by_name = [(one.identifier, one) for one in scenarios]
+    pending = list({name: one for name, one in by_name if name not in known}.values())
     tasks: list[_Task] = [
         (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
     ]
     # A single scenario shows its blocks instead.
-    alone = len(todo) == 1 and scheduler is None
-    finished = _finished(tasks, workers, scheduler, progress=progress and alone)
-    with tqdm(total=len(todo), disable=alone or not progress, unit="scenario") as bar:
-        for rows in finished:
+    alone = len(pending) == 1 and scheduler is None
+    with tqdm(total=len(pending), disable=alone or not progress, unit="scenario") as bar:
+        for rows in _finished(tasks, workers, scheduler, progress=progress and alone):
             _keep(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
-    return metrics.frame(known[one.identifier] for one in asked)
+    return metrics.frame(known[name] for name, _ in by_name)
 
 
 def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = False) -> list[Row]:
     """Run scenarios one after the other; what workers do."""
-    rows = []
-    for scenario in scenarios:
+
+    def row(scenario: Scenario) -> Row:
         try:
-            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
+            return metrics.record(model.run(scenario, engine=engine, progress=progress))
         except PqchainError as error:
-            rows.append(metrics.failed(scenario, error))
-    return rows
+            return metrics.failed(scenario, error)
+
+    return [row(scenario) for scenario in scenarios]
 
 
 _Task = tuple[list[Scenario], str]
+"""What `run_batch` takes."""
 
 
 def _finished(
@@ -202,30 +203,24 @@ def _stored(store: str | Path | None) -> dict[str, Row]:
             continue
         try:
             entry = json.loads(line)
-            row, version = dict(entry["row"]), entry["schema_version"]
-            name = str(row["scenario"])
+            row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
         except (ValueError, KeyError, TypeError):
             raise DataError(
                 f"line {number} of {store} is no result of a sweep; give another file, or delete "
                 "this one to start anew"
             ) from None
         if version == SCHEMA_VERSION:
-            missing = {field: float("nan") for field, value in row.items() if value is None}
-            known[name] = row | missing
+            known[name] = {key: math.nan if one is None else one for key, one in row.items()}
     return known
 
 
 def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
-    """Append results to the store, a line each."""
     if store is None:
         return
-    path = Path(store)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = ""
-    for row in rows:
-        # JSON has no NaN.
-        plain = {name: None if value != value else value for name, value in row.items()}
-        entry = {"schema_version": SCHEMA_VERSION, "row": plain}
-        text += json.dumps(entry, allow_nan=False) + "\n"
-    with path.open("ab") as file:
-        file.write(text.encode())
+    Path(store).parent.mkdir(parents=True, exist_ok=True)
+    with Path(store).open("ab") as file:
+        for row in rows:
+            # JSON has no NaN.
+            plain = {name: None if value != value else value for name, value in row.items()}
+            entry = {"schema_version": SCHEMA_VERSION, "row": plain}
+            file.write(json.dumps(entry, allow_nan=False).encode() + b"\n")

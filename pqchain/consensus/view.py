@@ -9,7 +9,8 @@ message takes at least a nanosecond, so that nothing can depend on itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,25 +28,29 @@ BLOCK, VOTE, COMMIT = 0, 1, 2
 """Kinds of message."""
 
 
-def alike(one: object, other: object) -> bool:
-    """Whether two values are of one class and agree in every field, arrays in every element."""
-    if type(one) is not type(other):
-        return False
-    pairs = ((getattr(one, name), getattr(other, name)) for name in type(one).__slots__)  # type: ignore[attr-defined]
-    return all(
-        bool(np.array_equal(mine, theirs)) if isinstance(mine, np.ndarray) else mine == theirs
-        for mine, theirs in pairs
-    )
+class Alike:
+    """Equal if of one class and the same in every field, arrays in every element; not hashable."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        pairs = ((getattr(self, name), getattr(other, name)) for name in type(self).__slots__)
+        return all(
+            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            for mine, theirs in pairs
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Disturbance:
     """What the network does to single messages, as whole numbers."""
 
-    jitter: tuple[int, int, int]
+    jitter: tuple[int, ...]
     """Key of the draws, by kind of message."""
-    loss: tuple[int, int, int]
-    delay: tuple[int, int, int]
+    loss: tuple[int, ...]
+    delay: tuple[int, ...]
     loss_below: int
     """A message is lost if its draw is below this."""
     delay_below: int
@@ -62,6 +67,19 @@ class Disturbance:
         if self.delay_below and draws.draw(self.delay[kind], i, j) < self.delay_below:
             at += self.delay_ns
         return max(at, self.heal_ns) if cut else at
+
+    def arrivals(self, kind: int, i: Any, j: Any, *, at: Array, span: Any, cut: Flags) -> Array:
+        """Return `arrival` of many messages at once."""
+        if np.any(span):
+            at = at + draws.below(self.jitter[kind], i, j, span)
+        if self.delay_below:
+            delayed = draws.draws(self.delay[kind], i, j) < np.uint64(self.delay_below)
+            at = np.where(delayed, at + self.delay_ns, at)
+        at = np.where(cut, np.maximum(at, self.heal_ns), at)
+        if self.loss_below:
+            lost = draws.draws(self.loss[kind], i, j) < np.uint64(self.loss_below)
+            at = np.where(lost, NEVER, at)
+        return at
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -134,13 +152,30 @@ class View:
     side: Flags
     """On which side of a partition."""
 
+    def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
+        """Return when messages reach their receivers or their downlinks.
+
+        Senders begin to send to all others at `base`, to the next rank first.
+        """
+        wires, one, two = self.wires, self.regions[senders], self.regions[receivers]
+        slot = wires.slot[kind, one]
+        offset = slot if wires.parallel else (receivers - senders) % self.count * slot
+        return self.disturbance.arrivals(
+            kind,
+            senders,
+            receivers,
+            at=base + offset + wires.tail[kind, one, two],
+            span=wires.span[one, two],
+            cut=self.side[senders] != self.side[receivers],
+        )
+
     def counts_for(self, sender: int, receiver: int) -> bool:
         """Whether a vote of the sender is for the block that the receiver holds."""
         return bool(self.values[sender] == self.values[receiver] or self.double[sender])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(Alike):
     """When each delegate got how far; NEVER if not before the deadline."""
 
     verified_ns: Array
@@ -151,9 +186,5 @@ class Outcome:
 
     def before(self, deadline_ns: int) -> Outcome:
         """Void what happened at the deadline or later."""
-        parts = (self.verified_ns, self.prepared_ns, self.final_ns, self.reached_ns)
-        return Outcome(*(np.where(part < deadline_ns, part, NEVER) for part in parts))
-
-    def __eq__(self, other: object) -> bool:
-        """Whether every time is the same nanosecond."""
-        return alike(self, other)
+        times = (getattr(self, part.name) for part in fields(self))
+        return Outcome(*(np.where(time < deadline_ns, time, NEVER) for time in times))

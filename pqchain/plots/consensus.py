@@ -120,7 +120,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     figure, of several axes. Raises DataError if columns are missing, UsageError if there are no
     rows.
     """
-    require(winners, "question nodes rate_bits_per_second winner runner_up lead")
+    require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
     names = sorted(set(winners["winner"]))
     colours = {name: look(index)[0] for index, name in enumerate(names)}
@@ -138,7 +138,9 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xticks(range(len(nodes)), [_power(node) for node in nodes])
             axes.set_yticks(range(len(rates)), [_rate(rate) for rate in rates])
             axes.tick_params(length=0)
-            axes.set_title(_title(question), size=8, weight="normal", loc="left", color=INK)
+            first = winners[winners["question"] == question].iloc[0]
+            title = _title(first["ranked_by"], first["amount"])
+            axes.set_title(title, size=8, weight="normal", loc="left", color=INK)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
         for axes in squares[-across:]:
@@ -165,11 +167,10 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
         axes.plot([x - 0.5, x + 0.5], [y - 0.5, y - 0.5], color=PAPER, linewidth=1)
 
 
-def _title(question: str) -> str:
+def _title(ranked_by: str, amount: float) -> str:
     """Say what wins: full blocks are ranked by throughput, equal loads by latency."""
-    count, _, unit = question.partition(" ")
-    shown = numbers.integer(float(count))
-    if unit == "B":
+    shown = numbers.integer(amount)
+    if ranked_by == "throughput_per_second":
         return f"highest throughput, blocks of {shown} B"
     return f"lowest latency, {shown} transactions a block"
 

@@ -1,7 +1,6 @@
-"""From a plan and costs to figures: every one with its unit, its kind and where it comes from.
+"""From a plan and costs to figures, each with its unit, its kind and its source.
 
-Knows which rooms to ask and how their answers combine; declares for each figure the inputs that it
-depends on. Knows no layout, no file and no plot.
+Knows which rooms to ask and how their answers combine. Knows no layout, no file and no plot.
 """
 
 from __future__ import annotations
@@ -9,33 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
+from pqchain import algorithms
 from pqchain import costs as costing
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
-from pqchain.consensus.lengths import LENGTHS
-from pqchain.consensus.lengths import distribution as signature_lengths
+from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.results import Contract
 from pqchain.study.plan import Plan
+from pqchain.study.quantities import QUANTITIES, STUDY
 from pqchain.works import papers
-
-STUDY = Contract.of(
-    "study",
-    ("str", "study scheme quantity"),
-    ("float64", "value"),
-    ("str", "unit kind source"),
-)
-
 
 MIX = "as migrated"
 """Name of the row in which schemes are used side by side."""
@@ -50,76 +40,10 @@ _SIGNER_ROWS = {
 }
 """Signers of a plan, and the rows of the rebuilt Table 3 that they stand for."""
 
-_COSTS = frozenset({"costs", "schemes", "baseline", "migration"})
-_SIZE = _COSTS | {"data_bytes", "public_key"}
-_FINAL = _SIZE | {
-    "block_bytes", "nodes", "delegates", "network", "vote_phases", "verification_threads",
-    "signer", "signing_factor",
-}  # fmt: skip
-_CYCLE = _FINAL | {"block_seconds"}
-_LOAD = _CYCLE | {"transactions_per_second"}
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A figure of a study."""
-
-    unit: str
-    about: str
-    needs: frozenset[str]
-    """The inputs of a plan that it depends on; no other changes it."""
-
-
-QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
-    "public_key_bytes": Quantity("B", "public key", _COSTS),
-    "signature_bytes": Quantity("B", "signature, the mean where it varies", _COSTS),
-    "sign_seconds": Quantity("s", "one signature", _COSTS | {"signer", "signing_factor"}),
-    "verify_seconds": Quantity("s", "one verification", _COSTS),
-    "transaction_bytes": Quantity("B", "a transaction in our encoding", _SIZE),
-    "transactions_per_block": Quantity("", "transactions of a full block", _SIZE | {"block_bytes"}),
-    "final_seconds": Quantity("s", "from proposal of a full block to the last delegate", _FINAL),
-    "capacity_per_second": Quantity("1/s", "transactions that the chain can take", _CYCLE),
-    "throughput_per_second": Quantity("1/s", "transactions that it takes of those wanted", _LOAD),
-    "carried_share": Quantity("", "share of those wanted; below 1 the queue only grows", _LOAD),
-    "block_fill": Quantity("", "share of a block that is used", _LOAD),
-    "latency_seconds": Quantity(
-        "s", "from a transaction that the next block takes to its final block, mean", _CYCLE
-    ),
-    "received_bits_per_second": Quantity(
-        "bit/s", "what a node takes in: each transaction by itself and in its block", _LOAD
-    ),
-    "verification_cores": Quantity("", "processor cores of a node that verify", _LOAD),
-    "signing_cores": Quantity("", "cores (or accelerators) that sign, all wallets together", _LOAD),
-    "growth_bytes_per_year": Quantity("B", "growth of a full node in a year", _LOAD),
-    "coded_growth_bytes_per_year": Quantity(
-        "B", "growth of a node that keeps one chunk of each block", _LOAD | {"data_chunks"}
-    ),
-    "coded_factor": Quantity(
-        "", "what all chunks take, over one copy", frozenset({"data_chunks", "parity_chunks"})
-    ),
-    "repair_bytes": Quantity(
-        "B", "what a node gathers to rebuild the chunks of a lost one", _LOAD | {"retained_days"}
-    ),
-    "repair_seconds": Quantity(
-        "s", "to gather and decode that",
-        _LOAD | {"retained_days", "repair_bits_per_second", "decode_bytes_per_second"},
-    ),
-    "transaction_bytes_ratio": Quantity("×", "transaction over the baseline's", _SIZE),
-    "capacity_ratio": Quantity("×", "capacity over the baseline's", _CYCLE),
-    "verification_ratio": Quantity("×", "verification over the baseline's", _COSTS),
-    "migration_seconds": Quantity(
-        "s", "to register new keys of all accounts, if whole blocks went into it",
-        _CYCLE | {"accounts"},
-    ),
-})  # fmt: skip
-"""Every figure, in the order of the page."""
-
-_FROM_COSTS = ("sign_seconds", "verify_seconds")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """The answer to a plan."""
+class Findings:
+    """The figures of a plan."""
 
     plan: Plan
     costs: CostTable
@@ -136,18 +60,16 @@ class Found:
     @property
     def values(self) -> dict[str, dict[str, float]]:
         """The same by scheme and quantity."""
-        told: dict[str, dict[str, float]] = {}
-        columns = (self.frame[name].tolist() for name in ("scheme", "quantity", "value"))
-        for scheme, quantity, value in zip(*columns, strict=True):
-            told.setdefault(scheme, {})[quantity] = value
-        return told
+        return {
+            str(scheme): dict(zip(rows["quantity"], rows["value"].tolist(), strict=True))
+            for scheme, rows in self.frame.groupby("scheme", sort=False)
+        }
 
     @property
     def best(self) -> str:
-        """The post-quantum scheme with which the chain takes most, or nothing."""
-        values = self.values
-        names = post_quantum(self.plan)
-        return max(names, key=lambda name: values[name]["capacity_per_second"], default="")
+        """The post-quantum scheme of the greatest capacity; "" without any."""
+        schemes, values = post_quantum(self.plan), self.values
+        return max(schemes, key=lambda name: values[name]["capacity_per_second"], default="")
 
 
 def run(
@@ -156,35 +78,24 @@ def run(
     measurements: pd.DataFrame | None = None,
     preset: str | None = None,
     progress: bool = False,
-) -> Found:
-    """Answer a plan. With measured costs and no `measurements` the schemes are measured now.
+) -> Findings:
+    """Compute all figures. With measured costs and no `measurements` schemes are measured now.
 
     Raises UsageError where the plan cannot be, MissingCosts for schemes without costs.
     """
-    costs = costs_of(plan, measurements=measurements, preset=preset, progress=progress)
-    return Found(plan, costs, evaluate(plan, costs))
-
-
-def costs_of(
-    plan: Plan,
-    *,
-    measurements: pd.DataFrame | None = None,
-    preset: str | None = None,
-    progress: bool = False,
-) -> CostTable:
-    """Return the costs that a plan asks for, of its schemes alone."""
     if plan.costs == "measured":
-        frame = measurements
-        if frame is None:
-            frame = bench.measure(plan.names, preset=preset or presets.preset(), progress=progress)
-        table = costing.from_frame(frame)
+        if measurements is None:
+            preset = preset or presets.preset()
+            measurements = bench.measure(plan.names, preset=preset, progress=progress)
+        table = costing.from_frame(measurements)
     elif measurements is not None:
         raise UsageError(
             f'costs is {plan.costs!r}, so measurements are not used; give costs = "measured"'
         )
     else:
-        table = papers.costs(plan.costs.partition(":")[2])
-    return CostTable(tuple(table[name] for name in plan.names), table.source)
+        table = papers.costs(plan.costs.removeprefix("paper:"))
+    costs = CostTable(tuple(table[name] for name in plan.names), table.source)
+    return Findings(plan, costs, evaluate(plan, costs))
 
 
 def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
@@ -197,31 +108,27 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     rows = []
     for scheme, values in figures(plan, costs).items():
         for name, quantity in QUANTITIES.items():
-            said, source = _origin(plan, costs, kind, scheme, name)
-            rows.append([plan.title, scheme, name, values[name], quantity.unit, said, source])
-    frame = pd.DataFrame(rows, columns=list(STUDY.columns))
-    return results.check(frame, STUDY)
+            origin = _origin(plan, costs, kind, scheme, name)
+            rows.append([plan.title, scheme, name, values[name], quantity.unit, *origin])
+    return STUDY.frame(rows)
 
 
 def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
     """Return every figure by scheme and quantity, without kinds and sources."""
-    found = {name: _own(plan, costs[name]) for name in plan.names}
-    baseline = found.get(plan.baseline)
-    whole = {name: own | _derived(plan, own, baseline) for name, own in found.items()}
+    own = {name: _own(plan, costs[name]) for name in plan.names}
+    baseline = own.get(plan.baseline)
     if plan.migration:
-        mixed = _mixed(plan, found)
-        whole[MIX] = mixed | _derived(plan, mixed, baseline)
-    return whole
+        own[MIX] = _mixed(plan, own)
+    return {name: each | _derived(plan, each, baseline) for name, each in own.items()}
 
 
 def _kind(costs: CostTable) -> str:
-    """Return what kind of number the times are."""
-    kind = costs.source.partition(":")[0]
-    if kind not in ("paper", "measured"):
-        raise DataError(
-            f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
-        )
-    return "published" if kind == "paper" else "measured"
+    for start, kind in (("paper:", "published"), ("measured:", "measured")):
+        if costs.source.startswith(start):
+            return kind
+    raise DataError(
+        f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
+    )
 
 
 def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> tuple[str, str]:
@@ -235,11 +142,12 @@ def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> 
         if kind == "published":
             return kind, row.source
         return "registry", f"pqchain.algorithms, {scheme}"
-    if name == "sign_seconds" and plan.signer in _SIGNER_ROWS and scheme.startswith("Falcon-"):
-        return "modelled", f"pqchain.falcon.model: {_SIGNER_ROWS[plan.signer]}"
+    signer = _signer_row(plan, scheme)
+    if name == "sign_seconds" and signer:
+        return "modelled", f"pqchain.falcon.model: {signer}"
     if name == "sign_seconds" and plan.signing_factor != 1.0:
         return "modelled", f"{row.source}, over {plan.signing_factor:g}"
-    if name in _FROM_COSTS:
+    if name in ("sign_seconds", "verify_seconds"):
         return kind, row.source
     if name not in ("transaction_bytes", "transaction_bytes_ratio") and not _fits(plan, row):
         return "modelled", f"a block of {plan.block_bytes} bytes holds no transaction of {scheme}"
@@ -252,13 +160,11 @@ def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> 
 
 def _own(plan: Plan, row: Costs) -> dict[str, float]:
     """Return the figures of one scheme that owe nothing to the others."""
-    signing = _sign_seconds(plan, row)
-    lengths = signature_lengths(row.algorithm, row.signature_bytes)
-    signature = sum(size * count for size, count in lengths.items()) / sum(lengths.values())
+    signature = mean(distribution(row.algorithm, row.signature_bytes))
     own = {
         "public_key_bytes": float(row.public_key_bytes),
         "signature_bytes": signature,
-        "sign_seconds": signing,
+        "sign_seconds": _sign_seconds(plan, row),
         "verify_seconds": row.verify_seconds,
         "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
         "transactions_per_block": 0.0,
@@ -266,7 +172,7 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
         "registration_bytes": _registration_bytes(plan, row),
     }
     if _fits(plan, row):
-        scenario = _scenario(plan, replace(row, sign_seconds=signing))
+        scenario = _scenario(plan, replace(row, sign_seconds=own["sign_seconds"]))
         own["transactions_per_block"] = scenario.transactions_per_block()
         own["final_seconds"] = _final_seconds(scenario)
     return own
@@ -274,17 +180,22 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
 
 def _fits(plan: Plan, row: Costs) -> bool:
     """Return whether a block holds a transaction, whatever the length of its signature."""
-    longest = max(signature_lengths(row.algorithm, row.signature_bytes))
+    longest = max(distribution(row.algorithm, row.signature_bytes))
     size = _layout(plan).transaction_bytes(row, longest)
     return encoding.header_bytes() + size <= plan.block_bytes
 
 
+def _signer_row(plan: Plan, scheme: str) -> str:
+    """Return the row of the rebuilt Table 3 that a scheme is signed by; "" for the costs' own."""
+    is_falcon = algorithms.get(scheme).family == "Falcon"
+    return _SIGNER_ROWS.get(plan.signer, "") if is_falcon else ""
+
+
 def _sign_seconds(plan: Plan, row: Costs) -> float:
-    """Return the time of one signature with the plan's signer."""
-    wanted = _SIGNER_ROWS.get(plan.signer)
-    if wanted is None or not row.algorithm.startswith("Falcon-"):
+    signer = _signer_row(plan, row.algorithm)
+    if not signer:
         return row.sign_seconds / plan.signing_factor
-    return _rebuilt_seconds().get((wanted, row.algorithm), row.sign_seconds)
+    return _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
 
 
 @cache
@@ -296,7 +207,6 @@ def _rebuilt_seconds() -> dict[tuple[str, str], float]:
 
 
 def _scenario(plan: Plan, row: Costs) -> Scenario:
-    """Return the consensus on one full block of one scheme."""
     return Scenario(
         algorithm=row.algorithm,
         costs=CostTable((row,), row.source),
@@ -313,11 +223,8 @@ def _scenario(plan: Plan, row: Costs) -> Scenario:
 
 
 def _layout(plan: Plan) -> Layout:
-    """Return what a transaction holds beside its signature."""
-    return Layout(
-        data_bytes=plan.data_bytes,
-        public_key="registered" if plan.public_key == "registered" else "inline",
-    )
+    key: Any = plan.public_key
+    return Layout(data_bytes=plan.data_bytes, public_key=key)
 
 
 @lru_cache(maxsize=4096)
@@ -333,7 +240,7 @@ def _registration_bytes(plan: Plan, row: Costs) -> float:
     return float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
 
 
-def _mixed(plan: Plan, found: Mapping[str, dict[str, float]]) -> dict[str, float]:
+def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
     """Return the figures of a chain on which schemes are used side by side.
 
     Bytes and times of a transaction are means by share. A full block holds each scheme's share of
@@ -342,45 +249,37 @@ def _mixed(plan: Plan, found: Mapping[str, dict[str, float]]) -> dict[str, float
     """
     shares = {name: share for name, share in plan.migration.items() if share > 0}
     for name in shares:
-        if not found[name]["transactions_per_block"]:
+        if not own[name]["transactions_per_block"]:
             raise UsageError(
                 f"migration names {name}, of which a block of {plan.block_bytes} bytes holds no "
                 "transaction; give larger blocks or another scheme"
             )
-    mixed = {
-        key: sum(share * found[name][key] for name, share in shares.items())
-        for key in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds",
-                    "transaction_bytes", "registration_bytes")
-    }  # fmt: skip
+    parts = [(share, own[name]) for name, share in shares.items()]
+    mixed = {key: sum(share * part[key] for share, part in parts) for key in parts[0][1]}
     mixed["transactions_per_block"] = 1 / sum(
-        share / found[name]["transactions_per_block"] for name, share in shares.items()
+        share / part["transactions_per_block"] for share, part in parts
     )
     mixed["final_seconds"] = sum(
-        share * found[name]["transaction_bytes"] / mixed["transaction_bytes"]
-        * found[name]["final_seconds"]
-        for name, share in shares.items()
-    )  # fmt: skip
+        share * part["transaction_bytes"] / mixed["transaction_bytes"] * part["final_seconds"]
+        for share, part in parts
+    )
     return mixed
 
 
 def _derived(
     plan: Plan, own: Mapping[str, float], baseline: Mapping[str, float] | None
 ) -> dict[str, float]:
-    """Return the figures that follow by arithmetic."""
     missing = float("nan")
     if own["transactions_per_block"] == 0:
-        none = dict.fromkeys(set(QUANTITIES) - set(own), missing)
-        return none | {
-            "capacity_per_second": 0.0,
-            "throughput_per_second": 0.0,
-            "carried_share": 0.0,
-        }
+        rates = ("capacity_per_second", "throughput_per_second", "carried_share")
+        return dict.fromkeys(set(QUANTITIES) - set(own), missing) | dict.fromkeys(rates, 0.0)
     cycle = _cycle_seconds(plan, own)
     capacity = own["transactions_per_block"] / cycle
     rate = min(plan.transactions_per_second, capacity)
     growth = (rate * own["transaction_bytes"] + encoding.header_bytes() / cycle) * YEAR_SECONDS
     repair = growth * plan.retained_days * 86_400 / YEAR_SECONDS
-    figures = {
+    received = 2 * rate * own["transaction_bytes"] + encoding.header_bytes() / cycle
+    derived = {
         "capacity_per_second": capacity,
         "throughput_per_second": rate,
         "carried_share": rate / plan.transactions_per_second,
@@ -388,9 +287,7 @@ def _derived(
         # Beyond its capacity the queue grows for ever and nobody's mean wait ends: this is the time
         # of one full block, whatever the load, and the share above says whether that is all.
         "latency_seconds": cycle / 2 + own["final_seconds"],
-        "received_bits_per_second": 8 * (
-            2 * rate * own["transaction_bytes"] + encoding.header_bytes() / cycle
-        ),
+        "received_bits_per_second": 8 * received,
         "verification_cores": rate * own["verify_seconds"],
         "signing_cores": rate * own["sign_seconds"],
         "growth_bytes_per_year": growth,
@@ -403,24 +300,23 @@ def _derived(
         "capacity_ratio": missing,
         "verification_ratio": missing,
         "migration_seconds": missing,
-    }  # fmt: skip
-    if baseline is not None:
-        theirs = baseline["transactions_per_block"] / _cycle_seconds(plan, baseline)
-        room = plan.block_bytes - encoding.header_bytes()
-        figures |= {
-            "transaction_bytes_ratio": own["transaction_bytes"] / baseline["transaction_bytes"],
-            "capacity_ratio": capacity / theirs,
-            "verification_ratio": own["verify_seconds"] / baseline["verify_seconds"],
-        }
-        if plan.accounts:
-            figures["migration_seconds"] = (
-                plan.accounts * own["registration_bytes"] / room * _cycle_seconds(plan, baseline)
-            )
-    return figures
+    }
+    if baseline is None:
+        return derived
+    first_cycle = _cycle_seconds(plan, baseline)
+    derived |= {
+        "transaction_bytes_ratio": own["transaction_bytes"] / baseline["transaction_bytes"],
+        "capacity_ratio": capacity / (baseline["transactions_per_block"] / first_cycle),
+        "verification_ratio": own["verify_seconds"] / baseline["verify_seconds"],
+    }
+    if plan.accounts:
+        blocks = plan.accounts * own["registration_bytes"]
+        blocks /= plan.block_bytes - encoding.header_bytes()
+        derived["migration_seconds"] = blocks * first_cycle
+    return derived
 
 
 def _cycle_seconds(plan: Plan, own: Mapping[str, float]) -> float:
-    """Return the time from block to block."""
     return max(plan.block_seconds, own["final_seconds"])
 
 

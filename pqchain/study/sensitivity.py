@@ -5,18 +5,19 @@ Knows how to vary a plan and its costs; every figure comes from `model`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import math
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
 from pqchain.study import model
 from pqchain.study.plan import Plan
+from pqchain.study.quantities import QUANTITIES
 
 TORNADO = Contract.of(
     "study-tornado",
@@ -32,7 +33,6 @@ PLANE = Contract.of(
     ("float64", "capacity_per_second margin"),
 )
 
-
 FACTOR = 2.0
 """By how much an input is divided and multiplied."""
 
@@ -40,7 +40,7 @@ OUTPUTS = (
     "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
     "growth_bytes_per_year", "repair_seconds",
 )  # fmt: skip
-"""Figures whose sensitivity is asked for."""
+"""Figures that have a sensitivity."""
 
 FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Factors of the bytes of public keys: one transaction in 256 carries its key, ..., all do."""
@@ -48,65 +48,55 @@ FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0
 SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 """Factors of the time of a verification."""
 
-Varied = tuple[Plan, CostTable]
+INPUTS = (
+    "transactions_per_second",
+    "block_bytes",
+    "block_seconds",
+    "data_bytes",
+    "nodes",
+    "delegates",
+    "verification_threads",
+    "rate_bits_per_second",
+    "latency_of_links",
+    "retained_days",
+    "repair_bits_per_second",
+    "data_chunks",
+    "verify_seconds",
+    "sign_seconds",
+    "public_key_bytes",
+)
+"""What can be varied. Lengths of signatures are not: those of Falcon are counted."""
 
-
-def _input(name: str, *, whole: bool = False) -> Callable[[Plan, CostTable, float], Varied]:
-    """Vary an input of the plan."""
-
-    def vary(plan: Plan, costs: CostTable, factor: float) -> Varied:
-        value = getattr(plan, name) * factor
-        return plan.with_(**{name: max(1, round(value)) if whole else value}), costs
-
-    return vary
-
-
-def _network(name: str) -> Callable[[Plan, CostTable, float], Varied]:
-    """Vary a parameter of the network."""
-
-    def vary(plan: Plan, costs: CostTable, factor: float) -> Varied:
-        changed = replace(plan.network, **{name: getattr(plan.network, name) * factor})
-        return plan.with_(network=changed), costs
-
-    return vary
-
-
-def _cost(name: str, *, whole: bool = False) -> Callable[[Plan, CostTable, float], Varied]:
-    """Vary a cost of every scheme."""
-
-    def vary(plan: Plan, costs: CostTable, factor: float) -> Varied:
-        rows = tuple(
-            replace(row, **{name: max(1, round(value)) if whole else value})
-            for row in costs.rows
-            for value in [getattr(row, name) * factor]
-        )
-        return plan, CostTable(rows, costs.source)
-
-    return vary
-
-
-INPUTS: dict[str, Callable[[Plan, CostTable, float], Varied]] = {
-    "transactions_per_second": _input("transactions_per_second"),
-    "block_bytes": _input("block_bytes", whole=True),
-    "block_seconds": _input("block_seconds"),
-    "data_bytes": _input("data_bytes", whole=True),
-    "nodes": _input("nodes", whole=True),
-    "delegates": _input("delegates", whole=True),
-    "verification_threads": _input("verification_threads", whole=True),
-    "rate_bits_per_second": _network("rate_bits_per_second"),
-    "latency_of_links": _network("latency_seconds"),
-    "retained_days": _input("retained_days"),
-    "repair_bits_per_second": _input("repair_bits_per_second"),
-    "data_chunks": _input("data_chunks", whole=True),
-    "verify_seconds": _cost("verify_seconds"),
-    "sign_seconds": _cost("sign_seconds"),
-    "public_key_bytes": _cost("public_key_bytes", whole=True),
+_NETWORK = {
+    "rate_bits_per_second": "rate_bits_per_second",
+    "latency_of_links": "latency_seconds",
 }
-"""What can be varied, and how. Lengths of signatures are not: those of Falcon are counted."""
+"""Inputs that are parameters of the network, which names them so."""
+
+_COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
+"""Inputs that are costs of every scheme."""
+
+
+def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan, CostTable]:
+    """Return plan and costs with one of INPUTS multiplied. Raises UsageError if that cannot be."""
+    if name in _COSTS:
+        rows = tuple(_scaled(row, name, factor) for row in costs.rows)
+        return plan, CostTable(rows, costs.source)
+    if name in _NETWORK:
+        return plan.with_(network=_scaled(plan.network, _NETWORK[name], factor)), costs
+    return _scaled(plan, name, factor), costs
+
+
+def _scaled(thing: Any, name: str, factor: float) -> Any:
+    """Return a plan, network or costs with one field multiplied; whole numbers stay whole."""
+    value = getattr(thing, name) * factor
+    is_whole = next(each.type == "int" for each in fields(thing) if each.name == name)
+    change = {name: max(1, round(value)) if is_whole else value}
+    return thing.with_(**change) if isinstance(thing, Plan) else replace(thing, **change)
 
 
 def check_output(output: str) -> None:
-    """Raise UnknownName unless the sensitivity of that figure can be asked for."""
+    """Raise UnknownName unless that figure has a sensitivity."""
     if output not in OUTPUTS:
         raise UnknownName("figure", output, OUTPUTS, "--matters-for in `pqchain study --help`.")
 
@@ -126,21 +116,20 @@ def tornado(
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
     # Only this scheme and what it is compared with: the others cost time and change nothing.
     alone = plan.with_(schemes=(chosen,), migration={})
-    base = _figure(alone, costs, chosen, output)
-    rows = []
-    for name, vary in INPUTS.items():
+    base = model.figures(alone, costs)[chosen][output]
+    unit = QUANTITIES[output].unit
+    changes = []
+    for name in INPUTS:
         if name == "delegates" and not plan.delegates:
             continue
         low, high = (
-            _varied(alone, costs, vary, factor, chosen, output) for factor in (1 / FACTOR, FACTOR)
+            _figure(alone, costs, name, factor, chosen, output) for factor in (1 / FACTOR, FACTOR)
         )
-        if any(np.isfinite(value) and value != base for value in (low, high)):
-            rows.append([chosen, output, model.QUANTITIES[output].unit, name, base, low, high])
-    columns = list(TORNADO.columns)
-    frame = pd.DataFrame(rows, columns=columns)
-    span = (frame[["low", "high"]].sub(frame["base"], axis=0)).abs().max(axis=1)
-    order = span.sort_values(ascending=False, kind="stable").index
-    return results.check(frame.loc[order].reset_index(drop=True), TORNADO)
+        change = max((abs(end - base) for end in (low, high) if math.isfinite(end)), default=0.0)
+        if change:
+            changes.append((change, [chosen, output, unit, name, base, low, high]))
+    changes.sort(key=lambda pair: pair[0], reverse=True)
+    return TORNADO.frame(row for _, row in changes)
 
 
 def plane(
@@ -167,53 +156,38 @@ def plane(
     if not contenders:
         raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
     alone = plan.with_(schemes=contenders, migration={}, baseline="")
-    rows = []
-    upwards_list = list(upwards_factors)
-    for right in across_factors:
-        for up in upwards_list:
-            rows.append([across, upwards, right, up, *_winner(alone, costs, across, right,
-                                                              upwards, up)])  # fmt: skip
-    columns = list(PLANE.columns)
-    return results.check(pd.DataFrame(rows, columns=columns), PLANE)
+    ups = list(upwards_factors)
+    return PLANE.frame(
+        [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
+        for right in across_factors
+        for up in ups
+    )
 
 
 def _winner(
-    plan: Plan, costs: CostTable, across: str, right: float, upwards: str, up: float
+    plan: Plan, costs: CostTable, first: tuple[str, float], second: tuple[str, float]
 ) -> tuple[str, float, float]:
     """Return the scheme with the greatest capacity, that capacity, and its margin."""
     try:
-        varied, priced = INPUTS[upwards](*INPUTS[across](plan, costs, right), up)
+        figures = model.figures(*varied(*varied(plan, costs, *first), *second))
     except UsageError:
-        return "", float("nan"), float("nan")
-    ranked = []
-    for name in varied.schemes:
-        wide = model.figures(varied.with_(schemes=(name,)), priced)[name]
-        if wide["transactions_per_block"] == 0:
-            continue
-        ranked.append((-wide["capacity_per_second"], wide["final_seconds"], name))
+        figures = {}
+    ranked = sorted(
+        (-each["capacity_per_second"], each["final_seconds"], name)
+        for name, each in figures.items()
+        if each["transactions_per_block"]
+    )
     if not ranked:
-        return "", float("nan"), float("nan")
-    ranked.sort()
-    best = -ranked[0][0]
-    second = -ranked[1][0] if len(ranked) > 1 else float("nan")
-    return ranked[0][2], best, best / second
+        return "", math.nan, math.nan
+    best, runner_up = [*(-capacity for capacity, *_ in ranked), math.nan][:2]
+    return ranked[0][2], best, best / runner_up
 
 
-def _figure(plan: Plan, costs: CostTable, scheme: str, output: str) -> float:
-    """Return one figure."""
-    return model.figures(plan, costs)[scheme][output]
-
-
-def _varied(
-    plan: Plan,
-    costs: CostTable,
-    vary: Callable[[Plan, CostTable, float], Varied],
-    factor: float,
-    scheme: str,
-    output: str,
+def _figure(
+    plan: Plan, costs: CostTable, name: str, factor: float, scheme: str, output: str
 ) -> float:
-    """Return one figure of a varied plan, NaN where that cannot be."""
+    """Return a figure with one input varied, NaN where that cannot be."""
     try:
-        return _figure(*vary(plan, costs, factor), scheme, output)
+        return model.figures(*varied(plan, costs, name, factor))[scheme][output]
     except UsageError:
-        return float("nan")
+        return math.nan

@@ -1,4 +1,4 @@
-"""A study on paper: the one self-contained page, and the table for a terminal.
+"""A study for people: its tables, its conclusions, and the one self-contained page.
 
 Knows how figures are shown; computes none of them.
 """
@@ -6,7 +6,7 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,88 +14,162 @@ import pandas as pd
 from pqchain import plots, results
 from pqchain.errors import UsageError
 from pqchain.render import html, numbers
-from pqchain.render.html import Column, Markup
-from pqchain.study import model, sensitivity
-from pqchain.study.model import QUANTITIES, Found
-from pqchain.study.plan import inputs
+from pqchain.render.html import Markup
+from pqchain.render.table import Column, Shown, Table
+from pqchain.study import sensitivity
+from pqchain.study.model import Findings, post_quantum
+from pqchain.study.plan import Plan, inputs
+from pqchain.study.quantities import QUANTITIES
 
 _KINDS = ("registry", "published", "measured", "modelled")
 
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
-def shown(value: float, unit: str) -> str:
-    """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 210 d."""
+
+def shown(value: float, unit: str, digits: int = 3) -> str:
+    """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 73.3 tx/s."""
     if not math.isfinite(value):
         return numbers.MISSING
     if unit == "s":
-        return numbers.duration(value, 3)
+        return numbers.duration(value, digits)
     if unit == "×":
-        return numbers.ratio(value)
+        return numbers.ratio(value, digits)
+    unit = {"1/s": "tx/s"}.get(unit, unit)
+    number = numbers.significant(value, digits)
     if unit in ("B", "bit/s"):
-        for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-            if value >= scale and (unit != "B" or value >= 1e5):
-                return f"{numbers.significant(value / scale)}{numbers.NARROW_SPACE}{prefix}{unit}"
         number = numbers.integer(value) if value == round(value) else numbers.significant(value, 5)
-        return f"{number}{numbers.NARROW_SPACE}{unit}"
-    return f"{numbers.significant(value)}{numbers.NARROW_SPACE}{unit}".strip()
+        for scale, prefix in _PREFIXES:
+            if value >= scale and (unit != "B" or value >= 1e5):
+                number, unit = numbers.significant(value / scale, digits), f"{prefix}{unit}"
+                break
+    return f"{number}{numbers.NARROW_SPACE}{unit}" if unit else number
 
 
-def text(found: Found) -> str:
-    """Return the figures as a table for a terminal: a row per figure, a column per scheme."""
-    values, kinds = found.values, _kinds(found.frame)
-    rows = [
-        [name, kinds[name], *(shown(values[scheme][name], QUANTITIES[name].unit)
-                              for scheme in values)]
-        for name in _told(found)
-    ]  # fmt: skip
-    table = numbers.text_table(
-        ["figure", "kind", *values], rows, right=range(2, 2 + len(values))
-    )  # fmt: skip
-    head = [found.plan.title, f"times: {found.costs.source}", ""]
-    return "\n".join([*head, table, "", *conclusions(found)])
+def text(findings: Findings) -> str:
+    """Return the figures and conclusions for a terminal."""
+    head = [findings.plan.title, f"times: {findings.costs.source}", ""]
+    return "\n".join([*head, figures_table(findings).text(), "", *conclusions(findings)])
 
 
-def conclusions(found: Found) -> list[str]:
-    """Say in sentences what the figures say."""
-    plan, values, best = found.plan, found.values, found.best
-    wanted = plan.transactions_per_second
-    said = []
+def conclusions(findings: Findings) -> list[str]:
+    """Say in sentences what the figures show."""
+    plan, values, best = findings.plan, findings.values, findings.best
+    target = plan.transactions_per_second
+    sentences = []
     if best:
-        capacity = shown(values[best]["capacity_per_second"], "1/s")
-        said.append(
-            f"Of the post-quantum schemes {best} lets the chain take most: {capacity}, "
-            f"{shown(wanted, '1/s')} are wanted."
+        capacity = shown(values[best]["capacity_per_second"], "1/s", 2)
+        sentences.append(
+            f"Highest capacity of the post-quantum schemes: {best}, {capacity}; target "
+            f"{numbers.significant(target, 2)}."
         )
-    short = [name for name in values if values[name]["capacity_per_second"] < wanted]
-    if short:
-        said.append(
-            f"Too little for what is wanted: {', '.join(short)}. Their queues only grow; "
-            "latency is that of a transaction which the next block takes."
+    below = [name for name in values if values[name]["capacity_per_second"] < target]
+    if below:
+        sentences.append(
+            f"Capacity below the target load: {', '.join(below)}. Their queues grow without "
+            "bound; the latency is that of a transaction that the next block includes."
         )
     if plan.baseline and best:
         size, time = (
             shown(values[best][name], "×")
             for name in ("transaction_bytes_ratio", "verification_ratio")
         )
-        said.append(
-            f"From {plan.baseline} to {best} a transaction takes {size} the bytes and {time} the "
-            "time of verification."
+        sentences.append(
+            f"From {plan.baseline} to {best}: transactions {size} the bytes, verification {time} "
+            "the time."
         )
-    return said
+    return sentences
 
 
-def _told(found: Found) -> list[str]:
-    """Return the figures that any scheme has."""
-    values = found.values.values()
-    return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in values)]
+def figures_table(findings: Findings) -> Table:
+    """Return every figure that any scheme has: a row per figure, a column per scheme."""
+    values, kinds = findings.values, _kinds(findings.frame)
+    rows = [
+        [_named(name), Shown(kinds[name], ", ".join(kinds[name]), html.labels(*kinds[name]))]
+        + [Shown(each[name], shown(each[name], QUANTITIES[name].unit)) for each in values.values()]
+        for name in _present(findings)
+    ]
+    used = set(findings.frame["kind"])
+    return Table(
+        columns=[
+            Column("figure"),
+            Column("kind"),
+            *(Column(name, numeric=True) for name in values),
+        ],
+        rows=rows,
+        caption="Every figure, by scheme. A dash: there is no such figure, as of a scheme of which "
+        "no transaction fits into a block.",
+        source=[kind for kind in _KINDS if kind in used],
+        style="figures",
+    )
 
 
-def write(found: Found, path: str | Path, *, output: str = "capacity_per_second") -> Path:
+def tornado_table(tornado: pd.DataFrame) -> Table:
+    """Return the values of a tornado."""
+    titles = {"low": "halved", "base": "as it is", "high": "doubled"}
+    rows = [
+        [
+            numbers.spoken(row["input"]),
+            *(Shown(row[at], shown(row[at], row["unit"])) for at in titles),
+        ]
+        for row in tornado.to_dict("records")
+    ]
+    return Table(
+        columns=[Column("input"), *(Column(title, numeric=True) for title in titles.values())],
+        rows=rows,
+        caption="The same as numbers.",
+        source=["modelled"],
+    )
+
+
+def plane_table(plane: pd.DataFrame) -> Table:
+    """Return the winners of a plane."""
+    across, upwards = (numbers.spoken(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
+    factors = sorted(set(plane["across_factor"].tolist()))
+    names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
+    return Table(
+        columns=[
+            Column(upwards, show=numbers.factor),
+            *(Column(numbers.factor(each), group=across, show=_or_dash) for each in factors),
+        ],
+        rows=list(names.itertuples(name=None)),
+        caption="The same as names.",
+        source=["modelled"],
+    )
+
+
+def inputs_table(plan: Plan) -> Table:
+    """Return the inputs of a study with their sources."""
+    rows = [[about, value, unit, source] for _, value, unit, about, source in inputs(plan)]
+    return Table(
+        columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
+        rows=rows,
+        caption="Inputs of the study.",
+        style="figures",
+    )
+
+
+def sources_table(findings: Findings) -> Table:
+    """Return where each figure comes from, and on what it depends."""
+    by_name = findings.frame.groupby("quantity")["source"].unique()
+    rows = [
+        [_named(name), "; ".join(by_name[name]), ", ".join(sorted(QUANTITIES[name].needs))]
+        for name in _present(findings)
+    ]
+    return Table(
+        columns=[Column("figure"), Column("source"), Column("depends on")],
+        rows=rows,
+        caption="Sources, and the inputs that a figure depends on: no other changes it.",
+        style="figures",
+    )
+
+
+def write(findings: Findings, path: str | Path, *, output: str = "capacity_per_second") -> Path:
     """Write the page, whole or not at all; return its path. `output` is what the tornado shows.
 
     Raises UsageError as `check_page` does, and UnknownName for a figure that there is not.
     """
     place = check_page(path)
-    results.write_atomically(place, markup(found, output=output))
+    results.write_atomically(place, markup(findings, output=output))
     return place
 
 
@@ -108,169 +182,97 @@ def check_page(path: str | Path) -> Path:
     return place
 
 
-def markup(found: Found, *, output: str = "capacity_per_second") -> str:
+def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
     """Compose the page: conclusions, figures, sensitivity, who wins where, inputs, sources."""
-    plan, costs = found.plan, found.costs
-    contenders = model.post_quantum(plan)
-    scheme = found.best or plan.schemes[0]
+    plan, costs = findings.plan, findings.costs
+    scheme = findings.best or plan.schemes[0]
     tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    drawn = []
-    if len(tornado):
-        drawn.append(_figure(
-            "tornado", plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
-            f"Bars: {html.spoken(output)} with {scheme} when one input at a time is halved or "
-            "doubled; the table below holds the values.",
-            f"What matters for {html.spoken(output)} with {scheme}: each input halved and doubled. "
-            "Inputs that change nothing are left out.",
-        ))  # fmt: skip
-    sections = [
-        _head(found),
-        html.section("figures", "What the chain gives and takes", _figures(found)),
-        html.section("sensitivity", "What matters", *drawn, _tornado_table(tornado)),
+    parts: list[tuple[str, str, list[Markup]]] = [
+        ("figures", "Figures by scheme", [figures_table(findings).html()]),
+        ("sensitivity", "Sensitivity", [*_tornado(tornado), tornado_table(tornado).html()]),
     ]
-    contents = [("figures", "Figures"), ("sensitivity", "What matters")]
-    if contenders:
-        winners = sensitivity.plane(plan, costs)
-        svg = plots.figure_bytes(plots.plot_plane(winners), "svg")
-        sections.append(
-            html.section(
-                "plane", "Which scheme wins where",
-                _figure(
-                    "plane", svg,
-                    "A plane of two inputs, each field with the post-quantum scheme of the "
-                    "greatest capacity; the table below holds the same.",
-                    "The post-quantum scheme with which the chain takes most. Leftwards fewer "
-                    "transactions carry their key (×1/16: one in 16), upwards every "
-                    f"verification is slower.{_alone(winners)}",
-                ),
-                _plane_table(winners),
-            )
-        )  # fmt: skip
-        contents.append(("plane", "Which scheme wins where"))
-    sections += [
-        html.section("inputs", "Inputs and where they come from", _inputs(found)),
-        html.section("sources", "Where the figures come from", _sources(found)),
+    if post_quantum(plan):
+        plane = sensitivity.plane(plan, costs)
+        both = [_plane(plane), plane_table(plane).html()]
+        parts.append(("plane", "Which scheme wins where", both))
+    parts += [
+        ("inputs", "Inputs", [inputs_table(plan).html()]),
+        ("sources", "Sources", [sources_table(findings).html()]),
     ]
-    contents += [("inputs", "Inputs"), ("sources", "Sources")]
-    return html.document(plan.title, contents, *sections)
-
-
-def _alone(winners: pd.DataFrame) -> str:
-    """Say so if one scheme wins the whole plane."""
-    names = [name for name in winners["winner"].unique() if name]
-    if len(names) != 1:
-        return ""
-    ends = [
-        f"{html.spoken(str(winners[axis].iloc[0]))} {numbers.factor(factors.min())} to "
-        f"{numbers.factor(factors.max())}"
-        for axis in ("across", "upwards")
-        for factors in [winners[f"{axis}_factor"]]
-    ]
-    everywhere = "everywhere" if (winners["winner"] != "").all() else "wherever one does"
-    return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
-
-
-def _figure(name: str, svg: bytes, description: str, caption: str) -> Markup:
-    """Put a plot into the page."""
-    return html.figure(svg, identifier=f"figure-{name}", description=description, caption=caption)
-
-
-def _head(found: Found) -> Markup:
-    """Write the title and what the study says."""
-    return html.element(
+    head = html.element(
         "section",
-        html.element("h1", found.plan.title),
-        html.element("p", f"times: {found.costs.source}", class_="byline"),
-        html.element("div", html.bullets(conclusions(found)), class_="verdict", role="status"),
+        html.element("h1", plan.title),
+        html.element("p", f"times: {costs.source}", class_="byline"),
+        html.element("div", html.bullets(conclusions(findings)), class_="verdict", role="status"),
+    )
+    sections = [html.section(name, title, *children) for name, title, children in parts]
+    return html.document(plan.title, [(name, title) for name, title, _ in parts], head, *sections)
+
+
+def _tornado(tornado: pd.DataFrame) -> list[Markup]:
+    """Draw the tornado, unless no input changes anything."""
+    if tornado.empty:
+        return []
+    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
+    figure = html.figure(
+        plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
+        identifier="figure-tornado",
+        description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
+        "the table below holds the values.",
+        caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
+        "that change nothing are left out.",
+    )
+    return [figure]
+
+
+def _plane(plane: pd.DataFrame) -> Markup:
+    """Draw who wins where."""
+    return html.figure(
+        plots.figure_bytes(plots.plot_plane(plane), "svg"),
+        identifier="figure-plane",
+        description="A plane of two inputs, each field with the post-quantum scheme of the "
+        "greatest capacity; the table below holds the same.",
+        caption="The post-quantum scheme of the greatest capacity. Leftwards fewer transactions "
+        "carry their key (×1/16: one in 16), upwards every verification is slower."
+        + _only_winner(plane),
     )
 
 
-def _kinds(frame: pd.DataFrame) -> Mapping[str, str]:
-    """Return the kinds of number of each figure, in words."""
-    found: dict[str, str] = {}
-    for name, rows in frame.groupby("quantity", sort=False):
-        found[str(name)] = ", ".join(kind for kind in _KINDS if kind in set(rows["kind"]))
-    return found
-
-
-def _figures(found: Found) -> Markup:
-    """Write the table of all figures."""
-    values, kinds = found.values, _kinds(found.frame)
-    rows = [
-        [
-            QUANTITIES[name].about,
-            html.labels(*kinds[name].split(", ")),
-            *(shown(values[scheme][name], QUANTITIES[name].unit) for scheme in values),
-        ]
-        for name in _told(found)
+def _only_winner(plane: pd.DataFrame) -> str:
+    """Say so if one scheme wins the whole plane."""
+    names = [name for name in plane["winner"].unique() if name]
+    if len(names) != 1:
+        return ""
+    ends = [
+        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
+        f"{numbers.factor(factors.max())}"
+        for axis in ("across", "upwards")
+        for factors in [plane[f"{axis}_factor"]]
     ]
-    columns = [Column("figure"), Column("kind"), *(Column(name, numeric=True) for name in values)]
-    used = [kind for kind in _KINDS if kind in set(found.frame["kind"])]
-    written = html.table(
-        columns, rows, caption="Every figure, by scheme. A dash: there is no such figure, as of "
-        "a scheme of which no transaction fits into a block.", source=used,
-    )  # fmt: skip
-    return _wrapped(written)
+    everywhere = "everywhere" if (plane["winner"] != "").all() else "wherever one does"
+    return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
 
 
-def _wrapped(table: Markup) -> Markup:
-    """Let the first column break: it holds words, and leaves more room for the others."""
-    return html.element("div", table, class_="figures")
+def _present(findings: Findings) -> list[str]:
+    """Return the figures that any scheme has."""
+    schemes = findings.values.values()
+    return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in schemes)]
 
 
-def _tornado_table(tornado: pd.DataFrame) -> Markup:
-    """Write the values of the tornado."""
-    rows = [
-        [
-            html.spoken(row["input"]),
-            *(shown(row[at], row["unit"]) for at in ("low", "base", "high")),
-        ]
-        for row in tornado.to_dict("records")
-    ]
-    columns = [Column("input"), *(Column(name, numeric=True)
-                                  for name in ("halved", "as it is", "doubled"))]  # fmt: skip
-    return html.table(columns, rows, caption="The same as numbers.", source=["modelled"])
+def _kinds(frame: pd.DataFrame) -> Mapping[str, Sequence[str]]:
+    """Return the kinds of number of each figure, in their order."""
+    by_name = frame.groupby("quantity")["kind"].agg(set)
+    return {str(name): [kind for kind in _KINDS if kind in of] for name, of in by_name.items()}
 
 
-def _plane_table(winners: pd.DataFrame) -> Markup:
-    """Write the winners of the plane."""
-    across, upwards = str(winners["across"].iloc[0]), str(winners["upwards"].iloc[0])
-    names = {
-        (row["upwards_factor"], row["across_factor"]): row["winner"] or numbers.MISSING
-        for row in winners.to_dict("records")
-    }
-    factors = sorted({right for _, right in names})
-    columns = [
-        Column(html.spoken(upwards)),
-        *(Column(numbers.factor(factor), group=html.spoken(across)) for factor in factors),
-    ]
-    rows = [
-        [numbers.factor(up), *(names[up, right] for right in factors)]
-        for up in sorted({up for up, _ in names})
-    ]
-    return html.table(columns, rows, caption="The same as names.", source=["modelled"])
+def _named(name: str) -> Shown:
+    """Name a figure: as commands do on a terminal, in words on a page."""
+    return Shown(name, name, html.join(QUANTITIES[name].about))
 
 
-def _inputs(found: Found) -> Markup:
-    """Write the inputs."""
-    rows = [
-        [about, f"{value:g}" if isinstance(value, float) else str(value), unit, source]
-        for _, value, unit, about, source in inputs(found.plan)
-    ]
-    columns = [Column("input"), Column("value"), Column("unit"), Column("source")]
-    return _wrapped(html.table(columns, rows, caption="What the study was asked.", source=[]))
+def _or_dash(name: str) -> str:
+    return name or numbers.MISSING
 
 
-def _sources(found: Found) -> Markup:
-    """Write where each figure comes from, and on what it depends."""
-    rows = []
-    for name in _told(found):
-        told = found.frame[found.frame["quantity"] == name]
-        sources = "; ".join(dict.fromkeys(told["source"]))
-        needs = ", ".join(sorted(QUANTITIES[name].needs))
-        rows.append([QUANTITIES[name].about, sources, needs])
-    columns = [Column("figure"), Column("source"), Column("depends on")]
-    return _wrapped(html.table(
-        columns, rows, caption="Sources, and the inputs that a figure depends on: no other "
-        "changes it.", source=[],
-    ))  # fmt: skip
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
-from pqchain.consensus import draws, model
-from pqchain.consensus.engines import compiled, fast, kernels, rows, simulate
+from pqchain.consensus import model
+from pqchain.consensus.engines import fast, kernels, rows, simulate
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario
@@ -114,24 +114,6 @@ def test_the_bucket_sort_sorts(values: Any) -> None:
     assert np.array_equal(mine, np.sort(values))
 
 
-def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
-    pairs = [(0, 0), (1, 2), (2**32 - 1, 2**32 - 1), (7, 2**20), (123_456, 1)]
-    for family in (0, 1, draws.key(5, "jitter"), draws.MASK):
-        plain = [draws.draw(family, i, j) for i, j in pairs]
-        many = draws.draws(family, [i for i, _ in pairs], [j for _, j in pairs])
-        jitted = [int(compiled.drawn(np.uint64(family), i, j)) for i, j in pairs]
-        assert plain == many.tolist() == jitted
-
-
-def test_mixing_is_splitmix64() -> None:
-    # The first outputs of SplitMix64 from the state 1234567, as its reference prints them.
-    state, outputs = 1_234_567, []
-    for _ in range(3):
-        state = (state + draws.GOLDEN) & draws.MASK
-        outputs.append(draws.mix(state))
-    assert outputs == [6457827717110365317, 3203168211198807973, 9817491932198370423]
-
-
 def test_the_reference_refuses_what_would_take_it_minutes() -> None:
     large = scenario(nodes=2048, network=named("mesh"))
     with pytest.raises(UsageError, match=r"4194304 messages .* engine='fast' \(--engine fast\)"):
@@ -147,11 +129,11 @@ def test_without_numba_numpy_serves() -> None:
     # A process of its own, because what is compiled is decided at import.
     program = (
         "import sys; sys.modules['numba'] = None\n"
-        "from pqchain.consensus import fast\n"
+        "from pqchain.consensus.engines import compiled, fast\n"
         "from pqchain.consensus.model import run, single_view\n"
         "from pqchain.consensus.network import named\n"
         "from tests.consensus.scenarios import scenario\n"
-        "assert not fast.is_compiled()\n"
+        "assert not compiled.HAS_NUMBA\n"
         "one = scenario(network=named('regions'))\n"
         "print(run(one).heights[0].final_ns.tolist())\n"
         "fast.play(single_view(one), compiled=True)\n"

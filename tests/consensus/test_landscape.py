@@ -10,7 +10,7 @@ import pytest
 
 from pqchain import results
 from pqchain.consensus import Scenario, landscape, named
-from pqchain.consensus.landscape import LANDSCAPE
+from pqchain.consensus.landscape import LANDSCAPE, Question
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, PqchainError
 from pqchain.works import papers
@@ -71,6 +71,9 @@ def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
     assert found.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
     assert found.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
     assert (found["lead"] >= 1).all()
+    full, load = found.loc[("50000 B", 1e6)], found.loc[("300 transactions", 1e6)]
+    assert (full["ranked_by"], full["amount"]) == ("throughput_per_second", 50_000)
+    assert (load["ranked_by"], load["amount"]) == ("latency_seconds", 300)
     full = frame[frame["question"] == "50000 B"]
     best = full[full["rate_bits_per_second"] == 1e6]["throughput_per_second"].nlargest(2)
     assert found.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
@@ -109,9 +112,23 @@ def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
     assert landscape.winners(frame).empty
 
 
-def test_winners_refuse_another_frame():
+def test_winners_refuse_another_frame(laws):
     with pytest.raises(DataError, match="landscape"):
         landscape.winners(pd.DataFrame({"question": []}))
+    with pytest.raises(DataError, match=r"'latency' is no question of a contest; pass a frame of"):
+        landscape.winners(laws)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (Question("throughput_per_second", 50_000), "50000 B"),
+        (Question("latency_seconds", 3000), "3000 transactions"),
+    ],
+)
+def test_a_question_is_read_as_it_is_written(question, text):
+    assert str(question) == text
+    assert Question.read(text) == question
 
 
 def test_equal_loads_hold_equally_many_transactions_of_any_scheme():

@@ -9,7 +9,7 @@ import pytest
 
 from pqchain.consensus import model, network
 from pqchain.consensus.model import single_view
-from pqchain.consensus.network import NAMES, SECOND, Network, named, unicast_ns
+from pqchain.consensus.network import NAMES, SECOND, Network, named, wires
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.consensus.view import BLOCK, NEVER, VOTE
 from pqchain.errors import UnknownName, UsageError
@@ -29,6 +29,13 @@ def block(law: str, nodes: int, **changes: object) -> Scenario:
     return scenario(
         nodes=nodes, costs=FREE, layout=WHOLE, network=named(law, **changes), **settings
     )
+
+
+def unicast_ns(one: Network, payload_bytes: int) -> int:
+    """When a single message sent at 0 has arrived on an idle network."""
+    table = wires(one, (payload_bytes, 1, 1))
+    there = int(table.slot[0, 0] + table.tail[0, 0, 0])
+    return there + int(table.down[0]) + table.down_latency
 
 
 @pytest.mark.parametrize(

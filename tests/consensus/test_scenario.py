@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pqchain import algorithms
-from pqchain.consensus import election, lengths, model, preset
+from pqchain.consensus import model, preset
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.errors import PqchainError, UsageError
@@ -36,32 +35,6 @@ def test_lengths_of_falcon_signatures_give_a_fraction_of_a_transaction() -> None
     many = preset("paper", PAPER, nodes=2, blocks=3000)
     counted = model.run(many).transactions / 3000
     assert counted == pytest.approx(exact, abs=0.05)  # five standard errors of 0.009
-
-
-def test_mean_fill_is_what_counting_gives() -> None:
-    # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
-    shares = {1: 1, 2: 1}
-    expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
-    assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)
-    assert lengths.mean_fill({7: 1}, capacity_bytes=6, fixed_bytes=0) == 0.0
-
-
-@pytest.mark.native
-def test_signature_lengths_are_those_of_liboqs() -> None:
-    import pqchain
-
-    for name, samples in (("Falcon-512", 600), ("Falcon-1024", 300)):
-        signer = pqchain.open_signer(name, "liboqs-0.13/avx2")
-        counted = lengths.LENGTHS[name]
-        total = sum(counted.values())
-        mean = sum(size * count for size, count in counted.items()) / total
-        variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
-        _, secret_key = signer.generate_keypair()
-        found = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
-        error = (variance / samples) ** 0.5
-        assert abs(sum(found) / samples - mean) < 6 * error
-        assert max(found) <= algorithms.get(name).signature_max_bytes
-        assert round(mean) == algorithms.get(name).signature_bytes
 
 
 def test_recovered_keys_are_left_out_of_the_transaction() -> None:
@@ -178,7 +151,7 @@ def test_too_much_gossip_is_refused_without_naming_gossip(
 
 
 def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
-    with pytest.raises(UsageError, match=r"voting is 'zz'; expected one of plurality, approval, w"):
+    with pytest.raises(UsageError, match=r"voting is 'zz'; expected 'plurality', 'approval' or 'w"):
         scenario(voting="zz")
 
 
@@ -187,18 +160,6 @@ def test_presets_are_the_papers_and_a_small_one() -> None:
     assert preset("paper", PAPER).block_bytes == 50_000
     with pytest.raises(UsageError, match=r"preset is 'huge'; expected one of"):
         preset("huge", PAPER)
-
-
-@pytest.mark.parametrize("voting", ["plurality", "approval", "weighted"])
-def test_the_most_voted_are_delegates(voting: Any) -> None:
-    votes = election.tally(voting, nodes=500, seed=3)
-    elected = election.delegates(voting, nodes=500, count=21, seed=3)
-    assert len(set(elected.tolist())) == 21
-    assert votes[elected].tolist() == sorted(votes.tolist(), reverse=True)[:21]
-    expected = {"plurality": 500, "approval": 500 * 30}.get(voting)
-    assert expected is None or votes.sum() == expected
-    if expected is None:
-        assert 500 * 400 < votes.sum() < 500 * 600
 
 
 def test_two_hash_seeds_give_the_same_bytes() -> None:

@@ -38,3 +38,20 @@ def plan(**changes: Any) -> Plan:
         "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "network": named("star"),
     }  # fmt: skip
     return Plan(**(values | changes))
+
+
+GOOD = """
+[chain]
+schemes = ["Falcon-512", "falcon-512"]
+transactions_per_second = 5
+block_bytes = 50_000
+block_seconds = 1.5
+
+[network]
+law = "star"
+nodes = 16
+
+[costs]
+costs = "paper:mini-blockchain"
+"""
+"""A study file."""

@@ -6,15 +6,23 @@ import pytest
 
 from pqchain.errors import UsageError
 from pqchain.study import load, run, write
-from pqchain.study.model import Found, evaluate
-from pqchain.study.sheet import conclusions, markup, shown, text
+from pqchain.study.model import Findings, evaluate
+from pqchain.study.sheet import (
+    conclusions,
+    figures_table,
+    inputs_table,
+    markup,
+    shown,
+    sources_table,
+    text,
+)
 from tests.study.plans import COSTS, plan
 
 
 @pytest.fixture(scope="module")
 def found():
     one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
-    return Found(one, COSTS, evaluate(one, COSTS))
+    return Findings(one, COSTS, evaluate(one, COSTS))
 
 
 @pytest.mark.parametrize(
@@ -24,7 +32,7 @@ def found():
         (0.0383, "s", "38.3 ms"), (59.9, "s", "59.9 s"), (7200, "s", "2.00 h"),
         (300, "s", "5.00 min"), (86_400 * 3, "s", "3.00 d"), (86_400 * 1000, "s", "2.74 years"),
         (2.5e6, "bit/s", "2.50 Mbit/s"), (8.4, "×", "×8.40"), (float("nan"), "s", "–"),
-        (59.5, "1/s", "59.5 1/s"), (0.5, "", "0.500"),
+        (59.5, "1/s", "59.5 tx/s"), (0.5, "", "0.500"),
     ],
 )  # fmt: skip
 def test_figures_are_shown_with_the_prefix_that_fits(value, unit, expected):
@@ -47,18 +55,35 @@ def test_the_page_holds_every_figure_and_asks_nobody(found):
         assert f'class="label {label}"' in written
 
 
+def test_tables_are_written_once_for_terminal_and_page(found):
+    table = figures_table(found)
+    row = {record["figure"]: record for record in table.records()}["signature_bytes"]
+    assert row["kind"] == ["registry", "measured", "modelled"]
+    assert row["Falcon-512"] == found.values["Falcon-512"]["signature_bytes"]
+    assert "signature, the mean where it varies" in table.html()
+    assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
+    inputs = {record["input"]: record for record in inputs_table(found.plan).records()}
+    assert inputs["target load"] == {
+        "input": "target load", "value": 2.0, "unit": "tx/s", "source": "set for this study",
+    }  # fmt: skip
+    sources = {record["figure"]: record for record in sources_table(found).records()}
+    assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
+
+
 def test_the_text_holds_figures_and_conclusions(found):
     told = text(found)
     assert "A <small> chain" in told
     assert "transactions_per_block" in told
     assert "migration_seconds" not in told  # no accounts were given
-    assert "Of the post-quantum schemes Falcon-512 lets the chain take most" in told
+    assert "Highest capacity of the post-quantum schemes: Falcon-512, " in told
+    assert "tx/s; target 2.0." in told
+    assert "1/s" not in told
 
 
 def test_what_is_too_little_is_said(found):
     one = plan(transactions_per_second=1e5)
-    said = conclusions(Found(one, COSTS, evaluate(one, COSTS)))
-    assert any("Too little for what is wanted" in line for line in said)
+    said = conclusions(Findings(one, COSTS, evaluate(one, COSTS)))
+    assert any("Capacity below the target load: " in line for line in said)
 
 
 def test_a_page_appears_whole_or_not_at_all(tmp_path):
@@ -82,7 +107,7 @@ def test_a_plane_with_one_winner_says_so():
     written = markup(run(load("pqdpol").with_(schemes=("Falcon-512", "Dilithium2"))))
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
     two = plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4)
-    assert "in this range" not in markup(Found(two, COSTS, evaluate(two, COSTS)))
+    assert "in this range" not in markup(Findings(two, COSTS, evaluate(two, COSTS)))
 
 
 def test_equal_studies_give_equal_pages(found):

@@ -25,8 +25,7 @@ else:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _GOLDEN = np.uint64(draws.GOLDEN)
-_FIRST = np.uint64(draws.FIRST)
-_SECOND = np.uint64(draws.SECOND)
+_FIRST, _SECOND = map(np.uint64, draws.MULTIPLIERS)
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:

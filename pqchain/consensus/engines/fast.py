@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pqchain.consensus import draws
 from pqchain.consensus.engines import gossip
 from pqchain.consensus.engines.compiled import HAS_NUMBA
 from pqchain.consensus.engines.rows import Rows
@@ -24,38 +23,19 @@ _MAX_PASSES = 10_000
 """Passes until the times of votes must stand; at most 10 are usual, dozens contrived."""
 
 
-def is_compiled() -> bool:
-    """Whether numba is there."""
-    return HAS_NUMBA
-
-
 def play(view: View, *, compiled: bool | None = None) -> Outcome:
     """Play one view. `compiled` asks for numba or for numpy; without it what there is."""
-    use = is_compiled() if compiled is None else compiled
+    use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError("numba is not installed; pip install numba, or compiled=False")
-    if view.serial_pair_ns:
-        return _serial(view).before(view.deadline_ns)
-    return _quorums(view, use).before(view.deadline_ns)
+    outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
+    return outcome.before(view.deadline_ns)
 
 
 def _quorums(view: View, compiled: bool) -> Outcome:
     """Iterate the times of votes and commits until they stand."""
-    reached = np.zeros(0, dtype=np.int64)
-    count = view.count
-    never = np.full(count, NEVER, dtype=np.int64)
-    block = never.copy()
-    if view.alive[view.proposer]:
-        if view.overlay is not None:
-            reached = gossip.reached_ns(view, view.overlay, compiled)
-            block = reached[view.overlay.delegates]
-        elif view.all_to_all:
-            block = np.where(view.alive, view.leaves_ns, NEVER)
-        else:
-            block = _block_row(view)
-    elif view.overlay is not None:
-        reached = np.full(view.overlay.nodes, NEVER, dtype=np.int64)
-    block = np.where(view.alive, block, NEVER)
+    never = np.full(view.count, NEVER, dtype=np.int64)
+    block, reached = _block(view, compiled)
     rows = Rows(view, block, compiled)
     votes = view.phases > 0 or view.all_to_all
     voters = (view.willing | view.double) & view.alive
@@ -75,7 +55,7 @@ def _quorums(view: View, compiled: bool) -> Outcome:
         brief = brief and not stands
     else:
         raise PqchainError(
-            f"the times of {count} delegates did not settle in {_MAX_PASSES} passes; "
+            f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
             "use engine='simpy' for this scenario and report it"
         )
     if not votes:
@@ -83,6 +63,24 @@ def _quorums(view: View, compiled: bool) -> Outcome:
     elif view.phases < 2:
         final = quorum
     return Outcome(verified, prepared, final, reached)
+
+
+def _block(view: View, compiled: bool) -> tuple[Array, Array]:
+    """Return when the block reaches each live delegate or its downlink, and by gossip each node."""
+    reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
+    block = np.full(view.count, NEVER, dtype=np.int64)
+    if not view.alive[view.proposer]:
+        return block, reached
+    if view.overlay is not None:
+        reached = gossip.reached_ns(view, view.overlay, compiled)
+        block = reached[view.overlay.delegates]
+    elif view.all_to_all:
+        block[:] = view.leaves_ns
+    else:
+        receivers = np.arange(view.count)
+        block = view.arrivals(BLOCK, view.proposer, receivers, base=view.leaves_ns)
+        block[view.proposer] = view.leaves_ns
+    return np.where(view.alive, block, NEVER), reached
 
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
@@ -100,42 +98,19 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
         free = np.where(votes < NEVER, first + slots[VOTE], free)
         second = np.where(commits < NEVER, np.maximum(commits, free), NEVER)
         return np.stack([first, second])
-    asked = np.concatenate([votes, commits])
+    ready = np.concatenate([votes, commits])
     kinds = np.repeat(np.array([VOTE, COMMIT]), count)
     senders = np.tile(np.arange(count), 2)
-    order = np.lexsort((senders, kinds, asked))
-    order = order[asked[order] < NEVER]
+    order = np.lexsort((senders, kinds, ready))
+    order = order[ready[order] < NEVER]
     held = wires.slot[kinds[order], 0] * (count - 1)
     channel_free = view.leaves_ns + int(slots[BLOCK, 0]) * (count - 1) if sends_block else 0
-    # d = max(d, asked) + held, all at once: exact, because these are whole numbers.
+    # d = max(d, ready) + held, all at once: exact, because these are whole numbers.
     before = np.cumsum(held) - held
-    start = np.maximum(np.maximum.accumulate(asked[order] - before), channel_free) + before
+    start = np.maximum(np.maximum.accumulate(ready[order] - before), channel_free) + before
     bases = np.full(2 * count, NEVER, dtype=np.int64)
     bases[order] = start
     return bases.reshape(2, count)
-
-
-def _block_row(view: View) -> Array:
-    """Return when the proposer's block reaches each delegate or its downlink."""
-    wires, count, trouble, i = view.wires, view.count, view.disturbance, view.proposer
-    receivers = np.arange(count)
-    own = view.regions[i]
-    slot = wires.slot[BLOCK, own]
-    step = (receivers - i) % count
-    at: Array = view.leaves_ns + (slot if wires.parallel else step * slot)
-    at = at + wires.tail[BLOCK, own, view.regions]
-    span = wires.span[own, view.regions].astype(np.uint64)
-    drawn = draws.draws(trouble.jitter[BLOCK], i, receivers) >> np.uint64(32)
-    at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
-    if trouble.delay_below:
-        drawn = draws.draws(trouble.delay[BLOCK], i, receivers)
-        at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
-    at = np.where(view.side != view.side[i], np.maximum(at, trouble.heal_ns), at)
-    if trouble.loss_below:
-        drawn = draws.draws(trouble.loss[BLOCK], i, receivers)
-        at = np.where(drawn < np.uint64(trouble.loss_below), NEVER, at)
-    at[i] = view.leaves_ns
-    return at
 
 
 def _serial(view: View) -> Outcome:
@@ -154,19 +129,13 @@ def _serial(view: View) -> Outcome:
         now += view.serial_sign_ns
         at = now + ends
         now = int(at[-1])
-        here = receivers != i
-        if trouble.delay_below:
-            drawn = draws.draws(trouble.delay[VOTE], i, receivers)
-            late = (drawn < np.uint64(trouble.delay_below)) & here
-            at = np.where(late, at + trouble.delay_ns, at)
         cut = view.side[receivers] != view.side[i]
-        at = np.where(cut, np.maximum(at, trouble.heal_ns), at)
-        good = (view.values[receivers] == view.values[i]) | view.double[i]
-        if trouble.loss_below:
-            drawn = draws.draws(trouble.loss[VOTE], i, receivers)
-            good &= ~((drawn < np.uint64(trouble.loss_below)) & here)
-        copies[receivers] += good
-        latest[receivers] = np.where(good, np.maximum(latest[receivers], at), latest[receivers])
+        there = trouble.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
+        at = np.where(receivers == i, at, there)
+        counted = (view.values[receivers] == view.values[i]) | view.double[i]
+        counted &= at < NEVER
+        copies[receivers] += counted
+        latest[receivers] = np.where(counted, np.maximum(latest[receivers], at), latest[receivers])
     final = np.where((copies >= needed) & (copies > 0), latest, NEVER)
     never = np.full(count, NEVER, dtype=np.int64)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

@@ -2,7 +2,7 @@
 
 What a message takes does not depend on other messages, so first arrivals are shortest paths from
 the proposer. Nodes are taken in buckets of time by compiled code, or relaxed all at once by numpy.
-Whom a node passes the block on to is said, and once more written to be read, in `view.Overlay`.
+The graph is that of `view.Overlay`, which is written to be read.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ def reached_ns(view: View, overlay: Overlay, with_numba: bool) -> Array:
     """Return when each node first hears of the block."""
     trouble, wires = view.disturbance, view.wires
     source = int(overlay.delegates[view.proposer])
-    if with_numba:
-        keys = (overlay.key, trouble.jitter[BLOCK], trouble.loss[BLOCK], trouble.delay[BLOCK])
-        return _shortest(
-            overlay.nodes, overlay.peers, source, view.leaves_ns, overlay.relay_ns,
-            overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
-            np.array(keys, dtype=np.uint64),
-            np.array([trouble.loss_below, trouble.delay_below], dtype=np.uint64),
-            trouble.delay_ns, trouble.heal_ns, overlay.silent, overlay.side,
-        )  # fmt: skip
-    return _shortest_with_numpy(view, overlay, source)
+    if not with_numba:
+        return _shortest_with_numpy(view, overlay, source)
+    keys = (overlay.key, trouble.jitter[BLOCK], trouble.loss[BLOCK], trouble.delay[BLOCK])
+    return _shortest(
+        overlay.nodes, overlay.peers, source, view.leaves_ns, overlay.relay_ns,
+        overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
+        np.array(keys, dtype=np.uint64),
+        np.array([trouble.loss_below, trouble.delay_below], dtype=np.uint64),
+        trouble.delay_ns, trouble.heal_ns, overlay.silent, overlay.side,
+    )  # fmt: skip
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
@@ -45,26 +45,20 @@ def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
         for place in range(overlay.peers):
             ahead: Any = place
             if place and overlay.peers < overlay.nodes - 1:
-                drawn = draws.draws(overlay.key, changed, place) >> np.uint64(32)
-                others = np.uint64(overlay.nodes - 1)
-                ahead = ((drawn * others) >> np.uint64(32)).astype(np.int64)
+                ahead = draws.below(overlay.key, changed, place, overlay.nodes - 1)
             peer = (changed + 1 + ahead) % overlay.nodes
             one, two = own[changed], own[peer]
-            at = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
-            at = at + wires.tail[BLOCK, one, two]
-            span = wires.span[one, two].astype(np.uint64)
-            drawn = draws.draws(trouble.jitter[BLOCK], changed, place) >> np.uint64(32)
-            at = at + ((drawn * span) >> np.uint64(32)).astype(np.int64)
-            if trouble.delay_below:
-                drawn = draws.draws(trouble.delay[BLOCK], changed, place)
-                at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
-            cut = overlay.side[changed] != overlay.side[peer]
-            at = np.where(cut, np.maximum(at, trouble.heal_ns), at)
-            deaf = overlay.silent[peer]
-            if trouble.loss_below:
-                drawn = draws.draws(trouble.loss[BLOCK], changed, place)
-                deaf = deaf | (drawn < np.uint64(trouble.loss_below))
-            np.minimum.at(reached, peer[~deaf], at[~deaf])
+            sent = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
+            at = trouble.arrivals(
+                BLOCK,
+                changed,
+                place,
+                at=sent + wires.tail[BLOCK, one, two],
+                span=wires.span[one, two],
+                cut=overlay.side[changed] != overlay.side[peer],
+            )
+            heard = ~overlay.silent[peer]
+            np.minimum.at(reached, peer[heard], at[heard])
         changed = np.flatnonzero(reached < before)
     return reached
 

@@ -21,35 +21,24 @@ def sort(values: Any, scratch: Any, heads: Any) -> None:
     Where one bucket gets many values, numpy's sort takes over.
     """
     size = len(values)
-    if size < 64:
-        for place in range(1, size):
-            value = values[place]
-            at = place - 1
-            while at >= 0 and values[at] > value:
-                values[at + 1] = values[at]
-                at -= 1
-            values[at + 1] = value
-        return
-    low, high = values.min(), values.max()
-    width = (high - low) // size + 1
-    heads[: size + 1] = 0
-    for value in values:
-        heads[(value - low) // width + 1] += 1
-    crowded = False
-    for place in range(1, size + 1):
-        if heads[place] > 48:
-            crowded = True
-            break
-        heads[place] += heads[place - 1]
-    if crowded:
-        values.sort()
-        return
-    for value in values:
-        bucket = (value - low) // width
-        scratch[heads[bucket]] = value
-        heads[bucket] += 1
-    for place in range(size):
-        value = scratch[place]
+    if size >= 64:
+        low, high = values.min(), values.max()
+        width = (high - low) // size + 1
+        heads[: size + 1] = 0
+        for value in values:
+            heads[(value - low) // width + 1] += 1
+        for place in range(1, size + 1):
+            if heads[place] > 48:
+                values.sort()
+                return
+            heads[place] += heads[place - 1]
+        for value in values:
+            bucket = (value - low) // width
+            scratch[heads[bucket]] = value
+            heads[bucket] += 1
+        values[:] = scratch[:size]
+    for place in range(1, size):
+        value = values[place]
         at = place - 1
         while at >= 0 and values[at] > value:
             values[at + 1] = values[at]

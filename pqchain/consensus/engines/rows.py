@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pqchain.consensus import draws
 from pqchain.consensus.engines import kernels
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, View
 
@@ -58,13 +57,16 @@ class Rows:
         """Play the servers of one delegate, with numpy."""
         view, count = self.view, self.view.count
         block = NEVER if self.has_block[j] else int(self.block[j])
-        at = np.concatenate(
-            [
-                np.array([block]),
-                _presented(view, VOTE, bases[0], j),
-                _presented(view, COMMIT, bases[1], j),
-            ]
-        )
+        senders = np.arange(count)
+        messages = [
+            np.where(
+                (base < NEVER) & (senders != j),
+                view.arrivals(kind, senders, j, base=base),
+                NEVER,
+            )
+            for kind, base in zip((VOTE, COMMIT), bases, strict=True)
+        ]
+        at = np.concatenate([[block], *messages])
         kind = np.concatenate([[BLOCK], np.repeat([VOTE, COMMIT], count)])
         order = np.argsort(at, kind="stable")
         order = order[at[order] < NEVER]
@@ -86,8 +88,7 @@ class Rows:
         ):
             times = np.where(counted, part, NEVER)
             times[j] = departs[j] if own else NEVER
-            reached = int(np.sort(times)[view.quorum - 1]) if view.quorum <= count else NEVER
-            results.append(max(reached, verified))
+            results.append(max(int(np.sort(times)[view.quorum - 1]), verified))
         return verified, results[0], results[1]
 
     def _compiled(
@@ -121,29 +122,6 @@ class Rows:
             for part in parts:
                 part.result()
         return out[0], out[1], out[2]
-
-
-def _presented(view: View, kind: int, base: Array, j: int) -> Array:
-    """Return when each sender's message reaches j or its downlink; NEVER for none."""
-    wires, count, trouble = view.wires, view.count, view.disturbance
-    senders = np.arange(count)
-    own = view.regions
-    slot = wires.slot[kind, own]
-    step = (j - senders) % count
-    offset = slot if wires.parallel else step * slot
-    at = base + offset + wires.tail[kind, own, own[j]]
-    span = wires.span[own, own[j]]
-    if span.any():
-        drawn = draws.draws(trouble.jitter[kind], senders, j) >> np.uint64(32)
-        at = at + ((drawn * span.astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
-    if trouble.delay_below:
-        drawn = draws.draws(trouble.delay[kind], senders, j)
-        at = np.where(drawn < np.uint64(trouble.delay_below), at + trouble.delay_ns, at)
-    at = np.where(view.side != view.side[j], np.maximum(at, trouble.heal_ns), at)
-    lost = (base >= NEVER) | (senders == j)
-    if trouble.loss_below:
-        lost |= draws.draws(trouble.loss[kind], senders, j) < np.uint64(trouble.loss_below)
-    return np.where(lost, NEVER, at)
 
 
 def _queue(arrivals: Array, service: Any) -> Array:

@@ -35,28 +35,20 @@ Key = tuple[int, int, int]
 """Time, kind and sender: the order of service everywhere."""
 
 
-class _At(simpy.Event):
-    """An event that calls back at a time, with a priority that Timeout does not offer."""
-
-    def __init__(
-        self,
-        env: simpy.Environment,
-        at: int,
-        call: Callable[[simpy.Event], None],
-        *,
-        priority: EventPriority = _ARRIVAL,
-    ) -> None:
-        self.env = env
-        self.callbacks = [call]
-        self._value = None
-        self._ok = True
-        env.schedule(self, priority, at - env.now)
+def _call_at(
+    env: simpy.Environment, at: int, call: Callable[..., None], priority: EventPriority = _ARRIVAL
+) -> None:
+    """Call back at a time, with a priority that Timeout does not offer."""
+    event = simpy.Event(env)
+    event.callbacks = [call]
+    event._ok, event._value = True, None
+    env.schedule(event, priority, at - env.now)
 
 
 class _Server:
     """Serves one message at a time, in the order of (arrival, kind, sender).
 
-    It is told of a message when that is sent, and wakes up when the first of them arrives.
+    It gets a message when that is sent, and wakes up when the first of them arrives.
     """
 
     def __init__(
@@ -64,7 +56,6 @@ class _Server:
         env: simpy.Environment,
         service: Callable[[int, int], int],
         done: Callable[[int, int], None],
-        *,
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
@@ -81,21 +72,18 @@ class _Server:
     def _wake(self, at: int) -> None:
         """Begin at that time, when everything that arrives then is known."""
         self.wakes = at
-        _At(self.env, at, self._start, priority=self.priority)
+        _call_at(self.env, at, self._start, self.priority)
 
     def _start(self, _: simpy.Event) -> None:
-        """Begin with the first message, unless an earlier one was first."""
         if self.served is None and self.env.now == self.wakes:
             self._serve()
 
     def _serve(self) -> None:
-        """Take the first message into service."""
         _, kind, sender = heapq.heappop(self.coming)
         self.served, self.wakes = (kind, sender), NEVER
-        _At(self.env, int(self.env.now) + self.service(kind, sender), self._finish)
+        _call_at(self.env, int(self.env.now) + self.service(kind, sender), self._finish)
 
     def _finish(self, _: simpy.Event) -> None:
-        """Hand over the message that was served and turn to the next one."""
         assert self.served is not None
         kind, sender = self.served
         self.done(kind, sender)
@@ -122,9 +110,8 @@ def check(view: View) -> None:
 def play(view: View) -> Outcome:
     """Play one view. Raises UsageError if it takes too many messages for this engine."""
     check(view)
-    if view.serial_pair_ns:
-        return _play_serial(view).before(view.deadline_ns)
-    return _Simulation(view).run().before(view.deadline_ns)
+    outcome = _play_serial(view) if view.serial_pair_ns else _Simulation(view).run()
+    return outcome.before(view.deadline_ns)
 
 
 class _Simulation:
@@ -141,24 +128,17 @@ class _Simulation:
         self.willing, self.double = view.willing.tolist(), view.double.tolist()
         self.slot, self.tail = view.wires.slot.tolist(), view.wires.tail.tolist()
         self.span = view.wires.span.tolist()
-        self.verified = [NEVER] * count
-        self.prepared = [NEVER] * count
-        self.final = [NEVER] * count
-        nodes = view.overlay.nodes if view.overlay is not None else 0
-        self.reached = [NEVER] * nodes
-        self.delegate_at = (
-            {int(node): rank for rank, node in enumerate(view.overlay.delegates)}
-            if view.overlay is not None
-            else {}
-        )
+        self.verified, self.prepared, self.final = ([NEVER] * count for _ in range(3))
+        delegates = [] if view.overlay is None else view.overlay.delegates.tolist()
+        self.rank_at = {node: rank for rank, node in enumerate(delegates)}
+        self.reached = [NEVER] * (0 if view.overlay is None else view.overlay.nodes)
         self.tally = [[0] * count for _ in range(3)]
-        self.needed = view.quorum
         self.got_block = [self.env.event() for _ in range(count)]
         self.got_votes = [self.env.event() for _ in range(count)]
         # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
         self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
         self.channel = _Server(
-            self.env, self._use_channel, lambda kind, sender: None, priority=_AFTER_REQUESTS
+            self.env, self._use_channel, lambda kind, sender: None, _AFTER_REQUESTS
         )
         self.processors = [self._processor(rank) for rank in range(count)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
@@ -169,31 +149,24 @@ class _Simulation:
         return int(self.env.now)
 
     def run(self) -> Outcome:
-        """Run until nothing is left to happen, or to the deadline."""
+        """Start all delegates and the proposer, and run."""
         view = self.view
         for rank in range(view.count):
             if self.alive[rank]:
                 self.env.process(self._delegate(rank))
-        if self.alive[view.proposer]:
-            if view.all_to_all:
-                for rank in range(view.count):
-                    if self.alive[rank]:
-                        self.got_block[rank].succeed()
+                if view.all_to_all and self.alive[view.proposer]:
+                    self.got_block[rank].succeed()
+        if self.alive[view.proposer] and not view.all_to_all:
+            self.got_block[view.proposer].succeed()
+            if view.overlay is None:
+                self._send(BLOCK, view.proposer)
             else:
-                self.got_block[view.proposer].succeed()
-                if view.overlay is None:
-                    self._send(BLOCK, view.proposer)
-                else:
-                    self._hear(int(view.overlay.delegates[view.proposer]))
-        if view.deadline_ns == NEVER:
-            self.env.run()
-        elif view.deadline_ns > self.now:
-            self.env.run(until=view.deadline_ns)
-        parts = (self.verified, self.prepared, self.final, self.reached)
-        return Outcome(*(np.array(part, dtype=np.int64) for part in parts))
+                self._hear(int(view.overlay.delegates[view.proposer]))
+        _run(self.env, view.deadline_ns)
+        times = (self.verified, self.prepared, self.final, self.reached)
+        return Outcome(*(np.array(each, dtype=np.int64) for each in times))
 
     def _delegate(self, rank: int) -> Generator[simpy.Event, Any, None]:
-        """Play a delegate: verify, vote, wait for votes, commit."""
         view, env = self.view, self.env
         yield self.got_block[rank]
         self.verified[rank] = self.now
@@ -210,14 +183,13 @@ class _Simulation:
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
-        """Sign beside everything else, then send to all."""
         yield self.env.timeout(int(self.view.sign_ns[rank]))
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank)
         self._send(kind, rank)
 
     def _count(self, kind: int, rank: int) -> None:
-        """Add a vote that the delegate has verified, or its own."""
+        """Count a vote that the delegate has verified, or its own."""
         self.tally[kind][rank] += 1
         self._check(rank)
 
@@ -226,12 +198,10 @@ class _Simulation:
         view = self.view
         if self.verified[rank] == NEVER:
             return
-        if self.tally[VOTE][rank] >= self.needed:
-            if view.phases == 2 and not self.got_votes[rank].triggered:
-                self.got_votes[rank].succeed()
-            if view.phases < 2 and self.final[rank] == NEVER:
-                self.final[rank] = self.now
-        if self.tally[COMMIT][rank] >= self.needed and self.final[rank] == NEVER:
+        has_votes, has_commits = (self.tally[kind][rank] >= view.quorum for kind in (VOTE, COMMIT))
+        if view.phases == 2 and has_votes and not self.got_votes[rank].triggered:
+            self.got_votes[rank].succeed()
+        if (has_commits if view.phases == 2 else has_votes) and self.final[rank] == NEVER:
             self.final[rank] = self.now
 
     def _send(self, kind: int, sender: int) -> None:
@@ -274,9 +244,7 @@ class _Simulation:
             (self.downlinks[receiver] or self.processors[receiver]).put(at, kind, sender)
 
     def _processor(self, rank: int) -> _Server:
-        """Make the processor of a delegate, which verifies blocks and votes."""
-        view = self.view
-        block, vote = int(view.block_ns[rank]), int(view.vote_ns[rank])
+        block, vote = int(self.view.block_ns[rank]), int(self.view.vote_ns[rank])
 
         def done(kind: int, sender: int) -> None:
             if kind == BLOCK:
@@ -287,25 +255,23 @@ class _Simulation:
         return _Server(self.env, lambda kind, _: block if kind == BLOCK else vote, done)
 
     def _downlink(self, rank: int) -> _Server | None:
-        """Make the downlink of a delegate, where the network has one."""
-        wires = self.view.wires
+        wires, processor = self.view.wires, self.processors[rank]
         if not wires.down[BLOCK]:
             return None
-        processor = self.processors[rank]
 
         def done(kind: int, sender: int) -> None:
             processor.put(self.now + wires.down_latency, kind, sender)
 
         return _Server(self.env, lambda kind, _: int(wires.down[kind]), done)
 
-    def _hear(self, node: int) -> None:
+    def _hear(self, node: int, _: simpy.Event | None = None) -> None:
         """Let a node hear of the block by gossip: verify it and pass it on, once."""
         view, overlay = self.view, self.view.overlay
         assert overlay is not None
         if self.reached[node] != NEVER or overlay.silent[node]:
             return
         self.reached[node] = now = self.now
-        rank = self.delegate_at.get(node)
+        rank = self.rank_at.get(node)
         is_proposer = rank == view.proposer
         if rank is not None and not is_proposer:
             self.processors[rank].put(now, BLOCK, view.proposer)
@@ -323,11 +289,15 @@ class _Simulation:
                 cut=bool(overlay.side[node] != overlay.side[peer]),
             )
             if at < NEVER:
-                _At(self.env, at, partial(self._arrive, peer))
+                _call_at(self.env, at, partial(self._hear, peer))
 
-    def _arrive(self, node: int, _: simpy.Event) -> None:
-        """Call `_hear` back."""
-        self._hear(node)
+
+def _run(env: simpy.Environment, deadline_ns: int) -> None:
+    """Run until nothing is left to happen, or to the deadline."""
+    if deadline_ns == NEVER:
+        env.run()
+    elif deadline_ns > env.now:
+        env.run(until=deadline_ns)
 
 
 def _play_serial(view: View) -> Outcome:
@@ -357,10 +327,7 @@ def _play_serial(view: View) -> Outcome:
 
     if view.alive[view.proposer]:
         env.process(serve())
-    if view.deadline_ns == NEVER:
-        env.run()
-    elif view.deadline_ns > env.now:
-        env.run(until=view.deadline_ns)
+    _run(env, view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
     never = np.full(view.count, NEVER, dtype=np.int64)
     verified = np.array(final, dtype=np.int64)

@@ -1,0 +1,46 @@
+"""Lengths of signatures, and how many transactions fill a block."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.consensus import lengths
+
+
+def test_mean_fill_is_what_counting_gives() -> None:
+    # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
+    shares = {1: 1, 2: 1}
+    expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
+    assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)
+    assert lengths.mean_fill({7: 1}, capacity_bytes=6, fixed_bytes=0) == 0.0
+
+
+@pytest.mark.native
+def test_signature_lengths_are_those_of_liboqs() -> None:
+    import pqchain
+
+    for name, samples in (("Falcon-512", 600), ("Falcon-1024", 300)):
+        signer = pqchain.open_signer(name, "liboqs-0.13/avx2")
+        counted = lengths.LENGTHS[name]
+        total = sum(counted.values())
+        mean = lengths.mean(counted)
+        variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
+        _, secret_key = signer.generate_keypair()
+        found = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
+        error = (variance / samples) ** 0.5
+        assert abs(sum(found) / samples - mean) < 6 * error
+        assert max(found) <= algorithms.get(name).signature_max_bytes
+        assert round(mean) == algorithms.get(name).signature_bytes
+
+
+def test_the_mean_weighs_lengths_by_their_counts() -> None:
+    assert lengths.mean({10: 3, 20: 1}) == 12.5
+    assert lengths.mean(lengths.distribution("Dilithium2", 2420)) == 2420
+
+
+def test_the_same_block_draws_the_same_lengths() -> None:
+    counted = lengths.LENGTHS["Falcon-512"]
+    one, same, other = (lengths.sample(counted, count=50, seed=1, block=n) for n in (0, 0, 1))
+    assert one.tolist() == same.tolist() != other.tolist()
+    assert set(one.tolist()) <= set(counted)

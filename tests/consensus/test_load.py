@@ -1,0 +1,42 @@
+"""Which transactions a block holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pqchain.consensus.load import Load
+from pqchain.consensus.network import SECOND
+from tests.consensus.scenarios import SIZES, scenario
+
+
+def test_without_arrivals_every_block_is_full() -> None:
+    load = Load(scenario(layout=SIZES, block_bytes=50_000))
+    blocks = [load.take(height, now=height) for height in range(2)]
+    size = 2420 + 1312
+    for height, block in enumerate(blocks):
+        assert block is not None
+        assert (block.transactions, block.size_bytes) == (50_000 // size, 50_000 // size * size)
+        assert block.starts_ns == block.appeared_ns == height
+
+
+def test_a_block_waits_for_its_first_transaction_and_takes_what_has_appeared() -> None:
+    load = Load(scenario(arrivals_per_second=100.0, blocks=3))
+    arrivals = load.arrivals.copy()
+    first = load.take(0, now=0)
+    assert first is not None
+    assert (first.transactions, first.starts_ns) == (1, arrivals[0])
+    second = load.take(1, now=int(arrivals[4]))
+    assert second is not None
+    assert second.transactions == 4
+    assert second.appeared_ns == pytest.approx(np.mean(arrivals[1:5]))
+    assert np.diff(arrivals).mean() == pytest.approx(SECOND / 100, rel=0.5)
+
+
+def test_when_all_have_been_taken_there_is_no_block() -> None:
+    load = Load(scenario(arrivals_per_second=1e9))
+    end = int(load.arrivals[-1])
+    taken = 0
+    while (block := load.take(0, now=end)) is not None:
+        taken += block.transactions
+    assert taken > 0 and not len(load.arrivals)

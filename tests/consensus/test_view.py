@@ -1,0 +1,37 @@
+"""What the network does to messages: one by one and all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.consensus.view import BLOCK, COMMIT, VOTE, Disturbance, Outcome
+
+_PROBABILITIES = st.sampled_from([0, 2**60, 2**63, 2**64 - 1])
+
+
+@given(
+    loss=_PROBABILITIES, delay=_PROBABILITIES, heal=st.sampled_from([0, 10**6]),
+    span=st.sampled_from([0, 1, 10**5]), kind=st.sampled_from([BLOCK, VOTE, COMMIT]),
+)  # fmt: skip
+def test_many_arrivals_are_those_of_single_messages(
+    loss: int, delay: int, heal: int, span: int, kind: int
+) -> None:
+    trouble = Disturbance(
+        jitter=(1, 2, 3), loss=(4, 5, 6), delay=(7, 8, 9), loss_below=loss, delay_below=delay,
+        delay_ns=12_345, heal_ns=heal,
+    )  # fmt: skip
+    receivers, cut = np.arange(40), np.arange(40) % 3 == 0
+    at = 1000 * receivers + 7
+    many = trouble.arrivals(kind, 5, receivers, at=at, span=span, cut=cut)
+    assert many.tolist() == [
+        trouble.arrival(kind, 5, j, at=int(at[j]), span=span, cut=bool(cut[j])) for j in range(40)
+    ]
+
+
+def test_what_happens_at_the_deadline_is_void() -> None:
+    times = np.array([1, 5, 9])
+    cut = Outcome(times, times, times, times).before(5)
+    assert (cut.final_ns == times).tolist() == [True, False, False]
+    assert cut == Outcome(times, times, times, times).before(4)

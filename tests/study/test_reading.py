@@ -1,0 +1,94 @@
+"""Study files: every problem at once, with its line and what was meant."""
+
+import dataclasses
+
+import pytest
+
+from pqchain.errors import UsageError
+from pqchain.study import load
+from pqchain.study.reading import parse
+from tests.study.plans import GOOD
+
+
+def refused(text):
+    """Return the lines of the refusal."""
+    with pytest.raises(UsageError) as caught:
+        parse(text, "my.toml")
+    return str(caught.value).split("\n")
+
+
+def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
+    text = GOOD.replace("[network]", "[netwrk]").replace("[costs]", "[weather]\nrain = 1\n[cost]")
+    assert refused(text) == [
+        "my.toml, line 8: unknown table [netwrk]; did you mean [network]?",
+        "my.toml, line 12: unknown table [weather]; expected [chain], [chain.migration], [costs], "
+        "[network], [signer], [sources], [storage]",
+        "my.toml, line 14: unknown table [cost]; did you mean [costs]?",
+    ]
+    wrong = refused(text.replace("nodes = 16", "nodes = 0"))
+    assert len(wrong) == 4
+    assert wrong[-1].startswith("my.toml, line 10: nodes is 0")
+
+
+def test_a_plan_is_what_the_file_says():
+    plan = parse(GOOD, "my.toml")
+    assert plan.schemes == ("Falcon-512",)
+    assert plan.network.law == "star"
+    assert (plan.nodes, plan.block_seconds, plan.baseline) == (16, 1.5, "ECDSA-secp256k1")
+    assert plan.names == ("ECDSA-secp256k1", "Falcon-512")
+    assert dataclasses.replace(plan) == plan
+
+
+def test_every_problem_is_told_with_its_line():
+    text = GOOD.replace("block_seconds = 1.5", 'block_seconds = "1.5 s"\nblock_byte = 3')
+    text = text.replace("nodes = 16", "nodes = 0\nrate_megabits = 5").replace(
+        "paper:mini-blockchain", "guessed"
+    )
+    problems = refused(text)
+    assert [line.partition(":")[0] for line in problems] == [
+        "my.toml, line 7", "my.toml, line 12", "my.toml, line 6", "my.toml, line 11",
+        "my.toml, line 15",
+    ]  # fmt: skip
+    told = "\n".join(problems)
+    assert "unknown input 'block_byte'; did you mean block_bytes (B)" in told
+    assert "rate_bits_per_second (bit/s)" in told
+    assert "block_seconds is '1.5 s'; expected a number" in told
+    assert "nodes is 0; expected 1 to" in told
+    assert (
+        "costs is 'guessed'; expected one of measured, paper:mini-blockchain, paper:pqdpol" in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("nodes = 16", "nodes = 16\ndelegates = 17"), "delegates is 17, more than the 16 nodes"),
+        (("nodes = 16", "nodes = 9"), "10 chunks for 9 nodes"),
+        (("[costs]", "[storage]\ndata_chunks = 200\nparity_chunks = 100\n[costs]"), "255 chunks"),
+        (('"star"', '"paper-serial"\nvote_phases = 1'), "which paper-serial has not"),
+        (("nodes = 16", "nodes = 16\npeers = 3"), "line 11: peers is set, but star has no such"),
+        (("nodes = 16", "nodes = 16\nworld = 1"), "line 11: world is 1; expected true or false"),
+        (('"star"', '"stars"'), "unknown network 'stars'; did you mean 'star'"),
+        (("block_bytes = 50_000\n", ""), r"\[chain\] lacks block_bytes \(largest block, in B\)"),
+        (('law = "star"\n', ""), r"\[network\] lacks law"),
+        (('"Falcon-512", ', '"Falcon-500", '), "unknown algorithm 'Falcon-500'"),
+        (('"Falcon-512", ', '"Kyber512", '), "'Kyber512', which signs nothing"),
+        (("nodes = 16", "nodes = 16.5"), "nodes is 16.5; expected a whole number"),
+        (("nodes = 16", "nodes = true"), "nodes is True; expected a whole number"),
+        (("[costs]", "[signer]\nsigner = \"m5\"\n[costs]"), "signer is 'm5'; expected one of"),
+        (("[costs]", "[sources]\nnode = \"me\"\n[costs]"), "'node', which is no input; did you"),
+        (("[costs]", "[sources]\nnodes = 3\n[costs]"), "source of nodes is 3; expected a text"),
+        (("[costs]", "[chain.migration]\n\"Falcon-512\" = 0.5\n[costs]"), "add up to 0.5"),
+        (("[costs]", "[costs]\nnodes = 3"), r"nodes belongs into \[network\]"),
+        (("[chain]", "[chain"), "is no TOML"),
+        (('schemes = ["Falcon-512", "falcon-512"]', "schemes = []"), "expected a list of names"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(change, message):
+    with pytest.raises(UsageError, match=message):
+        parse(GOOD.replace(*change), "my.toml")
+
+
+def test_a_file_is_read(tmp_path):
+    (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
+    assert load(tmp_path / "my.toml") == parse(GOOD, "my.toml")
