@@ -109,7 +109,7 @@ class Scenario:
     )
     transport: str = checks.field(
         "aioquic",
-        help="qh3 (QUIC too, in Rust) and grpc need qh3 and grpcio installed",
+        help=registry.needed(),
         choices=registry.TRANSPORTS,
     )
     nodes: int = 10

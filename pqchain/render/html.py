@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from importlib.resources import files
-from itertools import groupby
 
 LABELS = {
     "published": "as printed in the source",
@@ -49,15 +47,6 @@ class Markup(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table; neighbours with the same `group` share a heading above theirs."""
-
-    title: str
-    group: str = ""
-    numeric: bool = False
-
-
 def element(tag: str, *children: str, **attributes: str) -> Markup:
     """Write an element; `class_` stands for class, `aria_label` for aria-label."""
     written = "".join(
@@ -93,78 +82,6 @@ def labels(*names: str) -> Markup:
 def link(text: str, target: str) -> Markup:
     """Link to a file beside the page, a place in it, or a source on the web."""
     return element("a", text, href=target)
-
-
-def table(
-    columns: Sequence[Column],
-    rows: Iterable[Sequence[str]],
-    *,
-    caption: str,
-    source: Sequence[str],
-    row_headers: int = 1,
-    remarks: Sequence[str] = (),
-) -> Markup:
-    """Write a table whose first `row_headers` cells of each row head it.
-
-    `source` are names of LABELS. With two headers, equal neighbours in the first column share a
-    cell. A remark that is not empty stands in a row of its own, below the row it is about.
-    """
-    body = [list(row) for row in rows]
-    said = list(remarks) or [""] * len(body)
-    spans = _row_spans(body, said) if row_headers > 1 else [1] * len(body)
-    written = []
-    for row, span, remark in zip(body, spans, said, strict=True):
-        cells = []
-        for index, (column, cell) in enumerate(zip(columns, row, strict=True)):
-            if index == 0 and not span:
-                continue
-            attributes = {"class_": "number" if column.numeric else ""}
-            if index < row_headers:
-                attributes["scope"] = "rowgroup" if index == 0 and span > 1 else "row"
-                attributes["rowspan"] = str(span) if index == 0 and span > 1 else ""
-            cells.append(element("th" if index < row_headers else "td", cell, **attributes))
-        written.append(element("tr", *cells, class_="first" if span else ""))
-        if remark:
-            width = len(columns) - (row_headers > 1)
-            cell = element("td", remark, colspan=str(width))
-            written.append(element("tr", cell, class_="remark"))
-    title = element("caption", labels(*source), Markup(" "), caption)
-    head = element("thead", *_heading_rows(columns))
-    whole = element("table", title, head, element("tbody", *written))
-    return element(
-        "div", whole, class_="scroll", tabindex="0", role="region", aria_label=_plain(caption)
-    )
-
-
-def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
-    """Write one row of headings, or two if columns are grouped."""
-
-    def heading(column: Column, rowspan: str = "") -> Markup:
-        kind = "number" if column.numeric else ""
-        return element("th", column.title, scope="col", class_=kind, rowspan=rowspan)
-
-    if not any(column.group for column in columns):
-        return [element("tr", *(heading(column) for column in columns))]
-    upper, lower = [], []
-    for group, members in groupby(columns, key=lambda column: column.group):
-        grouped = list(members)
-        if group:
-            width = str(len(grouped))
-            upper.append(element("th", group, scope="colgroup", colspan=width, class_="group"))
-            lower += [heading(column) for column in grouped]
-        else:
-            upper += [heading(column, rowspan="2") for column in grouped]
-    return [element("tr", *upper, class_="upper"), element("tr", *lower, class_="lower")]
-
-
-def _row_spans(rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-    """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
-    spans: list[int] = []
-    for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
-        indices = list(members)
-        covered = len(indices) + sum(bool(remarks[index]) for index in indices)
-        spans += [covered] + [0] * (len(indices) - 1)
-    return spans
 
 
 def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Markup:

@@ -6,11 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Between a number and its unit, so that a line never breaks there."""
@@ -166,29 +162,3 @@ def _group_line(groups: Sequence[str], widths: Sequence[int]) -> str:
 def _columns(text: str) -> int:
     """Count the columns that a terminal needs: two for a Korean syllable."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
-
-
-def published_cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return headings, shown cells and the indices of number columns of a published table.
-
-    Takes a frame of `pqchain.papers.table`. Where a table has one number per row, its unit is
-    shown with it, and text stands where there is no number.
-    """
-    units: dict[str, str] = frame.attrs.get("units", {})
-    single = "unit" in frame
-    names = [str(name) for name in frame if not single or name not in ("unit", "printed")]
-    numbers = set(frame.select_dtypes("number").columns)
-    rows = []
-    for record in frame.to_dict("records"):
-        row = []
-        for name in names:
-            value = record[name]
-            if name not in numbers:
-                row.append(str(value))
-            elif single and name == "value":
-                shown = quantity(value, str(record["quantity"]), str(record["unit"]))
-                row.append(str(record["printed"]) if shown == MISSING else shown)
-            else:
-                row.append(quantity(value, name, units.get(name, "")))
-        rows.append(row)
-    return names, rows, [index for index, name in enumerate(names) if name in numbers]

@@ -128,3 +128,12 @@ def names(**traits: Any) -> list[str]:
         for name, row in TRANSPORTS.items()
         if all(getattr(row, trait) == value for trait, value in traits.items())
     ]
+
+
+def needed() -> str:
+    """Say which package each transport needs that not everybody has."""
+    return ", ".join(
+        f"{name} needs {row.package}"
+        for name, row in TRANSPORTS.items()
+        if not row.virtual and row.package
+    )

@@ -11,6 +11,7 @@ import pandas as pd
 from pqchain.reencode.tables import contrast_table
 from pqchain.render import numbers
 from pqchain.render.table import Column, Shown, Table
+from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT, KEY, PHASES
 from pqchain.works.quic_reencoding.replays import DATAGRAM_SECONDS, PRESETS
 from pqchain.works.work import Frames
@@ -151,7 +152,7 @@ def _left_out(frames: Frames) -> list[str]:
     if set(frames["contrast"]["mode"]) == {"virtual"}:
         missing.append("single against multiplexed on real sockets")
     if not len(frames["transports"]):
-        missing.append("the comparison of aioquic, qh3, TCP with TLS and gRPC at equal links")
+        missing.append(f"the comparison of {', '.join(TRANSPORTS)} at equal links")
     largest = frames["table1"].query("kind == 'modelled'")["payload_bytes"].max()
     whole = PRESETS["paper"].block_bytes
     if largest < whole:
