@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pqchain.errors import DataError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 VERSION = "0.1.0"
 
@@ -30,3 +37,11 @@ def data(name: str) -> Path:
         f"the data of pqchain is missing: neither {candidates[0]} nor {candidates[1]} is a folder; "
         "install pqchain again"
     )
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return a TOML file that comes with pqchain, parsed. Raises DataError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error

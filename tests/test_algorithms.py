@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqchain import algorithms
+from pqchain import algorithms, installation
 from pqchain.algorithms import ALGORITHMS, FAMILIES, IMPLEMENTATIONS, Algorithm
 from pqchain.errors import UnknownAlgorithm, UnknownImplementation
 
@@ -37,6 +37,7 @@ ROUND3_BUILD = [
 """What the build of liboqs 0.7.1 holds."""
 
 SOURCES = Path(algorithms.__file__).parent / "native" / "sources"
+DATA = installation.data("algorithms")
 """Where the same lists stand in the names that liboqs's build uses."""
 
 
@@ -94,12 +95,11 @@ def test_no_two_algorithms_share_a_spelling() -> None:
 
 def test_no_row_of_the_tables_is_shadowed_by_another_of_the_same_name() -> None:
     rows = [
-        line.split()[0]
-        for table in (algorithms._SIGNATURES, algorithms._KEMS)
-        for line in table.strip().splitlines()[1:]
+        line.partition(",")[0]
+        for file in ("signatures.csv", "kems.csv")
+        for line in (DATA / file).read_text(encoding="utf-8").splitlines()[1:]
     ]
     assert rows == list(ALGORITHMS)
-    assert set(algorithms._ALIASES) <= set(ALGORITHMS)
 
 
 def test_only_unpadded_falcon_signatures_vary_in_length() -> None:
@@ -188,10 +188,12 @@ def test_sizes_differ_where_a_library_has_another_version() -> None:
 
 
 def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
-    for name, library in algorithms._OTHER_SIZES:
-        assert any(each.startswith(f"{library}/") for each in ALGORITHMS[name].implementations)
-    for name, implementation in algorithms._NOTES:
-        assert implementation in ALGORITHMS[name].implementations
+    offers = installation.read_toml(DATA / "offers.toml")
+    for row in offers["sizes"]:
+        offered = ALGORITHMS[row["algorithm"]].implementations
+        assert any(each.startswith(f"{row['library']}/") for each in offered)
+    for row in offers["notes"]:
+        assert row["implementation"] in ALGORITHMS[row["algorithm"]].implementations
 
 
 def test_a_column_of_rainbow_that_is_not_avx2_says_so() -> None:

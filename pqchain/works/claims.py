@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from pqchain.errors import DataError
+from pqchain.installation import read_toml
 from pqchain.results import Contract
 from pqchain.works import readers
 from pqchain.works.comparisons import OPEN, Check, decide, deciding
-from pqchain.works.paper import document
 from pqchain.works.work import Verdict, Work
 
 CLAIMS = Contract.of("claims", ("str", "paper claim_id section statement verdict evidence source"))
@@ -40,7 +40,7 @@ def judged(
         readers.registry(), *work.readers(computed), readers.measured(measurements)
     ]  # fmt: skip
     rows = []
-    for claim in document(work.paper.folder, "claims.toml")["claims"]:
+    for claim in read_toml(work.paper.folder / "claims.toml")["claims"]:
         about = (work.key, claim["id"], claim["section"], claim["statement"])
         try:
             verdicts = list(_verdicts(work, claim, computed, printed, others))

@@ -5,18 +5,12 @@ A folder holds `paper.toml`, `claims.toml` with the work's statements, and one C
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pqchain.errors import DataError, UnknownPaper
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pqchain.installation import read_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,18 +106,9 @@ class Paper:
         return self.tables[table]
 
 
-def document(folder: Path, file: str) -> dict[str, Any]:
-    """Return a TOML file of a folder, parsed. Raises DataError."""
-    path = folder / file
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}; restore the file") from error
-
-
 def read(folder: Path) -> Paper:
     """Return the paper of a folder. Raises DataError."""
-    fields = document(folder, "paper.toml")
+    fields = read_toml(folder / "paper.toml")
     try:
         return Paper(
             folder=folder,

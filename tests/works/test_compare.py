@@ -475,6 +475,6 @@ def test_an_operation_measured_twice_is_refused():
 
 def test_an_unknown_kind_of_check_is_named(monkeypatch):
     claim = {"id": "new", "section": "1", "statement": "It is so.", "checks": [{"kind": "magic"}]}
-    monkeypatch.setattr(claims_module, "document", lambda folder, file: {"claims": [claim]})
+    monkeypatch.setattr(claims_module, "read_toml", lambda path: {"claims": [claim]})
     with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
         compare.claims("round3")
