@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import installation
+from pqchain import installation, plots
+from pqchain.installation import read_toml
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
 from pqchain.works import printed
@@ -102,5 +103,21 @@ class Work:
         return ()
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw the frames; each figure follows the tables of its part."""
-        return ()
+        """Draw the frames as `figures.toml` of the folder says, after the tables of their parts.
+
+        A figure is left out if its frame is not there, or no row of it ran.
+        """
+        place = self._folder / "figures.toml"
+        for row in read_toml(place)["figures"] if place.is_file() else ():
+            frame = frames.get(row["frame"])
+            if frame is None or not len(frame):
+                continue
+            if "status" in frame and not (frame["status"] == "ok").any():
+                continue
+            yield Figure(
+                name=row["name"],
+                axes=getattr(plots, f"plot_{row['plot']}")(frame, **row.get("options", {})),
+                description=row["description"],
+                caption=row["caption"],
+                part=row["part"],
+            )

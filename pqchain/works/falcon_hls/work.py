@@ -36,6 +36,8 @@ class FalconHls(Work):
 
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the rebuilt table; every row says what kind of number it is."""
+        if not frames:
+            return
         columns = [
             Column("algorithm"),
             Column("row"),

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, plots, results
+from pqchain import algorithms, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
 from pqchain.render import numbers
-from pqchain.render.figure import Figure
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.works import printed
@@ -105,37 +104,6 @@ class MiniBlockchain(Work):
             part="A block, side by side",
         )
         yield bench_tables.block_table(frames["blocks"], part="A block, side by side")
-
-    def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw what a block costs."""
-        blocks = frames.get("blocks")
-        if blocks is None or not (blocks["status"] == "ok").any():
-            return
-        views: tuple[tuple[Literal["bytes", "verify", "rate"], str, str], ...] = (
-            (
-                "bytes",
-                "Bytes of block per transaction for each signature scheme, on a logarithmic axis.",
-                "What a transaction adds to a block, with its public key, signature and addresses.",
-            ),
-            (
-                "verify",
-                "Time to check one signature of a block, for each scheme and number of threads.",
-                "Checking the signatures of a block, per transaction, by number of threads.",
-            ),
-            (
-                "rate",
-                "Bytes of block validated in a second, for each scheme and number of threads.",
-                "Bytes of block validated in a second: decoding, hashes, balances and signatures.",
-            ),
-        )
-        for name, description, caption in views:
-            yield Figure(
-                name=name,
-                axes=plots.plot_blocks(blocks, name),
-                description=description,
-                caption=caption,
-                part="A block, side by side",
-            )
 
 
 def compare_blocks(

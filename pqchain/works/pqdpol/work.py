@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from pqchain import plots, results
+from pqchain import results
 from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable, from_frame
@@ -76,53 +76,8 @@ class PqDpol(Work):
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
         """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
-        if "fit" not in frames:
-            return
-        cells = frames["table5-6"]
-        yield Figure(
-            name="throughput",
-            axes=plots.plot_cells(cells, "throughput"),
-            description="Lines and hollow markers on logarithmic axes: transactions per second of "
-            "six schemes over 2 to 32 nodes, modelled and printed. The table above holds the "
-            "values.",
-            caption="Table 5: transactions per second as printed (markers) and modelled with the "
-            "paper's costs (lines).",
-            part="Modelled",
-        )
-        yield Figure(
-            name="latency",
-            axes=plots.plot_cells(cells, "latency", per_pair=True),
-            description="Lines and hollow markers on logarithmic axes: latency over the square of "
-            "the number of nodes, for six schemes; the lines are nearly level. The table above "
-            "holds the latencies.",
-            caption="Table 6: latency over N squared as printed (markers) and modelled with the "
-            "paper's costs (lines). Level lines are the law; the scatter of the markers is the "
-            "print's.",
-            part="Modelled",
-        )
-        yield Figure(
-            name="networks",
-            axes=plots.plot_networks(frames["networks"]),
-            description="Lines on two logarithmic axes: latency over the number of nodes up to 2 "
-            "to the power of 20, for each kind of network.",
-            caption="Modelled: latency of a block of Falcon-512 on each kind of network. Solid: "
-            "every node votes. Dashed: 128 delegates vote and the block travels by gossip. Bands: "
-            "three draws of who lives in which region. Each kind has rates of its own, so compare "
-            "how lines grow, not how high they lie.",
-            part="Modelled",
-        )
-        yield Figure(
-            name="winners",
-            axes=plots.plot_winners(landscape.winners(frames["contest"])),
-            description="Four maps of squares over bandwidth and number of nodes; each square "
-            "names the scheme that wins there and by what factor.",
-            caption="Modelled: who wins where, by gossip with 128 delegates, with the paper's "
-            "costs. Above: throughput of full blocks; below: latency of blocks that hold equally "
-            "many transactions, because a full block holds 30 of Falcon-512 and 2 of SPHINCS+. In "
-            "a square: how many times better than the runner-up, or the runner-up where both are "
-            "as good.",
-            part="Modelled",
-        )
+        winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
+        return super().figures({**frames, **winners})
 
 
 def softening(delegation: pd.DataFrame) -> Verdict:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import plots
-from pqchain.render.figure import Figure
 from pqchain.render.table import Table
 from pqchain.works.comparisons import FAILS, HOLDS, OPEN
 from pqchain.works.quic_reencoding import frames as paper_frames
@@ -47,40 +45,6 @@ class QuicReencoding(Work):
         if frames:
             yield tables.table1(frames["table1"])
             yield from tables.streams(frames)
-
-    def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw where the time of a re-encoding goes, and what streams and transports change."""
-        if not frames:
-            return
-        yield Figure(
-            name="phases",
-            axes=plots.plot_phases(frames["table1"]),
-            description="Stacked bars of shares in percent: transfer, decoding, encoding, files "
-            "and the rest, as printed and in each replay. The table above holds the values.",
-            caption="Table 1 as shares of the time of a node. Each bar says whether it is "
-            "published, modelled or measured.",
-            part="Where the time goes",
-        )
-        if len(frames["figure1"]):
-            yield Figure(
-                name="streams",
-                axes=plots.plot_streams(frames["figure1"]),
-                description="Time of transfer against the number of blocks, single and "
-                "multiplexed, with whiskers from the shortest to the longest run. The table above "
-                "holds the values.",
-                caption="Figure 1 replayed. Whiskers: shortest and longest run.",
-                part="Streams and transports",
-            )
-        if (frames["transports"]["status"] == "ok").any():
-            yield Figure(
-                name="transports",
-                axes=plots.plot_transports(frames["transports"]),
-                description="Bars: time of transfer of each transport over links of equal rate, "
-                "with whiskers from the shortest to the longest run, and a line where the link "
-                "alone would be.",
-                caption="Transports at equal links, measured between network namespaces.",
-                part="Streams and transports",
-            )
 
 
 def _kind(mode: str) -> str:

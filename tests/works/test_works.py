@@ -1,0 +1,48 @@
+"""What holds for every work: its key, its folder, and figures that are data."""
+
+import inspect
+
+import pytest
+
+from pqchain import plots
+from pqchain.errors import UnknownPaper
+from pqchain.installation import read_toml
+from pqchain.works import papers, registry
+from pqchain.works.work import Bench, Work
+
+
+def test_all_are_there_in_the_order_of_the_report():
+    works = registry.works()
+    assert {work.key for work in works} == set(papers.keys())
+    assert [work.paper.place for work in works] == list(range(1, len(works) + 1))
+
+
+def test_an_unknown_one_is_refused():
+    with pytest.raises(UnknownPaper, match="did you mean 'pqdpol'"):
+        registry.get("pqdpool")
+
+
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_every_figure_names_a_plot_that_takes_its_options(work):
+    file = work.paper.folder / "figures.toml"
+    rows = read_toml(file)["figures"] if file.is_file() else []
+    assert len({row["name"] for row in rows}) == len(rows)
+    for row in rows:
+        plot = getattr(plots, f"plot_{row['plot']}")
+        inspect.signature(plot).bind(None, **row.get("options", {}))
+        assert row["description"] and row["caption"] and row["part"]
+
+
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_without_a_clock_nothing_is_measured_and_nothing_fails(work):
+    frames = work.compute(Bench())
+    assert list(work.failures(frames)) == []
+    assert list(work.tables({})) == []
+    assert list(work.figures({})) == []
+
+
+def test_a_work_is_complete_without_a_line_of_code():
+    work = Work(registry.get("falcon-hls").paper.folder)
+    assert work.schemes() == ("Falcon-512", "Falcon-1024")
+    assert work.compute(Bench()) == {}
+    assert list(work.tables({})) == list(work.figures({})) == []
