@@ -18,15 +18,11 @@ Plates = dict[str, list[tuple[str, Markup]]]
 def compose(done: Reproduction, plates: Plates, files: Iterable[Path]) -> str:
     """Return the page."""
     chapters = [chapter.chapter(done, work, plates.get(work.key, [])) for work in done.works]
-    here = html.section(
-        "measured", "What this machine measured",
-        *(plate for _, plate in plates.get("", [])),
-        *(table.html() for table in measurement_tables(done.measurements)),
-    )  # fmt: skip
-    listed = html.section(
-        "files", "Files beside this page",
-        html.bullets(html.link(path.as_posix(), path.as_posix()) for path in files),
-    )  # fmt: skip
+    drawn = [plate for _, plate in plates.get("", [])]
+    tables = [table.html() for table in measurement_tables(done.measurements)]
+    here = html.section("measured", "What this machine measured", *drawn, *tables)
+    links = html.bullets(html.link(path.as_posix(), path.as_posix()) for path in files)
+    listed = html.section("files", "Files beside this page", links)
     contents = [
         ("summary", "Summary"),
         ("reading", "How to read this page"),
@@ -36,9 +32,10 @@ def compose(done: Reproduction, plates: Plates, files: Iterable[Path]) -> str:
         ("provenance", "Where our numbers were made"),
         ("files", "Files"),
     ]
-    return html.document(
-        "pqchain: published and measured here", contents,
-        summary.summary(done), summary.reading(done.provenance), *chapters, here,
-        summary.correction(done.provenance.get("native", {})), summary.provenance(done.provenance),
-        listed,
-    )  # fmt: skip
+    head = [summary.summary(done), summary.reading(done.provenance)]
+    made = [
+        summary.correction(done.provenance.get("native", {})),
+        summary.provenance(done.provenance),
+    ]
+    title = "pqchain: published and measured here"
+    return html.document(title, contents, *head, *chapters, here, *made, listed)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 from pqchain import algorithms
 from pqchain.render import html, numbers
@@ -21,49 +23,38 @@ STATUSES = ("ok", "unsupported", "failed")
 def summary(done: Reproduction) -> Markup:
     """Say at the top what the run found."""
     facts, failures = done.provenance, done.failures
+    found: list[str] = [
+        "Every printed size is that of the implementation or has a known erratum, and no "
+        "computation failed."
+    ]
     if failures:
-        verdict = html.element(
-            "div", html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures),
-            class_="verdict bad", role="status",
-        )  # fmt: skip
-    else:
-        verdict = html.element(
-            "div",
-            "Every printed size is that of the implementation or has a known erratum, and no "
-            "computation failed.",
-            class_="verdict", role="status",
-        )  # fmt: skip
+        found = [html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures)]
+    verdict = html.element(
+        "div", *found, class_="verdict bad" if failures else "verdict", role="status"
+    )
     by_print = done.claims["source"] == "published"
-    printed, ours = done.claims[by_print], done.claims[~by_print]
-    tallies = html.element(
-        "div",
-        tally("Statements, by the printed numbers", printed["verdict"], CLAIM_VERDICTS),
-        tally("Statements, by numbers from here", ours["verdict"], CLAIM_VERDICTS),
-        tally("Printed sizes", done.sizes["verdict"], SIZE_VERDICTS),
-        tally("Operations timed here", done.measurements["status"], STATUSES),
-        class_="tallies",
+    tallies = (
+        tally("Statements, by the printed numbers", done.claims[by_print], CLAIM_VERDICTS),
+        tally("Statements, by numbers from here", done.claims[~by_print], CLAIM_VERDICTS),
+        tally("Printed sizes", done.sizes, SIZE_VERDICTS),
+        tally("Operations timed here", done.measurements, STATUSES, column="status"),
     )
-    machine = ", ".join(
-        [
-            str(facts.get("cpu_model", "")),
-            str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC"),
-            f"preset {facts.get('preset', 'unknown')}",
-            f"pqchain {facts.get('pqchain', '')}",
-        ]
+    date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
+    made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
+    lead = (
+        f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}, set beside what this "
+        "machine gives: tables as printed, our own times, their ratio, and a verdict on every "
+        "statement that numbers can decide."
     )
-    return html.element(
-        "section",
+    parts = [
         html.element("h1", TITLE),
-        html.element("p", machine, class_="byline"),
-        html.element(
-            "p",
-            f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}, set beside what this "
-            "machine gives: tables as printed, our own times, their ratio, and a verdict on every "
-            "statement that numbers can decide.",
-            class_="lead",
-        ),
-        verdict, tallies, works_table(done).html(), id="summary",
-    )  # fmt: skip
+        html.element("p", f"{facts.get('cpu_model', '')}, {date}, {made}", class_="byline"),
+        html.element("p", lead, class_="lead"),
+        verdict,
+        html.element("div", *tallies, class_="tallies"),
+        works_table(done).html(),
+    ]
+    return html.element("section", *parts, id="summary")
 
 
 def works_table(done: Reproduction) -> Table:
@@ -103,22 +94,16 @@ def correction(builds: Mapping[str, Any]) -> Markup:
         if facts.get("corrections")
     ]
     families = [row.name for row in algorithms.FAMILIES.values() if row.avx2_corrected]
-    text = algorithms.FAMILIES["ML-DSA"].avx2_corrected
-    parts = [
-        html.element("p", text),
-        html.element(
-            "p",
-            f"It concerns {' and '.join(families)}, wherever the AVX2 library is used, "
-            "liboqs-python included. Keys, signatures and the digests of the known-answer tests "
-            "stay the same: those hold honest signatures only, which is why they never noticed.",
-        ),
-    ]
-    if corrected:
-        parts.append(html.element("p", "Builds on this machine that carry the correction:"))
-        parts.append(html.bullets(corrected))
-    else:
-        parts.append(html.element("p", "No native library is installed here."))
-    note = html.element("div", *parts, class_="note")
+    here = "Builds on this machine that carry the correction:"
+    texts = (
+        algorithms.FAMILIES["ML-DSA"].avx2_corrected,
+        f"It concerns {' and '.join(families)}, wherever the AVX2 library is used, "
+        "liboqs-python included. Keys, signatures and the digests of the known-answer tests "
+        "stay the same: those hold honest signatures only, which is why they never noticed.",
+        here if corrected else "No native library is installed here.",
+    )
+    paragraphs = (html.element("p", text) for text in texts)
+    note = html.element("div", *paragraphs, html.bullets(corrected), class_="note")
     return html.section("correction", "A defect that is corrected here", note)
 
 
@@ -146,36 +131,33 @@ def _build(facts: Mapping[str, Any]) -> str:
 
 def reading(facts: Mapping[str, Any]) -> Markup:
     """Explain the labels and how the times were taken."""
-    items = [html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items()]
-    parts = [
-        html.element(
-            "p",
-            "Every table says where its numbers come from. Times of different machines are set "
-            "side by side, never judged by their distance: what is checked are the sizes, "
-            "exactly, and the statements that a work makes in words.",
-        ),
-        html.bullets(items),
-        html.element(
-            "p",
-            "Each of our times is the median of samples taken in a C loop, one clock reading "
-            "before and after each operation, with a fresh message for each signature, several "
-            "key pairs, warm-ups left out, on one processor. The "
-            "implementations of one operation alternate, so that a machine whose speed drifts "
-            "treats them alike. What cannot run here keeps its row, with the reason.",
-        ),
-    ]
-    busy = _busy(facts)
-    if busy:
+    labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
+    compared = (
+        "Every table says where its numbers come from. Times of different machines are set "
+        "side by side, never judged by their distance: what is checked are the sizes, "
+        "exactly, and the statements that a work makes in words."
+    )
+    timed = (
+        "Each of our times is the median of samples taken in a C loop, one clock reading "
+        "before and after each operation, with a fresh message for each signature, several "
+        "key pairs, warm-ups left out, on one processor. The implementations of one operation "
+        "alternate, so that a machine whose speed drifts treats them alike. What cannot run here "
+        "keeps its row, with the reason."
+    )
+    parts = [html.element("p", compared), html.bullets(labels), html.element("p", timed)]
+    if busy := _busy(facts):
         parts.append(html.element("div", html.element("p", busy), class_="note"))
     return html.section("reading", "How to read this page", *parts)
 
 
-def tally(title: str, verdicts: Iterable[str], order: Sequence[str]) -> Markup:
+def tally(
+    title: str, frame: pd.DataFrame, words: Sequence[str], *, column: str = "verdict"
+) -> Markup:
     """Count verdicts, those that did not occur included."""
-    found = list(verdicts)
-    items = [
-        html.join(html.element("b", str(found.count(name))), html.badge(name)) for name in order
-    ]
+    counts = {word: int((frame[column] == word).sum()) for word in words}
+    items = (
+        html.join(html.element("b", str(count)), html.badge(word)) for word, count in counts.items()
+    )
     return html.element("div", html.element("h3", title), html.bullets(items), class_="tally")
 
 
