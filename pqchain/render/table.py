@@ -93,18 +93,18 @@ class Table:
     def text(self, width: int | None = None) -> str:
         """Lay the table out for a terminal; lines are cut to `width`."""
         headings = [column.title for column in self.columns]
-        cells = [[_text(*pair) for pair in zip(self.columns, row, strict=True)]
-                 for row in self.rows]  # fmt: skip
-        repeated = [bool(at) and cells[at - 1][0] == row[0] for at, row in enumerate(cells)]
+        cells = self._cells(_text)
         if self.row_headers > 1:
-            cells = [["" if same else row[0], *row[1:]] for same, row in
-                     zip(repeated, cells, strict=True)]  # fmt: skip
+            above = [None, *(row[0] for row in cells)]
+            cells = [
+                ["" if row[0] == above[at] else row[0], *row[1:]] for at, row in enumerate(cells)
+            ]
         right = [at for at, column in enumerate(self.columns) if column.numeric]
         groups = [column.group for column in self.columns]
         laid = numbers.text_table(headings, cells, right=right, width=width, groups=groups)
-        said = [f"{row[0]}: {remark}" for row, remark in zip(self.rows, self._remarks, strict=True)
-                if remark]  # fmt: skip
-        below = "\n".join(f"- {line}" for line in dict.fromkeys([*said, *self.notes]))
+        pairs = zip(self.rows, self._remarks, strict=True)
+        remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
+        below = "\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes]))
         label = f"[{', '.join(self.source)}]" if self.source else ""
         title = " ".join(part for part in (self.caption, label if self.caption else "") if part)
         return "\n".join(part for part in (title, laid, below) if part)
@@ -113,8 +113,7 @@ class Table:
         """Write the table in Markdown, without its caption."""
         headings = [f"{column.group} {column.title}".strip() for column in self.columns]
         marks = ["--:" if column.numeric else "---" for column in self.columns]
-        rows = [[_text(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
-        lines = [_line(headings), f"|{'|'.join(marks)}|", *map(_line, rows)]
+        lines = [_line(headings), f"|{'|'.join(marks)}|", *map(_line, self._cells(_text))]
         return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
@@ -125,8 +124,7 @@ class Table:
     def html(self) -> Markup:
         """Write the table for a page, its notes below."""
         headers = self.row_headers
-        body = [[_markup(*pair) for pair in zip(self.columns, row, strict=True)]
-                for row in self.rows]  # fmt: skip
+        body = self._cells(_markup)
         said = self._remarks
         spans = _row_spans(body, said) if headers > 1 else [1] * len(body)
         written = []
@@ -152,6 +150,9 @@ class Table:
         )
         styled = element("div", scroll, class_=self.style) if self.style else scroll
         return html.join(styled, html.bullets(self.notes)) if self.notes else styled
+
+    def _cells(self, show: Callable[[Column, Any], str]) -> list[list[str]]:
+        return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     @property
     def _remarks(self) -> Sequence[str]:

@@ -139,8 +139,8 @@ def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
     for row in rows:
         lines = dict.fromkeys(row["evidence"].split("; "))
         label = html.labels(row["source"]) if labelled and row["source"] in html.LABELS else ""
-        figures = html.element("ul", *(html.element("li", line) for line in lines),
-                               class_="evidence")  # fmt: skip
+        items = (html.element("li", line) for line in lines)
+        figures = html.element("ul", *items, class_="evidence")
         written.append(html.join(html.badge(row["verdict"]), " " * bool(label), label, figures))
     text = "; ".join(f"{row['verdict']}: {row['evidence']}" for row in rows)
     return Shown([row["verdict"] for row in rows], text, html.join(*written))

@@ -36,9 +36,7 @@ def judged(
     """
     computed = frames or {}
     printed = readers.published(work.paper)
-    others = [
-        readers.registry(), *work.readers(computed), readers.measured(measurements)
-    ]  # fmt: skip
+    others = [readers.registry(), *work.readers(computed), readers.measured(measurements)]
     rows = []
     for claim in read_toml(work.paper.folder / "claims.toml")["claims"]:
         about = (work.key, claim["id"], claim["section"], claim["statement"])

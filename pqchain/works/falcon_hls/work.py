@@ -74,6 +74,6 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
             software = row["row"] == _IN_SOFTWARE
             value = seconds[algorithm, "cortex-m4" if software else "cortex-m4+artix-7"]
             ratio = row["seconds"] / value
-            rows.append([algorithm, row["row"], row["kind"], row["seconds"], value, ratio,
-                         row["assumptions"]])  # fmt: skip
+            about = [algorithm, row["row"], row["kind"]]
+            rows.append([*about, row["seconds"], value, ratio, row["assumptions"]])
     return TABLE3.frame(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -68,24 +68,24 @@ def rebuilt(frames: Frames) -> Iterator[Table]:
 def _rows(frame: pd.DataFrame, quantity: str, exponents: list[int]) -> Iterator[list[Any]]:
     """Yield for each algorithm the print, ours and the error, across n."""
     table, _, column, _ = _TABLES[quantity]
-    errata = cells().set_index(["algorithm", "n"])["table"] == table
-
-    def row(name: str, title: str, values: pd.Series[Any], show: Any) -> list[Any]:
-        return [name, title, *(Shown(values[n], show(n, values[n])) for n in exponents)]
+    printed = cells()
+    wrong = printed[printed["table"] == table]
+    errata = set(zip(wrong["algorithm"], wrong["n"], strict=True))
 
     for name, group in frame.groupby("algorithm", sort=False):
         at = group.set_index("n")
-        wrong = errata[name]
-        yield row(str(name), "printed", at[f"published_{column}"],
-                  lambda n, value, wrong=wrong: numbers.exact(value) + " !" * bool(wrong[n])
-                  )  # fmt: skip
-        yield row(str(name), "modelled", at[column], lambda n, value: numbers.significant(value, 4))
-        yield row(
-            str(name),
-            "error",
-            at[f"{quantity}_error_percent"],
-            lambda n, value: _percent(value, "+"),
-        )
+        lines: dict[str, tuple[str, Callable[[float], str]]] = {
+            "printed": (f"published_{column}", numbers.exact),
+            "modelled": (column, lambda value: numbers.significant(value, 4)),
+            "error": (f"{quantity}_error_percent", lambda value: _percent(value, "+")),
+        }
+        for title, (source, show) in lines.items():
+            marks = {
+                n: " !" if title == "printed" and (name, n) in errata else "" for n in exponents
+            }
+            values = at[source]
+            shown = (Shown(values[n], show(values[n]) + marks[n]) for n in exponents)
+            yield [str(name), title, *shown]
 
 
 def fitted(frames: Frames) -> Iterator[Table]:

@@ -58,14 +58,20 @@ class Amount:
 
 PRESETS = {
     "quick": Amount(
-        block_bytes=2_000_000, series=((1, 1), (4, 2), (10, 10)), series_block_bytes=70_000,
-        live_pairs=0, transport_repeats=0,
+        block_bytes=2_000_000,
+        series=((1, 1), (4, 2), (10, 10)),
+        series_block_bytes=70_000,
+        live_pairs=0,
+        transport_repeats=0,
     ),
     "paper": Amount(
-        block_bytes=64_000_000, series=((1, 10), (2, 10), (5, 10), (10, 10)),
-        series_block_bytes=640_000, live_pairs=10, transport_repeats=5,
+        block_bytes=64_000_000,
+        series=((1, 10), (2, 10), (5, 10), (10, 10)),
+        series_block_bytes=640_000,
+        live_pairs=10,
+        transport_repeats=5,
     ),
-}  # fmt: skip
+}
 """`quick` takes less than a minute on four processors, `paper` about a quarter of an hour."""
 
 SHAPED_BITS_PER_SECOND = 10e6
@@ -95,11 +101,15 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     for blocks, repeats in reversed(amount.series):
         # Three repeats share a process: fewer would spend more time on starting it.
         for first in range(0, repeats, 3):
-            options = [
-                "--experiment", "exchange", "--block-bytes", str(amount.series_block_bytes),
-                "--blocks", str(blocks), "--streams", "single,multiplexed",
-                "--seed", str(first), "--repeats", str(min(3, repeats - first)),
-            ]  # fmt: skip
+            values = {
+                "experiment": "exchange",
+                "block-bytes": amount.series_block_bytes,
+                "blocks": blocks,
+                "streams": "single,multiplexed",
+                "seed": first,
+                "repeats": min(3, repeats - first),
+            }
+            options = [text for name, value in values.items() for text in (f"--{name}", str(value))]
             virtual.append(("series", options, first))
     count = (
         len(virtual) + 1 + amount.live_pairs + amount.transport_repeats * len(registry.TRANSPORTS)
@@ -177,9 +187,13 @@ def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     """Yield single beside multiplexed on real sockets, alternating which goes first."""
     for repeat in range(count):
         one = Scenario(
-            experiment="exchange", mode="loopback", block_bytes=_LIVE_BLOCK_BYTES,
-            blocks=_LIVE_BLOCKS, datagram_bytes=_live_datagram_bytes(), seed=repeat,
-        )  # fmt: skip
+            experiment="exchange",
+            mode="loopback",
+            block_bytes=_LIVE_BLOCK_BYTES,
+            blocks=_LIVE_BLOCKS,
+            datagram_bytes=_live_datagram_bytes(),
+            seed=repeat,
+        )
         kinds = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
         yield _attempt(one, streams=kinds).assign(repeat=repeat)
         step()
@@ -188,9 +202,12 @@ def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 def shaped_scenario(transport: str) -> Scenario:
     """Return a replay in network namespaces, whose links are the same for each transport."""
     return Scenario(
-        mode="netns", transport=transport, block_bytes=_SHAPED_BLOCK_BYTES, limit_seconds=60.0,
+        mode="netns",
+        transport=transport,
+        block_bytes=_SHAPED_BLOCK_BYTES,
+        limit_seconds=60.0,
         link=scenario.Link(bits_per_second=SHAPED_BITS_PER_SECOND),
-    )  # fmt: skip
+    )
 
 
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
