@@ -18,10 +18,10 @@ from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.outcome import Outcome, scenario_row
-from pqchain.reencode.runs import Progress
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
 from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
 
 RUN = Contract.of(

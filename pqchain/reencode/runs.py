@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,11 +13,7 @@ from pqchain.reencode.scenario import MISBEHAVIOUR, Scenario
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
-from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike
-
-Progress = Callable[[int], None]
-"""Is told how many more bytes of chunks have arrived."""
-
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 
 _ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
 """What a scenario and a job say in the same words."""

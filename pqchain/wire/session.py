@@ -110,7 +110,3 @@ class Listener(Protocol):
 
     async def shut(self) -> None:
         """Close everything."""
-
-
-class SocketTransport(Transport, Listener, Protocol):
-    """A transport with sockets of its own."""

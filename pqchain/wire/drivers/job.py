@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -17,6 +17,9 @@ from pqchain.wire.identity import Identity, PublicIdentity, generate
 from pqchain.wire.node import Node
 from pqchain.wire.session import Address, Transport
 from pqchain.wire.transports import registry
+
+Progress = Callable[[int], None]
+"""Is told by how much the nodes' progress has grown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

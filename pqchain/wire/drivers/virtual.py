@@ -16,14 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Address, Endpoint
 from pqchain.wire.transports import registry
-
-Progress = Callable[[int], None]
-"""Is told by how much the nodes' progress has grown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ class _Host:
         self.reported = 0
         identity = world.identities[self.index]
         place = world.job.place(identity, world.directory, world.addresses, self.folder)
-        self.endpoint = world.job.row.open_endpoint(place)
+        self.endpoint = world.job.row.open(place)
         self.node = world.job.node(self.index, self.endpoint, self.folder)
         self.node.start(world.clock.now)
         self.flush()

@@ -11,7 +11,7 @@ gone, so that it is neither decrypted nor answered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pqchain.errors import Unsupported
@@ -47,8 +47,7 @@ class QuicEndpoint:
         self._directory = {public.index: public for public in place.directory}
         self._addresses = place.addresses
         self._now = 0.0
-        logs = library.logger if place.log else None
-        self._log = logs(lambda: self._now) if logs is not None else None
+        self._log = library.logger(lambda: self._now) if library.logger and place.log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
             "idle_timeout": _IDLE_SECONDS,
@@ -98,10 +97,10 @@ class QuicEndpoint:
         quic = self._library.connection(
             configuration=configuration, session_ticket_handler=tickets.append
         )
-        connection = self._added(quic, dialled=True, now=now)
+        connection = self._added(quic, dialled=True)
         connection.peer = peer
         quic.connect(self._addresses[peer], now)
-        self._collect(connection, now)
+        self._collect(connection)
         if ticket is not None:
             connection.opened = True
             self._events.append(Opened(connection.session, peer, True, early=True))
@@ -146,16 +145,10 @@ class QuicEndpoint:
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
         """Take in one datagram."""
         self._now = now
-        connection = self._addressed(datagram, now)
-        if connection is None:
-            return
-        self._dirty[connection.session] = connection
-        try:
-            connection.quic.receive_datagram(datagram, address, now)
-        except self._library.over as error:
-            self._terminated(connection, str(error))
-            return
-        self._collect(connection, now)
+        connection = self._addressed(datagram)
+        if connection is not None:
+            self._dirty[connection.session] = connection
+            self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
     def timer(self) -> float | None:
         """Return when `handle_timer` wants to be called, or None."""
@@ -168,12 +161,7 @@ class QuicEndpoint:
         for connection in list(self._all.values()):
             if connection.timer is not None and connection.timer <= now:
                 self._dirty[connection.session] = connection
-                try:
-                    connection.quic.handle_timer(now)
-                except self._library.over as error:
-                    self._terminated(connection, str(error))
-                    continue
-                self._collect(connection, now)
+                self._call(connection, connection.quic.handle_timer, now)
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return what is to be sent now."""
@@ -182,19 +170,16 @@ class QuicEndpoint:
         dirty, self._dirty = self._dirty, {}
         for connection in dirty.values():
             connection.feed()
-            try:
-                sent += connection.quic.datagrams_to_send(now)
-            except self._library.over as error:
-                self._terminated(connection, str(error))
-                continue
-            self._collect(connection, now)
-            connection.timer = connection.quic.get_timer()
+            flight = self._call(connection, connection.quic.datagrams_to_send, now)
+            if flight is not None:
+                sent += flight
+                connection.timer = connection.quic.get_timer()
         return sent
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call."""
         happened = self._events[:]
-        self._events.clear()
+        self._events.clear()  # which the connections share
         return happened
 
     def qlog(self) -> Mapping[str, Any] | None:
@@ -203,7 +188,17 @@ class QuicEndpoint:
 
     # What happens inside.
 
-    def _addressed(self, datagram: bytes, now: float) -> Connection | None:
+    def _call(self, connection: Connection, method: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the library says and see what has happened; None if it is over."""
+        try:
+            answer = method(*arguments)
+        except self._library.over as error:
+            self._terminated(connection, str(error))
+            return None
+        self._collect(connection)
+        return answer
+
+    def _addressed(self, datagram: bytes) -> Connection | None:
         """Return whose datagram it is, which may be that of a client we do not know yet."""
         if not datagram:
             return None
@@ -220,17 +215,17 @@ class QuicEndpoint:
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
-            return self._accepted(header.destination_cid, now)
+            return self._accepted(header.destination_cid)
         return connection
 
-    def _added(self, quic: Any, *, dialled: bool, now: float) -> Connection:
+    def _added(self, quic: Any, *, dialled: bool) -> Connection:
         """Give a connection a number and its first name."""
         self._count += 1
         connection = Connection(
             quic=quic,
             session=self._count,
             dialled=dialled,
-            created=now,
+            created=self._now,
             library=self._library,
             own=self._identity,
             directory=self._directory,
@@ -241,7 +236,7 @@ class QuicEndpoint:
         self._name(connection, quic.host_cid)
         return connection
 
-    def _accepted(self, original: bytes, now: float) -> Connection:
+    def _accepted(self, original: bytes) -> Connection:
         holder: list[Connection] = []
 
         def fetch(label: bytes) -> Any:
@@ -262,7 +257,7 @@ class QuicEndpoint:
             session_ticket_fetcher=fetch if resumes else None,
             session_ticket_handler=give if resumes else None,
         )
-        connection = self._added(quic, dialled=False, now=now)
+        connection = self._added(quic, dialled=False)
         holder.append(connection)
         self._name(connection, original)
         return connection
@@ -272,7 +267,7 @@ class QuicEndpoint:
         connection.names.add(name)
         self._by_name[name] = connection
 
-    def _collect(self, connection: Connection, now: float) -> None:
+    def _collect(self, connection: Connection) -> None:
         quic, events = connection.quic, self._library.events
         event: Any
         while (event := quic.next_event()) is not None:
@@ -290,7 +285,7 @@ class QuicEndpoint:
                 connection.stopped.add(event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
-        connection.check_time(now)
+        connection.check_time(self._now)
         if connection.refused and self._sessions.pop(connection.session, None) is not None:
             self._dirty[connection.session] = connection
 
