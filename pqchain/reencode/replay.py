@@ -121,35 +121,29 @@ def replay(
     with _bar(sum(part.transfer_bytes for _, _, part in plans), progress) as bar:
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
-            rows_of = _remembered(kept) if kept is not None else None
-            if rows_of is not None:
+            found = _remembered(kept) if kept is not None else None
+            if found is not None:
                 bar(part.transfer_bytes)
             else:
                 outcome = _run(part, block, bar, logs)
-                rows_of = {"row": outcome.run_row(), "nodes": outcome.node_rows()}
+                row, of_nodes = outcome.run_row(), outcome.node_rows()
+                found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    content = {"schema_version": SCHEMA_VERSION, **rows_of}
-                    results.write_atomically(kept, json.dumps(content, indent=1))
+                    results.write_atomically(kept, json.dumps(found, indent=1))
             at = {"repeat": repeat, "block": block}
-            rows.append({**rows_of["row"], **at})
-            nodes += [{**row, **at} for row in rows_of["nodes"]]
+            rows.append({**found["row"], **at})
+            nodes += [{**row, **at} for row in found["nodes"]]
     frame = RUN.frame(rows)
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
-    provenance |= {"scenario_id": scenario.id, "repeats": repeats, **_about(scenario)}
-    frame.attrs["provenance"] = provenance
+    run, modelled = f"everything, one process per node, on {scenario.mode}", "nothing"
+    if scenario.mode == "virtual":
+        run = "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes"
+        modelled = "the clock; the link; how long decoding, encoding, hashing and files take"
+    about = {"scenario_id": scenario.id, "repeats": repeats, "run": run, "modelled": modelled}
+    frame.attrs["provenance"] = provenance | about
     frame.attrs["nodes"] = NODE.frame(nodes)
     return frame
-
-
-def _about(scenario: Scenario) -> dict[str, Any]:
-    if scenario.mode == "virtual":
-        return {
-            "run": "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes",
-            "modelled": "the clock; the link; how long decoding, encoding, hashing and files take",
-        }
-    run = f"everything, one process per node, on {scenario.mode}"
-    return {"run": run, "modelled": "nothing"}
 
 
 def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
@@ -157,10 +151,9 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
 
     -1 stands for all blocks together.
     """
-    alone = scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1
-    if not alone:
-        return [(-1, scenario)]
-    return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
+    if scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1:
+        return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
+    return [(-1, scenario)]
 
 
 def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) -> Outcome:
@@ -236,11 +229,8 @@ def _resolved(low: float, high: float, claimed: float) -> str:
         return "every repeat is the same: nothing varies here; add loss or more nodes"
     inside = low <= claimed <= high
     if low <= 0 <= high:
-        holds = "holds" if inside else "does not hold"
-        return (
-            "no difference can be resolved: the interval holds 0; "
-            f"it {holds} the claimed {claimed:g} %"
-        )
+        holds = f"the interval holds 0; it {'holds' if inside else 'does not hold'}"
+        return f"no difference can be resolved: {holds} the claimed {claimed:g} %"
     what = "multiplexing is faster" if low > 0 else "a single stream is faster"
     return f"{what}; the claimed {claimed:g} % lies {'in' if inside else 'outside'} the interval"
 

@@ -136,11 +136,7 @@ class Gather:
 
     def encode(self, code: erasure.ReedSolomon) -> list[Bytes]:
         """Return all chunks in the new code; data chunks are views of the block."""
-        size = erasure.chunk_bytes(self.manifest.block_bytes, code.data_chunks)
-        rows = self.buffer[: code.data_chunks * size].reshape(code.data_chunks, size)
-        parity = np.empty((code.parity_chunks, size), np.uint8)
-        code.encode(list(rows), list(parity))
-        return [*rows, *parity]
+        return code.chunks_of(self.buffer, self.manifest.block_bytes)
 
     def new_manifest(self, code: erasure.ReedSolomon, chunks: list[Bytes]) -> Manifest:
         """Return the manifest of the placement's epoch."""

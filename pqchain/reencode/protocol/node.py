@@ -64,6 +64,7 @@ class ReencodingNode:
         self._store = chunks
         self._transport = transport
         self._manifests = chunks.manifests()
+        self._known = set(range(scenario.nodes))
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
         """The blocks under way, by their hash."""
@@ -185,14 +186,12 @@ class ReencodingNode:
 
     def _settle(self) -> None:
         """Note what the node does from here on."""
-        phase: str | None = "other"
         if self.record.begun is None or self.done:
-            phase = None
+            self._work.phase = None
         elif any(not each.complete for each in self._gathers.values()):
-            phase = "transfer"
-        elif self._work.running is not None:
-            phase = self._work.running.kind
-        self._work.enter(phase)
+            self._work.phase = "transfer"
+        else:
+            self._work.phase = self._work.running.kind if self._work.running else "other"
 
     def _tick(self, now: float) -> None:
         buried = self._peers.tick(self._news(), now)
@@ -220,7 +219,7 @@ class ReencodingNode:
         if self.placement is not None or self._scenario.experiment != "reencode":
             return
         dead = self._peers.dead
-        living = [index for index in range(self._scenario.nodes) if index not in dead]
+        living = sorted(self._known.difference(dead))
         if not dead or living[0] != self.index or not self._manifests:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
@@ -232,9 +231,9 @@ class ReencodingNode:
         before = self.placement
         if before is not None and placement.rank <= before.rank:
             return
-        known = range(self._scenario.nodes)
-        if len(placement.members) > self._recoder.after.chunks or not placement.is_among(known):
-            return
+        places, most = set(placement.members), self._recoder.after.chunks
+        if not len(places) == len(placement.members) <= most or not places <= self._known:
+            return  # a place for a stranger, or two for one node, or too many
         self.placement = placement
         if before is not None and before.agrees(placement):
             return  # two nodes have announced the same

@@ -81,6 +81,7 @@ class ReedSolomon:
         self.data_chunks = data_chunks
         self.parity_chunks = parity_chunks
         self.engine = engine
+        self._multiply = (_isal() if engine == "isal" else None) or multiply_numpy
 
     @property
     def chunks(self) -> int:
@@ -95,7 +96,15 @@ class ReedSolomon:
             _reedsolo_encode(data, parity)
             return
         matrix = parity_matrix(self.data_chunks, self.parity_chunks)
-        self._multiplier(matrix, data, parity)
+        self._multiply(matrix, data, parity)
+
+    def chunks_of(self, buffer: Bytes, block_bytes: int) -> list[Bytes]:
+        """Return all chunks of a block with zeros behind it; data chunks are views of it."""
+        size = chunk_bytes(block_bytes, self.data_chunks)
+        rows = buffer[: self.data_chunks * size].reshape(self.data_chunks, size)
+        parity = np.empty((self.parity_chunks, size), np.uint8)
+        self.encode(list(rows), list(parity))
+        return [*rows, *parity]
 
     def missing(self, present: Sequence[int]) -> tuple[int, ...]:
         """Return the data chunks that are not among those present."""
@@ -127,15 +136,7 @@ class ReedSolomon:
             _reedsolo_recover(self, dict(zip(chosen, rows, strict=True)), missing)
             return
         matrix = recovery_matrix(self.data_chunks, self.parity_chunks, chosen, wanted)
-        self._multiplier(matrix, rows, list(missing.values()))
-
-    @property
-    def _multiplier(self) -> Multiplier:
-        if self.engine == "isal":
-            multiply = _isal()
-            assert multiply is not None  # checked when the engine was chosen
-            return multiply
-        return multiply_numpy
+        self._multiply(matrix, rows, list(missing.values()))
 
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None

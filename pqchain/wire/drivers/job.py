@@ -22,7 +22,7 @@ Progress = Callable[[int], None]
 """Is told by how much the nodes' progress has grown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Strike:
     """A node dies, and may come back with nothing but its files."""
 
@@ -76,15 +76,8 @@ class Job:
         folder: Path,
     ) -> registry.Place:
         """Return where a node opens its transport."""
-        return registry.Place(
-            identity=identity,
-            directory=directory,
-            addresses=addresses,
-            folder=folder,
-            datagram_bytes=self.datagram_bytes,
-            congestion=self.congestion,
-            log=self.log,
-        )
+        speech = self.datagram_bytes, self.congestion, self.log
+        return registry.Place(identity, directory, addresses, folder, *speech)
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""

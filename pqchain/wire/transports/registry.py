@@ -23,7 +23,7 @@ LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
 CONGESTION = ("reno", "cubic")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a transport is opened: who we are, whom we know, and how to speak."""
 
