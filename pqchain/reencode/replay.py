@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,6 +106,8 @@ def replay(
     a folder, each node's qlog is written there. Raises UsageError, Unsupported, ChunksLost with
     the missing chunks, and PqchainError if a run does not end.
     """
+    from tqdm import tqdm
+
     if repeats < 1:
         raise UsageError(f"{repeats} repeats give nothing; give at least 1")
     kinds = list(streams) or [scenario.streams]
@@ -118,14 +119,17 @@ def replay(
     ]
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
-    with _bar(sum(part.transfer_bytes for _, _, part in plans), progress) as bar:
+    total = sum(part.transfer_bytes for _, _, part in plans)
+    with tqdm(
+        total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
+    ) as bar:
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
             found = _remembered(kept) if kept is not None else None
             if found is not None:
-                bar(part.transfer_bytes)
+                bar.update(part.transfer_bytes)
             else:
-                outcome = _run(part, block, bar, logs)
+                outcome = _run(part, block, bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
@@ -233,14 +237,3 @@ def _resolved(low: float, high: float, claimed: float) -> str:
         return f"no difference can be resolved: {holds} the claimed {claimed:g} %"
     what = "multiplexing is faster" if low > 0 else "a single stream is faster"
     return f"{what}; the claimed {claimed:g} % lies {'in' if inside else 'outside'} the interval"
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Progress]:
-    """Give what counts bytes, shown as a bar with rate and time left if a person watches."""
-    from tqdm import tqdm
-
-    with tqdm(
-        total=total, unit="B", unit_scale=True, disable=not shown, desc="chunks", leave=False
-    ) as bar:
-        yield lambda count: bar.update(count) and None

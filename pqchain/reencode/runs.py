@@ -78,7 +78,6 @@ def run(
 
 
 def _outcome(scenario: Scenario, result: Result) -> Outcome:
-    """Put what the nodes report on one scale."""
     records = [Record(**(each.report or {})) for each in result.nodes]
     living = [
         record for record, each in zip(records, result.nodes, strict=True) if each.state != "dead"

@@ -53,7 +53,6 @@ class Compute:
     """Processor time for each datagram sent or received; 0 leaves the link as the only limit."""
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not positive."""
         for name, value in asdict(self).items():
             if name.endswith("_per_second"):
                 positive(name, value, "B/s")
@@ -77,7 +76,6 @@ class Fault:
     """Of a restart: how long the node is away."""
 
     def __post_init__(self) -> None:
-        """Refuse unknown kinds and negative times."""
         if self.kind not in FAULTS:
             raise UnknownName("fault", self.kind, FAULTS)
         not_negative("time of a fault", self.after_seconds, "s")
@@ -147,7 +145,6 @@ class Scenario:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run, saying why."""
         meanings = checks.meanings(Scenario)
         chosen = {name: meaning.choices for name, (_, meaning) in meanings.items()}
         chosen |= {"streams": STREAMS, "congestion": registry.CONGESTION}
@@ -197,7 +194,6 @@ class Scenario:
             )
 
     def _check_transport(self) -> None:
-        """Refuse what the transport's row in the registry does not offer."""
         row = registry.get(self.transport)
         if self.mode == "virtual" and not row.virtual:
             raise UsageError(
@@ -238,12 +234,6 @@ class Scenario:
             return self.nodes * (self.nodes - 1) * self.chunk_bytes * self.blocks
         sources = self.nodes - 2 if self.sources == "all" else self.before[0] - 1
         return (self.nodes - 1) * sources * self.chunk_bytes * self.blocks
-
-    @property
-    def wire_limit_seconds(self) -> float:
-        """The least time in which a node can take in what it asks for, at the link's rate."""
-        receivers = self.nodes - (self.experiment == "reencode")
-        return self.transfer_bytes / receivers * 8 / self.link.bits_per_second
 
     def block(self, index: int) -> bytes:
         """Return the content of a block: pseudo-random, from the seed alone."""

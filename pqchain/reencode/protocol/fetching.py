@@ -53,7 +53,7 @@ class Fetcher:
         self._work, self._transport = shared.work, shared.transport
         self._exchange = self._scenario.experiment == "exchange"
         self._peers = peers
-        self._fetching: dict[Key, _Wish] = {}
+        self.fetching: dict[Key, _Wish] = {}
         """What comes on a channel of its own."""
         others = set(range(self._scenario.nodes)) - {self._index}
         self._sources = {peer: _Source() for peer in others}
@@ -127,7 +127,6 @@ class Fetcher:
         return float(peer.queued), distance
 
     def _lost(self, gather: Gather) -> ChunksLost:
-        """Say which chunks are missing; nothing that is stored is touched."""
         manifest = gather.manifest
         reachable = {*gather.verified, *gather.fetches}
         missing = [
@@ -170,7 +169,7 @@ class Fetcher:
         request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
         if self._scenario.streams == "multiplexed":
             fetch.channel = self._transport.open(fetch.session)
-            self._fetching[fetch.session, fetch.channel] = (gather, fetch)
+            self.fetching[fetch.session, fetch.channel] = (gather, fetch)
             readers[fetch.session, fetch.channel] = Reader()
             self._transport.send(fetch.session, fetch.channel, request, end=True)
             return
@@ -185,16 +184,12 @@ class Fetcher:
         """Return whether we ask the peer on that session."""
         return session == self._sources[peer.index].session
 
-    def awaits(self, key: Key) -> bool:
-        """Return whether a chunk is to come on a channel of its own."""
-        return key in self._fetching
-
     # When to stop.
 
     def forget(self, peer: Peer, session: int) -> None:
         """Count no more on what was to come over a session that is over."""
-        for key in [key for key in self._fetching if key[0] == session]:
-            self._abandon(*self._fetching.pop(key))
+        for key in [key for key in self.fetching if key[0] == session]:
+            self._abandon(*self.fetching.pop(key))
         source = self._sources[peer.index]
         if session in (source.session, source.dialling):
             for gather, fetch in [*source.waiting, *source.line]:
@@ -218,7 +213,7 @@ class Fetcher:
         if fetch.reader is not None:
             fetch.reader.forget()
         key = (fetch.session, fetch.channel)
-        if self._fetching.pop(key, None) is not None:
+        if self.fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
             self._transport.stop(*key)
 
@@ -297,9 +292,8 @@ class Fetcher:
         return None
 
     def _awaited(self, peer: Peer, key: Key) -> _Wish | None:
-        """Return whose bytes come next on a channel."""
-        if key in self._fetching:
-            return self._fetching[key]
+        if key in self.fetching:
+            return self.fetching[key]
         source = self._sources[peer.index]
         if source.line and key == (source.session, source.channel):
             return source.line[0]
@@ -307,7 +301,7 @@ class Fetcher:
 
     def _next_in_line(self, peer: Peer, key: Key) -> None:
         line = self._sources[peer.index].line
-        if self._fetching.pop(key, None) is not None:
+        if self.fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
         elif line:
             line.popleft()

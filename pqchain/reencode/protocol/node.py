@@ -185,7 +185,6 @@ class ReencodingNode:
             self._fetcher.forget(peer, session)
 
     def _settle(self) -> None:
-        """Note what the node does from here on."""
         if self.record.begun is None or self.done:
             self._work.phase = None
         elif any(not each.complete for each in self._gathers.values()):
@@ -249,7 +248,6 @@ class ReencodingNode:
         self._peers.beat_all(self._news(), now)
 
     def _begin(self, now: float) -> None:
-        """Start with the blocks, if the node has a place in the placement."""
         assert self.placement is not None
         members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
@@ -295,7 +293,6 @@ class ReencodingNode:
         self._gathers.clear()
 
     def _note_stored(self, peer: Peer, message: Message, now: float) -> None:
-        """Note what a peer has stored, if it follows the same placement."""
         if self.placement is None or message["plan"] != self.placement.plain():
             return
         for block, digest in message["stored"].items():
@@ -356,7 +353,7 @@ class ReencodingNode:
             self._transport.close(event.session, "protocol broken", now=now)
             self._closed(event.session, "protocol broken", now)
             return
-        if event.end and not self._fetcher.awaits(key):
+        if event.end and key not in self._fetcher.fetching:
             self._peers.readers.pop(key, None)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message, now: float) -> None:

@@ -64,7 +64,6 @@ class Work:
     """The line of tasks and the book of time."""
 
     def __init__(self, record: Record) -> None:
-        """Keep the book in that record."""
         self.running: Item | None = None
         self._record = record
         self._line: deque[Item] = deque()

@@ -47,7 +47,6 @@ class Manifest:
     version: int = MANIFEST_VERSION
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
         erasure.check_code(self.data_chunks, self.parity_chunks)
         digests = (self.block_hash, *self.chunk_hashes)
         fine = (

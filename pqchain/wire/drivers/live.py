@@ -104,7 +104,6 @@ class LiveNode:
         identity: Identity,
         directory: Sequence[PublicIdentity],
     ) -> None:
-        """Open the transport. Raises Unsupported if its library is lacking."""
         self.addresses: dict[int, Address] = {}
         """Where everyone listens; to be filled before `start`."""
         self.index = index

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import sys
-from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -144,18 +143,20 @@ class _Mesh:
 
     async def _all(self, event: str, seconds: float, what: str) -> None:
         living = [child for child in self.children.values() if not child.dead]
+        waits = [asyncio.ensure_future(child.reached(getattr(child, event))) for child in living]
         try:
-            waits = [child.reached(getattr(child, event)) for child in living]
-            await asyncio.wait_for(_together(waits), seconds)
+            await asyncio.wait_for(asyncio.gather(*waits), seconds)
         except asyncio.TimeoutError:
             late = [at.index for at in living if not (at.dead or getattr(at, event).is_set())]
             raise PqchainError(
                 f"nodes {late} {what} within {seconds:g} s; use smaller blocks or fewer nodes, or "
                 "see that nothing else keeps the processors busy"
             ) from None
+        finally:  # of which one may have failed
+            for wait in waits:
+                wait.cancel()
 
     async def _spawn(self, index: int, port: int = 0) -> None:
-        """Start the process of a node and tell it who it is."""
         folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
         apart = self.namespaces
@@ -228,19 +229,8 @@ def _ticks() -> tuple[int, int]:
 
 
 def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
-    """Return the share of ticks between that were not idle."""
     total = after[1] - before[1]
     return 1 - (after[0] - before[0]) / total if total else float("nan")
-
-
-async def _together(waits: list[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all, and stop all when one fails."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 def run(

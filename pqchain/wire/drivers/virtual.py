@@ -101,7 +101,6 @@ class _Host:
         self.world.clock.at(time, act)
 
     def act(self) -> None:
-        """Look at what came, fire the timers that are due, and send."""
         now = self.world.clock.now
         came, self.inbox = self.inbox, []
         for sender, data in came:
@@ -242,7 +241,6 @@ class World:
         self.clock.at(self.clock.now + strike.down_seconds, come_back)
 
     def _over(self) -> bool:
-        """Return whether nobody has anything left to do."""
         if self._returning or self._later:
             return False
         return all(host.node.done for host in self.hosts if host.alive)

@@ -41,7 +41,6 @@ class _Channel:
         self.queue.put_nowait((view, end))
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Yield what is to be sent, until the end."""
         while (item := await self.queue.get()) is not None:
             view, end = item
             for start in range(0, len(view), _MESSAGE_BYTES):
@@ -123,7 +122,6 @@ class Grpc(Sockets[_Session]):
     async def _called(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
-        """Serve one channel that another node has opened."""
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None
         if peer is None:
@@ -183,7 +181,6 @@ class Grpc(Sockets[_Session]):
         return number
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
-        """Run one call from our side."""
         assert session.connection is not None
         call = session.connection.stream_stream(f"/{_SERVICE}/{_METHOD}")(channel.messages())
         channel.call = call

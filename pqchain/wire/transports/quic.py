@@ -219,7 +219,6 @@ class QuicEndpoint:
         return connection
 
     def _added(self, quic: Any, *, dialled: bool) -> Connection:
-        """Give a connection a number and its first name."""
         self._count += 1
         connection = Connection(
             quic=quic,
@@ -290,7 +289,6 @@ class QuicEndpoint:
             self._dirty[connection.session] = connection
 
     def _terminated(self, connection: Connection, reason: str) -> None:
-        """Forget a connection, and tell the node if it knew it."""
         for name in connection.names:
             self._by_name.pop(name, None)
         self._all.pop(connection.session, None)

@@ -134,7 +134,6 @@ class Connection:
             self.refuse("too much before a proof of identity")
 
     def _answered(self, answer: bytes) -> None:
-        """Answer a challenge, or judge the answer to ours."""
         if self.dialled:
             assert self.peer is not None
             proof = self.own.sign(answer, self.directory[self.peer])

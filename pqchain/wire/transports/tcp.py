@@ -124,7 +124,6 @@ class TcpTls(Sockets[_Line]):
     """All TLS connections of one node."""
 
     def __init__(self, place: Place) -> None:
-        """Set TLS up; OpenSSL reads our key from a file, which is gone afterwards."""
         super().__init__(place)
         identity = place.identity
         self._server: asyncio.Server | None = None
@@ -141,7 +140,6 @@ class TcpTls(Sockets[_Line]):
 
     @staticmethod
     def _context(protocol: Any, file: str, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
-        """Return a context that accepts those certificates and no others."""
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
