@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqchain.errors import PqchainError
 from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.drivers.job import NodeResult, Result
@@ -48,11 +47,6 @@ class Outcome:
     """From the first node's beginning to the last one's end."""
     engine: str
     processors: int = 0
-
-    @property
-    def failure(self) -> PqchainError | None:
-        """The first living node's error."""
-        return self.result.failure
 
     @property
     def working(self) -> list[NodeOutcome]:

@@ -170,8 +170,8 @@ def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) 
             logs.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
                 results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
-    if outcome.failure is not None:
-        raise outcome.failure
+    if outcome.result.failure is not None:
+        raise outcome.result.failure
     return outcome
 
 

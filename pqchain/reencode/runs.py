@@ -79,9 +79,8 @@ def run(
 
 def _outcome(scenario: Scenario, result: Result) -> Outcome:
     records = [Record(**(each.report or {})) for each in result.nodes]
-    living = [
-        record for record, each in zip(records, result.nodes, strict=True) if each.state != "dead"
-    ]
+    pairs = list(zip(result.nodes, records, strict=True))
+    living = [record for node, record in pairs if node.state != "dead"]
     first = min([each.begun for each in living if each.begun is not None], default=math.nan)
     last = max([each.ended for each in living if each.ended is not None], default=math.nan)
     origin, failed, processors = result.connected, result.connected + scenario.failure_seconds, 0
@@ -95,7 +94,7 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
             begun_seconds=_since(record.begun, origin),
             record=record,
         )
-        for node, record in zip(result.nodes, records, strict=True)
+        for node, record in pairs
     )
     return Outcome(
         scenario=scenario,

@@ -107,14 +107,10 @@ class Fetcher:
 
     def _left(self, gather: Gather) -> int:
         """Return how many chunks of a block there are still to be had, our own included."""
-        return sum(
-            index in gather.verified
-            or (
-                holder not in gather.corrupt
-                and (holder == self._index or self._peers.all[holder].alive)
-            )
-            for index, holder in enumerate(gather.manifest.members)
-        )
+        alive = {peer.index for peer in self._peers.all.values() if peer.alive}
+        good = {self._index, *alive} - gather.corrupt
+        members = enumerate(gather.manifest.members)
+        return sum(index in gather.verified or holder in good for index, holder in members)
 
     def _preference(self, peer: Peer) -> tuple[float, int]:
         """Return the key by which sources are chosen, the lowest first.
@@ -250,8 +246,7 @@ class Fetcher:
 
     def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> Step | None:
         """Make ready for the chunk that follows, or do without it. Raises DataError."""
-        awaited = self._awaited(peer, key)
-        if awaited is None:
+        if (awaited := self._awaited(peer, key)) is None:
             raise DataError("an answer without a question")
         gather, fetch = awaited
         count = int(message.get("bytes", 0))
@@ -269,15 +264,13 @@ class Fetcher:
 
     def chunk_bytes(self, peer: Peer, key: Key, count: int, now: float) -> Step | None:
         """Count bytes of a chunk that are in their place."""
-        awaited = self._awaited(peer, key)
-        if awaited is None:
+        if (awaited := self._awaited(peer, key)) is None:
             self._record.wasted_bytes += count
             return None
         gather, fetch = awaited
         fetch.received += count
         fetch.heard = now
-        current = gather.is_current(fetch)
-        if current:
+        if current := gather.is_current(fetch):
             self._record.received_bytes += count
         else:
             self._record.wasted_bytes += count
@@ -295,9 +288,8 @@ class Fetcher:
         if key in self.fetching:
             return self.fetching[key]
         source = self._sources[peer.index]
-        if source.line and key == (source.session, source.channel):
-            return source.line[0]
-        return None
+        first = source.line and key == (source.session, source.channel)
+        return source.line[0] if first else None
 
     def _next_in_line(self, peer: Peer, key: Key) -> None:
         line = self._sources[peer.index].line

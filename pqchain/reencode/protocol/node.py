@@ -64,7 +64,7 @@ class ReencodingNode:
         self._store = chunks
         self._transport = transport
         self._manifests = chunks.manifests()
-        self._known = set(range(scenario.nodes))
+        self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
         """The blocks under way, by their hash."""
@@ -217,9 +217,9 @@ class ReencodingNode:
         """Announce a placement if a node is dead and this is the lowest that lives."""
         if self.placement is not None or self._scenario.experiment != "reencode":
             return
-        dead = self._peers.dead
-        living = sorted(self._known.difference(dead))
-        if not dead or living[0] != self.index or not self._manifests:
+        living = [at for at in self._known if at == self.index or self._peers.all[at].alive]
+        everyone = len(living) == len(self._known)
+        if everyone or living[0] != self.index or not self._manifests:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
         members = tuple(living[: self._recoder.after.chunks])
@@ -231,7 +231,7 @@ class ReencodingNode:
         if before is not None and placement.rank <= before.rank:
             return
         places, most = set(placement.members), self._recoder.after.chunks
-        if not len(places) == len(placement.members) <= most or not places <= self._known:
+        if not len(places) == len(placement.members) <= most or not places.issubset(self._known):
             return  # a place for a stranger, or two for one node, or too many
         self.placement = placement
         if before is not None and before.agrees(placement):
@@ -333,7 +333,7 @@ class ReencodingNode:
     # What comes in.
 
     def _received(self, event: Received, now: float) -> None:
-        if (peer := self._peers.of(event.session)) is None:
+        if (peer := self._peers.by_session.get(event.session)) is None:
             return
         self._peers.heard(peer, now)
         key = (event.session, event.channel)

@@ -73,8 +73,7 @@ class Recoder:
         if self._exchange:
             gather.whole = gather.enough
             return Leave(gather, None) if gather.whole else None
-        piece = gather.next_piece(overlap=self._scenario.overlap)
-        if piece is None:
+        if (piece := gather.next_piece(overlap=self._scenario.overlap)) is None:
             return None
         gather.decoding = True
         start, stop, sources = piece

@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqchain.crypto import native
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
@@ -178,25 +177,18 @@ def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[By
         for bit in range(7, -1, -1)
     ]
     if whole:
-        _horner(
-            plan, *([row[:whole].view(np.uint64) for row in rows] for rows in (inputs, outputs))
-        )
+        _horner(plan, [row[:whole] for row in inputs], [row[:whole] for row in outputs])
     if whole < length:
-        padded = [np.zeros(8, np.uint8) for _ in inputs]
-        for pad, row in zip(padded, inputs, strict=True):
-            pad[: length - whole] = row[whole:]
+        padded = [np.pad(row[whole:], (0, 8 - length + whole)) for row in inputs]
         results = [np.zeros(8, np.uint8) for _ in outputs]
-        _horner(plan, *([row.view(np.uint64) for row in rows] for rows in (padded, results)))
+        _horner(plan, padded, results)
         for result, row in zip(results, outputs, strict=True):
             row[whole:] = result[: length - whole]
 
 
-def _horner(
-    plan: list[list[list[int]]],
-    inputs: list[NDArray[np.uint64]],
-    outputs: list[NDArray[np.uint64]],
-) -> None:
+def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]) -> None:
     """Run the plan over tiles that fit into the cache."""
+    inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (given, wanted))
     words = len(inputs[0])
     tile = min(_TILE_WORDS, words)
     sums = np.empty((len(outputs), tile), np.uint64)

@@ -43,8 +43,7 @@ class Namespaces:
     """As many namespaces as nodes, for as long as the block lasts."""
 
     def __init__(self, count: int, link: Link) -> None:
-        why = reason()
-        if why:
+        if why := reason():
             raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
         if count > 200:
             raise Unsupported(f"{count} namespaces are too many for one bridge; at most 200")

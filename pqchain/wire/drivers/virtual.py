@@ -106,8 +106,7 @@ class _Host:
         for sender, data in came:
             self.endpoint.receive(data, self.world.addresses[sender], now)
         for timed in (self.endpoint, self.node):
-            timer = timed.timer()
-            if timer is not None and timer <= now:
+            if (timer := timed.timer()) is not None and timer <= now:
                 timed.handle_timer(now)
         self.flush(len(came))
 
@@ -128,8 +127,8 @@ class _Host:
                 world.clock.at(self.busy_until, send)
             else:
                 send()
-        for timer in (self.endpoint.timer(), self.node.timer()):
-            if timer is not None:
+        for timed in (self.endpoint, self.node):
+            if (timer := timed.timer()) is not None:
                 self.wake(timer)
 
     def handle_events(self) -> None:
@@ -137,8 +136,7 @@ class _Host:
         now = self.world.clock.now
         for event in self.endpoint.events():
             self.node.handle(event, now)
-        task = self.node.poll()
-        if task is None:
+        if (task := self.node.poll()) is None:
             return
         self.node.started(now)
         generation, outcome = self.generation, task.outcome()

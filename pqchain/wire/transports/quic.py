@@ -16,7 +16,7 @@ from typing import Any
 
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
-from pqchain.wire.session import Address, Buffer, Event, Opened
+from pqchain.wire.session import Address, Buffer, Event
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library
 from pqchain.wire.transports.registry import Place
@@ -102,8 +102,7 @@ class QuicEndpoint:
         quic.connect(self._addresses[peer], now)
         self._collect(connection)
         if ticket is not None:
-            connection.opened = True
-            self._events.append(Opened(connection.session, peer, True, early=True))
+            connection.prove(early=True)
         return connection.session
 
     def open(self, session: int) -> int:
@@ -124,15 +123,13 @@ class QuicEndpoint:
 
     def stop(self, session: int, channel: int) -> None:
         """Ask the sender to stop."""
-        connection = self._sessions.get(session)
-        if connection is not None and connection.stop(channel):
+        if (connection := self._sessions.get(session)) is not None and connection.stop(channel):
             self._dirty[session] = connection
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Send a CONNECTION_CLOSE and forget the session."""
         self._now = now
-        connection = self._sessions.pop(session, None)
-        if connection is not None:
+        if (connection := self._sessions.pop(session, None)) is not None:
             connection.close(reason)
             self._dirty[session] = connection
 
@@ -145,8 +142,7 @@ class QuicEndpoint:
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
         """Take in one datagram."""
         self._now = now
-        connection = self._addressed(datagram)
-        if connection is not None:
+        if (connection := self._addressed(datagram)) is not None:
             self._dirty[connection.session] = connection
             self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
