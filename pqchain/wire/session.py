@@ -110,3 +110,7 @@ class Listener(Protocol):
 
     async def shut(self) -> None:
         """Close everything."""
+
+
+class SocketTransport(Transport, Listener, Protocol):
+    """A transport with sockets of its own."""
