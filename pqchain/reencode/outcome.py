@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqchain.errors import PqchainError
 from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import Scenario
-from pqchain.wire.drivers.job import Result
+from pqchain.wire.drivers.job import NodeResult, Result
 
 BUSY = 0.8
 """Processor seconds over wall seconds of a process from which on it counts as processor-bound."""
@@ -21,27 +20,17 @@ BUSY = 0.8
 NEAR_WIRE = 0.5
 """Share of the transfer that the wire limit must explain to call a run link-bound."""
 
-
-_TIMES = "total span first_chunk mean_chunk wire_limit cpu"
-_OWN_COLUMNS = ("cpu_share", "engine", "verdict", *(f"{time}_seconds" for time in _TIMES.split()))
-_RESULT_COLUMNS = ("machine_busy", "dropped_datagrams", "lost_datagrams", "identity")
-"""Columns of `replay.RUN` that an outcome and a driver's result know by that name."""
+_TIMES = ("total", "span", "first_chunk", "mean_chunk", "wire_limit", "cpu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOutcome:
+class NodeOutcome(NodeResult):
     """One node of a replay."""
 
-    node: int
-    state: str
-    """"done", "failed", "cut off" or "dead"."""
-    error: PqchainError | None
     noticed_seconds: float
     """From the failure until this node took the other for dead; NaN if another told it sooner."""
     begun_seconds: float
     """After the first node, or on the virtual clock after all were connected."""
-    cpu_seconds: float
-    """Processor time of the node's process while it worked; NaN on the virtual clock."""
     record: Record
 
 
@@ -58,11 +47,6 @@ class Outcome:
     """From the first node's beginning to the last one's end."""
     engine: str
     processors: int = 0
-
-    @property
-    def failure(self) -> PqchainError | None:
-        """The first living node's error."""
-        return self.result.failure
 
     @property
     def working(self) -> list[NodeOutcome]:
@@ -124,14 +108,11 @@ class Outcome:
                 return f"bound by {what.get(longest, longest + ' work')}, not by the transfer"
             if wire >= NEAR_WIRE:
                 return "bound by the link"
-            return (
-                f"bound by the protocol's own waiting (congestion control, round trips): "
-                f"the link alone needs {wire:.0%} of the transfer"
-            )
-        busy = self.result.machine_busy
-        if max(self.cpu_share, 0.0) > BUSY or max(busy, 0.0) > BUSY:
-            share = f"{self.cpu_share:.0%} of it by these nodes"
-            return f"bound by the processor, {busy:.0%} busy, {share}"
+            why = "bound by the protocol's own waiting (congestion control, round trips)"
+            return f"{why}: the link alone needs {wire:.0%} of the transfer"
+        share, busy = self.cpu_share, self.result.machine_busy
+        if share > BUSY or busy > BUSY:
+            return f"bound by the processor, {busy:.0%} busy, {share:.0%} of it by these nodes"
         if self.scenario.mode == "netns" and wire >= NEAR_WIRE:
             return "bound by the link"
         return "bound by neither the processor nor the link alone"
@@ -141,8 +122,9 @@ class Outcome:
         return {
             **scenario_row(self.scenario),
             **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
-            **{name: getattr(self, name) for name in _OWN_COLUMNS},
-            **{name: getattr(self.result, name) for name in _RESULT_COLUMNS},
+            **_taken(self, "cpu_share engine verdict"),
+            **{f"{time}_seconds": getattr(self, f"{time}_seconds") for time in _TIMES},
+            **_taken(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
             "nodes": len(self.working),
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
             "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
@@ -156,28 +138,25 @@ class Outcome:
 
 def scenario_row(scenario: Scenario) -> dict[str, Any]:
     """Return the columns of `replay.RUN` that are the scenario's own."""
-    names = ("experiment", "mode", "transport", "streams", "seed", "blocks", "block_bytes")
-    return {"scenario_id": scenario.id, **{name: getattr(scenario, name) for name in names}}
-
-
-_RECORDED = ("received_bytes", "wasted_bytes", "verified_blocks")
+    own = _taken(scenario, "experiment mode transport streams seed blocks block_bytes")
+    return {"scenario_id": scenario.id, **own}
 
 
 def _node_row(node: NodeOutcome) -> dict[str, Any]:
     record = node.record
     return {
-        "node": node.node,
-        "state": node.state,
-        "noticed_seconds": node.noticed_seconds,
-        "begun_seconds": node.begun_seconds,
+        **_taken(node, "node state noticed_seconds begun_seconds cpu_seconds"),
+        **_taken(record, "received_bytes wasted_bytes verified_blocks"),
         **{f"{phase}_seconds": seconds for phase, seconds in record.seconds.items()},
+        **{f"{kind}_work_seconds": record.work[kind] for kind in ("decode", "encode")},
         "total_seconds": record.wall_seconds,
-        "decode_work_seconds": record.work["decode"],
-        "encode_work_seconds": record.work["encode"],
-        "cpu_seconds": node.cpu_seconds,
-        **{name: getattr(record, name) for name in _RECORDED},
         "reason": str(node.error or "").replace("\r", " "),
     }
+
+
+def _taken(source: Any, names: str) -> dict[str, Any]:
+    """Return the columns that a source knows by that name."""
+    return {name: getattr(source, name) for name in names.split()}
 
 
 def _mean(values: Sequence[float]) -> float:

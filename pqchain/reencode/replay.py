@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,10 @@ from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.outcome import Outcome, scenario_row
-from pqchain.reencode.runs import Progress
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
 from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
 
 RUN = Contract.of(
@@ -107,6 +106,8 @@ def replay(
     a folder, each node's qlog is written there. Raises UsageError, Unsupported, ChunksLost with
     the missing chunks, and PqchainError if a run does not end.
     """
+    from tqdm import tqdm
+
     if repeats < 1:
         raise UsageError(f"{repeats} repeats give nothing; give at least 1")
     kinds = list(streams) or [scenario.streams]
@@ -118,38 +119,35 @@ def replay(
     ]
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
-    with _bar(sum(part.transfer_bytes for _, _, part in plans), progress) as bar:
+    total = sum(part.transfer_bytes for _, _, part in plans)
+    with tqdm(
+        total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
+    ) as bar:
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
-            rows_of = _remembered(kept) if kept is not None else None
-            if rows_of is not None:
-                bar(part.transfer_bytes)
+            found = _remembered(kept) if kept is not None else None
+            if found is not None:
+                bar.update(part.transfer_bytes)
             else:
-                outcome = _run(part, block, bar, logs)
-                rows_of = {"row": outcome.run_row(), "nodes": outcome.node_rows()}
+                outcome = _run(part, block, bar.update, logs)
+                row, of_nodes = outcome.run_row(), outcome.node_rows()
+                found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    content = {"schema_version": SCHEMA_VERSION, **rows_of}
-                    results.write_atomically(kept, json.dumps(content, indent=1))
+                    results.write_atomically(kept, json.dumps(found, indent=1))
             at = {"repeat": repeat, "block": block}
-            rows.append({**rows_of["row"], **at})
-            nodes += [{**row, **at} for row in rows_of["nodes"]]
+            rows.append({**found["row"], **at})
+            nodes += [{**row, **at} for row in found["nodes"]]
     frame = RUN.frame(rows)
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
-    provenance |= {"scenario_id": scenario.id, "repeats": repeats, **_about(scenario)}
-    frame.attrs["provenance"] = provenance
+    run, modelled = f"everything, one process per node, on {scenario.mode}", "nothing"
+    if scenario.mode == "virtual":
+        run = "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes"
+        modelled = "the clock; the link; how long decoding, encoding, hashing and files take"
+    about = {"scenario_id": scenario.id, "repeats": repeats, "run": run, "modelled": modelled}
+    frame.attrs["provenance"] = provenance | about
     frame.attrs["nodes"] = NODE.frame(nodes)
     return frame
-
-
-def _about(scenario: Scenario) -> dict[str, Any]:
-    if scenario.mode == "virtual":
-        return {
-            "run": "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes",
-            "modelled": "the clock; the link; how long decoding, encoding, hashing and files take",
-        }
-    run = f"everything, one process per node, on {scenario.mode}"
-    return {"run": run, "modelled": "nothing"}
 
 
 def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
@@ -157,10 +155,9 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
 
     -1 stands for all blocks together.
     """
-    alone = scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1
-    if not alone:
-        return [(-1, scenario)]
-    return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
+    if scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1:
+        return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
+    return [(-1, scenario)]
 
 
 def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) -> Outcome:
@@ -173,8 +170,8 @@ def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) 
             logs.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
                 results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
-    if outcome.failure is not None:
-        raise outcome.failure
+    if outcome.result.failure is not None:
+        raise outcome.result.failure
     return outcome
 
 
@@ -236,21 +233,7 @@ def _resolved(low: float, high: float, claimed: float) -> str:
         return "every repeat is the same: nothing varies here; add loss or more nodes"
     inside = low <= claimed <= high
     if low <= 0 <= high:
-        holds = "holds" if inside else "does not hold"
-        return (
-            "no difference can be resolved: the interval holds 0; "
-            f"it {holds} the claimed {claimed:g} %"
-        )
+        holds = f"the interval holds 0; it {'holds' if inside else 'does not hold'}"
+        return f"no difference can be resolved: {holds} the claimed {claimed:g} %"
     what = "multiplexing is faster" if low > 0 else "a single stream is faster"
     return f"{what}; the claimed {claimed:g} % lies {'in' if inside else 'outside'} the interval"
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Progress]:
-    """Give what counts bytes, shown as a bar with rate and time left if a person watches."""
-    from tqdm import tqdm
-
-    with tqdm(
-        total=total, unit="B", unit_scale=True, disable=not shown, desc="chunks", leave=False
-    ) as bar:
-        yield lambda count: bar.update(count) and None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from pqchain.reencode.outcome import NodeOutcome, Outcome
@@ -14,11 +13,7 @@ from pqchain.reencode.scenario import MISBEHAVIOUR, Scenario
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
-from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike
-
-Progress = Callable[[int], None]
-"""Is told how many more bytes of chunks have arrived."""
-
+from pqchain.wire.drivers.job import Job, Progress, Result, Strike
 
 _ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
 """What a scenario and a job say in the same words."""
@@ -43,13 +38,11 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
     """Return what a driver is to run."""
     strikes = []
     if scenario.experiment == "reencode":
-        failure, failed = scenario.failure_seconds, scenario.failed_node
-        strikes.append(Strike(node=failed, after_seconds=failure, when="connected"))
+        strikes.append(Strike(scenario.failed_node, scenario.failure_seconds, "connected"))
     for fault in scenario.faults:
         if fault.kind not in MISBEHAVIOUR:
             down = fault.down_seconds if fault.kind == "restart" else None
-            after = fault.after_seconds
-            strikes.append(Strike(node=fault.node, after_seconds=after, down_seconds=down))
+            strikes.append(Strike(fault.node, fault.after_seconds, down_seconds=down))
     kinds = {str(fault.node): fault.kind for fault in scenario.faults}
     return Job(
         factory="pqchain.reencode.protocol.node:build",
@@ -62,11 +55,7 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
 
 
 def run(
-    scenario: Scenario,
-    folder: Path,
-    *,
-    progress: Progress = lambda count: None,
-    log: bool = False,
+    scenario: Scenario, folder: Path, *, progress: Progress = lambda count: None, log: bool = False
 ) -> Outcome:
     """Replay once, in a folder that `prepare` has filled; a node's error is in the outcome.
 
@@ -89,37 +78,31 @@ def run(
 
 
 def _outcome(scenario: Scenario, result: Result) -> Outcome:
-    """Put what the nodes report on one scale."""
-    records = {each.node: Record(**each.report) for each in result.nodes if each.report}
-    living = [records[each.node] for each in result.nodes if each.state != "dead"]
-    begun = [record.begun for record in living if record.begun is not None]
-    ended = [record.ended for record in living if record.ended is not None]
-    first = min(begun, default=math.nan)
-    virtual_clock = scenario.mode == "virtual"
-    if virtual_clock:
-        origin, failed = result.connected, result.connected + scenario.failure_seconds
-    else:
+    records = [Record(**(each.report or {})) for each in result.nodes]
+    pairs = list(zip(result.nodes, records, strict=True))
+    living = [record for node, record in pairs if node.state != "dead"]
+    first = min([each.begun for each in living if each.begun is not None], default=math.nan)
+    last = max([each.ended for each in living if each.ended is not None], default=math.nan)
+    origin, failed, processors = result.connected, result.connected + scenario.failure_seconds, 0
+    if scenario.mode != "virtual":
         origin, failed = first, result.struck.get(scenario.failed_node, math.nan)
-
-    def node(each: NodeResult) -> NodeOutcome:
-        record = records.get(each.node, Record())
-        return NodeOutcome(
-            node=each.node,
-            state=each.state,
-            error=each.error,
+        processors = os.cpu_count() or 1
+    nodes = tuple(
+        NodeOutcome(
+            **{each.name: getattr(node, each.name) for each in fields(node)},
             noticed_seconds=_since(record.noticed, failed),
             begun_seconds=_since(record.begun, origin),
-            cpu_seconds=each.cpu_seconds,
             record=record,
         )
-
+        for node, record in pairs
+    )
     return Outcome(
         scenario=scenario,
         result=result,
-        nodes=tuple(node(each) for each in result.nodes),
-        span_seconds=max(ended, default=math.nan) - first,
+        nodes=nodes,
+        span_seconds=last - first,
         engine=erasure.ReedSolomon(*scenario.before, engine=scenario.engine).engine,
-        processors=0 if virtual_clock else os.cpu_count() or 1,
+        processors=processors,
     )
 
 

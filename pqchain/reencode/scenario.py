@@ -33,8 +33,7 @@ FAULTS = ("die", "restart", *MISBEHAVIOUR)
 _SPARE_STREAMS = 10
 """Of those that a session may have at once: for heartbeats and confirmations."""
 
-_MOST = {"block_bytes": 2**32, "blocks": 10_000, "blocks_at_once": 10_000, "seed": 2**63 - 1}
-"""Greatest values of numbers that could be anything."""
+_MOST_BLOCKS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +53,15 @@ class Compute:
     """Processor time for each datagram sent or received; 0 leaves the link as the only limit."""
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not positive."""
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name.endswith("_per_second"):
-                positive(each.name, value, "B/s")
-            else:
-                not_negative(each.name, value, "s")
+        for name, value in asdict(self).items():
+            if name.endswith("_per_second"):
+                positive(name, value, "B/s")
+        not_negative("datagram_seconds", self.datagram_seconds, "s")
 
     def seconds(self, kind: str, count: int) -> float:
         """Return how long that many bytes of that kind of work take."""
-        rates = {
-            "decode": self.decode_bytes_per_second,
-            "encode": self.encode_bytes_per_second,
-            "io": self.file_bytes_per_second,
-            "other": self.hash_bytes_per_second,
-        }
-        return count / rates[kind]
+        rate = {"io": "file", "other": "hash"}.get(kind, kind)
+        return count / float(getattr(self, f"{rate}_bytes_per_second"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +76,6 @@ class Fault:
     """Of a restart: how long the node is away."""
 
     def __post_init__(self) -> None:
-        """Refuse unknown kinds and negative times."""
         if self.kind not in FAULTS:
             raise UnknownName("fault", self.kind, FAULTS)
         not_negative("time of a fault", self.after_seconds, "s")
@@ -107,18 +97,12 @@ class Scenario:
         choices=MODES,
         by_default="for other transports than aioquic, loopback",
     )
-    transport: str = checks.field(
-        "aioquic",
-        help=registry.needed(),
-        choices=registry.TRANSPORTS,
-    )
+    transport: str = checks.field("aioquic", help=registry.needed(), choices=registry.TRANSPORTS)
     nodes: int = 10
     before: tuple[int, int] = (7, 3)
     after: tuple[int, int] = (6, 3)
-    block_bytes: int = checks.field(
-        2_000_000, help="length of a block", least=1, most=_MOST["block_bytes"]
-    )
-    blocks: int = checks.field(1, help="how many blocks", least=1, most=_MOST["blocks"])
+    block_bytes: int = checks.field(2_000_000, help="length of a block", least=1, most=2**32)
+    blocks: int = checks.field(1, help="how many blocks", least=1, most=_MOST_BLOCKS)
     blocks_at_once: int = 10
     """Blocks that a node gathers at the same time; the others wait their turn."""
     streams: str = "multiplexed"
@@ -126,15 +110,10 @@ class Scenario:
     sessions: str = checks.field(
         "kept", help="chunks over the heartbeats' sessions, or over fresh ones", choices=SESSIONS
     )
-    """Chunks come over the heartbeats' session, or over fresh ones with a full or 0-RTT handshake.
-    """
+    """The fresh ones with a full or a 0-RTT handshake."""
     overlap: bool = checks.field(False, help="decode while chunks still arrive")
-    """Whether decoding starts while chunks still arrive."""
     datagram_bytes: int = checks.field(
-        1452,
-        help="longest QUIC datagram",
-        least=LEAST_DATAGRAM_BYTES,
-        most=LONGEST_DATAGRAM_BYTES,
+        1452, help="longest QUIC datagram", least=LEAST_DATAGRAM_BYTES, most=LONGEST_DATAGRAM_BYTES
     )
     congestion: str = "reno"
     link: Link = field(default_factory=Link)
@@ -162,17 +141,22 @@ class Scenario:
     jitter_seconds: float = 1e-3
     """Up to so much later than the first each node starts, by chance: none are ever in step."""
     seed: int = checks.field(
-        0, help="of blocks, losses and starting times; repeat r adds r", most=_MOST["seed"]
+        0, help="of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be run, saying why."""
-        for what, known in _CHOICES.items():
-            if getattr(self, what) not in known:
-                raise UnknownName(_TITLES.get(what, what), getattr(self, what), known)
+        meanings = checks.meanings(Scenario)
+        chosen = {name: meaning.choices for name, (_, meaning) in meanings.items()}
+        chosen |= {"streams": STREAMS, "congestion": registry.CONGESTION}
+        for what, known in chosen.items():
+            if known and getattr(self, what) not in known:
+                title = "congestion control" if what == "congestion" else what
+                raise UnknownName(title, getattr(self, what), known)
         self._check_codes()
-        for what, most in _MOST.items():
-            whole(what, getattr(self, what), least=0 if what == "seed" else 1, most=most)
+        for what in ("block_bytes", "blocks", "seed"):
+            least, most = int(meanings[what][1].least), int(meanings[what][1].most or 0)
+            whole(what, getattr(self, what), least=least, most=most)
+        whole("blocks_at_once", self.blocks_at_once, least=1, most=_MOST_BLOCKS)
         if not LEAST_DATAGRAM_BYTES <= self.datagram_bytes <= LONGEST_DATAGRAM_BYTES:
             raise UsageError(
                 f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least "
@@ -210,7 +194,6 @@ class Scenario:
             )
 
     def _check_transport(self) -> None:
-        """Refuse what the transport's row in the registry does not offer."""
         row = registry.get(self.transport)
         if self.mode == "virtual" and not row.virtual:
             raise UsageError(
@@ -226,11 +209,11 @@ class Scenario:
                 f"{self.congestion}; take aioquic"
             )
         # Each block may have a stream of its own.
-        most = (row.streams_at_once or _MOST["blocks_at_once"] + _SPARE_STREAMS) - _SPARE_STREAMS
-        if self.blocks_at_once > most:
+        if row.streams_at_once and self.blocks_at_once > row.streams_at_once - _SPARE_STREAMS:
             raise UsageError(
                 f"{self.blocks_at_once} blocks at once: a connection of {row.name} has "
-                f"{row.streams_at_once} streams at a time; give at most {most}, or take aioquic"
+                f"{row.streams_at_once} streams at a time; give at most "
+                f"{row.streams_at_once - _SPARE_STREAMS}, or take aioquic"
             )
 
     @property
@@ -252,31 +235,12 @@ class Scenario:
         sources = self.nodes - 2 if self.sources == "all" else self.before[0] - 1
         return (self.nodes - 1) * sources * self.chunk_bytes * self.blocks
 
-    @property
-    def wire_limit_seconds(self) -> float:
-        """The least time in which a node can take in what it asks for, at the link's rate."""
-        receivers = self.nodes - (self.experiment == "reencode")
-        return self.transfer_bytes / receivers * 8 / self.link.bits_per_second
-
     def block(self, index: int) -> bytes:
         """Return the content of a block: pseudo-random, from the seed alone."""
         import numpy as np
 
         return bytes(np.random.default_rng([self.seed, index]).bytes(self.block_bytes))
 
-
-_CHOICES = {
-    "experiment": EXPERIMENTS,
-    "mode": MODES,
-    "transport": tuple(registry.TRANSPORTS),
-    "streams": STREAMS,
-    "sources": SOURCES,
-    "sessions": SESSIONS,
-    "congestion": registry.CONGESTION,
-}
-"""Fields of a scenario that have one of a few values."""
-
-_TITLES = {"congestion": "congestion control"}
 
 PRESETS: dict[str, Scenario] = {
     "quick": Scenario(),

@@ -7,7 +7,6 @@ The only importer of cryptography beside `crypto.classical`.
 from __future__ import annotations
 
 import hashlib
-import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,6 +17,9 @@ from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures all have one length; gRPC's TLS knows P-256 only."""
+
+_signer = cache(open_signer)
+"""Opened once: a mesh of ten nodes proves ninety identities."""
 
 _VALID = (datetime(2020, 1, 1, tzinfo=timezone.utc), datetime(2100, 1, 1, tzinfo=timezone.utc))
 
@@ -63,12 +65,6 @@ def verify(
 def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     fingerprint = hashlib.sha256(server.certificate_der).digest()
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
-
-
-@cache
-def _signer(algorithm: str) -> Signer:
-    """Return the scheme, opened once: a mesh of ten nodes proves ninety identities."""
-    return open_signer(algorithm)
 
 
 def generate(
@@ -126,11 +122,6 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
 def server_name(index: int) -> str:
     """Return the name in a node's certificate."""
     return f"node-{index}.pqchain.invalid"
-
-
-def pem_to_der(pem: bytes) -> bytes:
-    """Return the certificate in the form that directories compare."""
-    return ssl.PEM_cert_to_DER_cert(pem.decode())
 
 
 def joined_pem(identities: Iterable[PublicIdentity]) -> bytes:

@@ -49,7 +49,7 @@ def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
         pytest.skip(reason)
     one = three(transport=transport, block_bytes=300_000)
     outcome = run(one, tmp_path)
-    assert outcome.failure is None
+    assert outcome.result.failure is None
     assert [node.state for node in outcome.nodes] == ["done"] * 2 + ["dead"]
     assert survived(one, tmp_path, {2})
     for node in outcome.working:
@@ -69,7 +69,7 @@ def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
         faults=(Fault(node=1, kind="restart", down_seconds=0.2), Fault(node=2, kind="corrupt")),
     )  # fmt: skip
     outcome = run(one, tmp_path)
-    assert outcome.failure is None
+    assert outcome.result.failure is None
     assert survived(one, tmp_path, {4})
 
 
@@ -79,7 +79,7 @@ def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
         nodes=6, before=(2, 4), after=(1, 3), failed_node=5, faults=faults, stall_seconds=1.0,
         block_bytes=2_000_000, datagram_bytes=LARGE,
     )  # fmt: skip
-    assert run(one, tmp_path).failure is None
+    assert run(one, tmp_path).result.failure is None
     assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]
 
 
@@ -106,7 +106,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
 @pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
 def test_namespaces_come_and_go(tmp_path):
     one = three(mode="netns", transport="tcp-tls")
-    assert run(one, tmp_path).failure is None
+    assert run(one, tmp_path).result.failure is None
     assert survived(one, tmp_path, {2})
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
     assert f"pq{os.getpid()}-" not in left.stdout

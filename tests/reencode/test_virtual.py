@@ -24,7 +24,7 @@ def short_stripes(monkeypatch):
 
 def assert_recovered(one, outcome, folder, dead):
     """All living members hold their new chunk, and any k of those chunks are the block."""
-    assert outcome.failure is None
+    assert outcome.result.failure is None
     survivors = [node for node in range(one.nodes) if node not in dead]
     assert [n.node for n in outcome.nodes if n.state == "done"] == survivors
     assert all(outcome.nodes[node].record.verified_blocks <= one.blocks for node in survivors)
@@ -183,11 +183,11 @@ def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
     runs.prepare(one, tmp_path)
     before = snapshot(tmp_path)
     outcome = runs.run(one, tmp_path)
-    assert isinstance(outcome.failure, ChunksLost)
+    assert isinstance(outcome.result.failure, ChunksLost)
     for lost in ("1 (node 1)", "4 (node 4)", "6 (node 6)", "9 (node 9)"):
-        assert lost in str(outcome.failure)
-    assert "6 chunks are within reach" in str(outcome.failure)
-    assert "7 are needed" in str(outcome.failure)
+        assert lost in str(outcome.result.failure)
+    assert "6 chunks are within reach" in str(outcome.result.failure)
+    assert "7 are needed" in str(outcome.result.failure)
     assert snapshot(tmp_path) == before
 
 
@@ -230,8 +230,8 @@ def test_who_always_stalls_is_given_up_at_last(tmp_path):
     # With 2 of 5 dead the staller is needed.
     faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
     outcome = run(small(faults=faults), tmp_path)
-    assert isinstance(outcome.failure, ChunksLost)
-    assert "2 (node 2)" in str(outcome.failure)
+    assert isinstance(outcome.result.failure, ChunksLost)
+    assert "2 (node 2)" in str(outcome.result.failure)
     # Who has its own good chunk needs the staller as well: only the staller does not.
     assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
 

@@ -53,7 +53,7 @@ class Fetcher:
         self._work, self._transport = shared.work, shared.transport
         self._exchange = self._scenario.experiment == "exchange"
         self._peers = peers
-        self._fetching: dict[Key, _Wish] = {}
+        self.fetching: dict[Key, _Wish] = {}
         """What comes on a channel of its own."""
         others = set(range(self._scenario.nodes)) - {self._index}
         self._sources = {peer: _Source() for peer in others}
@@ -107,14 +107,10 @@ class Fetcher:
 
     def _left(self, gather: Gather) -> int:
         """Return how many chunks of a block there are still to be had, our own included."""
-        return sum(
-            index in gather.verified
-            or (
-                holder not in gather.corrupt
-                and (holder == self._index or self._peers.all[holder].alive)
-            )
-            for index, holder in enumerate(gather.manifest.members)
-        )
+        alive = {peer.index for peer in self._peers.all.values() if peer.alive}
+        good = {self._index, *alive} - gather.corrupt
+        members = enumerate(gather.manifest.members)
+        return sum(index in gather.verified or holder in good for index, holder in members)
 
     def _preference(self, peer: Peer) -> tuple[float, int]:
         """Return the key by which sources are chosen, the lowest first.
@@ -127,7 +123,6 @@ class Fetcher:
         return float(peer.queued), distance
 
     def _lost(self, gather: Gather) -> ChunksLost:
-        """Say which chunks are missing; nothing that is stored is touched."""
         manifest = gather.manifest
         reachable = {*gather.verified, *gather.fetches}
         missing = [
@@ -170,7 +165,7 @@ class Fetcher:
         request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
         if self._scenario.streams == "multiplexed":
             fetch.channel = self._transport.open(fetch.session)
-            self._fetching[fetch.session, fetch.channel] = (gather, fetch)
+            self.fetching[fetch.session, fetch.channel] = (gather, fetch)
             readers[fetch.session, fetch.channel] = Reader()
             self._transport.send(fetch.session, fetch.channel, request, end=True)
             return
@@ -185,16 +180,12 @@ class Fetcher:
         """Return whether we ask the peer on that session."""
         return session == self._sources[peer.index].session
 
-    def awaits(self, key: Key) -> bool:
-        """Return whether a chunk is to come on a channel of its own."""
-        return key in self._fetching
-
     # When to stop.
 
     def forget(self, peer: Peer, session: int) -> None:
         """Count no more on what was to come over a session that is over."""
-        for key in [key for key in self._fetching if key[0] == session]:
-            self._abandon(*self._fetching.pop(key))
+        for key in [key for key in self.fetching if key[0] == session]:
+            self._abandon(*self.fetching.pop(key))
         source = self._sources[peer.index]
         if session in (source.session, source.dialling):
             for gather, fetch in [*source.waiting, *source.line]:
@@ -218,7 +209,7 @@ class Fetcher:
         if fetch.reader is not None:
             fetch.reader.forget()
         key = (fetch.session, fetch.channel)
-        if self._fetching.pop(key, None) is not None:
+        if self.fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
             self._transport.stop(*key)
 
@@ -255,8 +246,7 @@ class Fetcher:
 
     def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> Step | None:
         """Make ready for the chunk that follows, or do without it. Raises DataError."""
-        awaited = self._awaited(peer, key)
-        if awaited is None:
+        if (awaited := self._awaited(peer, key)) is None:
             raise DataError("an answer without a question")
         gather, fetch = awaited
         count = int(message.get("bytes", 0))
@@ -274,15 +264,13 @@ class Fetcher:
 
     def chunk_bytes(self, peer: Peer, key: Key, count: int, now: float) -> Step | None:
         """Count bytes of a chunk that are in their place."""
-        awaited = self._awaited(peer, key)
-        if awaited is None:
+        if (awaited := self._awaited(peer, key)) is None:
             self._record.wasted_bytes += count
             return None
         gather, fetch = awaited
         fetch.received += count
         fetch.heard = now
-        current = gather.is_current(fetch)
-        if current:
+        if current := gather.is_current(fetch):
             self._record.received_bytes += count
         else:
             self._record.wasted_bytes += count
@@ -297,17 +285,15 @@ class Fetcher:
         return None
 
     def _awaited(self, peer: Peer, key: Key) -> _Wish | None:
-        """Return whose bytes come next on a channel."""
-        if key in self._fetching:
-            return self._fetching[key]
+        if key in self.fetching:
+            return self.fetching[key]
         source = self._sources[peer.index]
-        if source.line and key == (source.session, source.channel):
-            return source.line[0]
-        return None
+        first = source.line and key == (source.session, source.channel)
+        return source.line[0] if first else None
 
     def _next_in_line(self, peer: Peer, key: Key) -> None:
         line = self._sources[peer.index].line
-        if self._fetching.pop(key, None) is not None:
+        if self.fetching.pop(key, None) is not None:
             self._peers.readers.pop(key, None)
         elif line:
             line.popleft()

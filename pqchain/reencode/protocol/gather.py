@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pqchain.reencode.protocol.placement import Placement
-from pqchain.reencode.storage import erasure
+from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, ReedSolomon
 from pqchain.reencode.storage.field import Bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of
 from pqchain.wire.messages import Reader
@@ -116,14 +116,12 @@ class Gather:
             return None
         ready = min(self.progress(at) for at in known[:needed])
         # The last piece waits for the hashes of the chunks.
-        ready = min(ready, size - 1) // erasure.ALIGNMENT_BYTES * erasure.ALIGNMENT_BYTES
+        ready = min(ready, size - 1) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
         if ready - self.decoded < STRIPE_BYTES:
             return None
         return self.decoded, ready, tuple(sorted(known[:needed]))
 
-    def decode(
-        self, code: erasure.ReedSolomon, start: int, stop: int, sources: tuple[int, ...]
-    ) -> None:
+    def decode(self, code: ReedSolomon, start: int, stop: int, sources: tuple[int, ...]) -> None:
         """Compute that piece of the data chunks that are not among the sources."""
         present = {index: self.row(index)[start:stop] for index in sources}
         absent = {index: self.row(index)[start:stop] for index in code.missing(sources)}
@@ -134,15 +132,11 @@ class Gather:
         view = self.buffer.data[: self.manifest.block_bytes]
         return hashlib.sha3_256(view).hexdigest() == self.manifest.block_hash
 
-    def encode(self, code: erasure.ReedSolomon) -> list[Bytes]:
+    def encode(self, code: ReedSolomon) -> list[Bytes]:
         """Return all chunks in the new code; data chunks are views of the block."""
-        size = erasure.chunk_bytes(self.manifest.block_bytes, code.data_chunks)
-        rows = self.buffer[: code.data_chunks * size].reshape(code.data_chunks, size)
-        parity = np.empty((code.parity_chunks, size), np.uint8)
-        code.encode(list(rows), list(parity))
-        return [*rows, *parity]
+        return code.chunks_of(self.buffer, self.manifest.block_bytes)
 
-    def new_manifest(self, code: erasure.ReedSolomon, chunks: list[Bytes]) -> Manifest:
+    def new_manifest(self, code: ReedSolomon, chunks: list[Bytes]) -> Manifest:
         """Return the manifest of the placement's epoch."""
         old, new = self.manifest, self.placement
         return manifest_of(

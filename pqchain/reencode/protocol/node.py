@@ -64,6 +64,7 @@ class ReencodingNode:
         self._store = chunks
         self._transport = transport
         self._manifests = chunks.manifests()
+        self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
         """The blocks under way, by their hash."""
@@ -184,15 +185,12 @@ class ReencodingNode:
             self._fetcher.forget(peer, session)
 
     def _settle(self) -> None:
-        """Note what the node does from here on."""
-        phase: str | None = "other"
         if self.record.begun is None or self.done:
-            phase = None
+            self._work.phase = None
         elif any(not each.complete for each in self._gathers.values()):
-            phase = "transfer"
-        elif self._work.running is not None:
-            phase = self._work.running.kind
-        self._work.enter(phase)
+            self._work.phase = "transfer"
+        else:
+            self._work.phase = self._work.running.kind if self._work.running else "other"
 
     def _tick(self, now: float) -> None:
         buried = self._peers.tick(self._news(), now)
@@ -219,9 +217,9 @@ class ReencodingNode:
         """Announce a placement if a node is dead and this is the lowest that lives."""
         if self.placement is not None or self._scenario.experiment != "reencode":
             return
-        dead = self._peers.dead
-        living = [index for index in range(self._scenario.nodes) if index not in dead]
-        if not dead or living[0] != self.index or not self._manifests:
+        living = [at for at in self._known if at == self.index or self._peers.all[at].alive]
+        everyone = len(living) == len(self._known)
+        if everyone or living[0] != self.index or not self._manifests:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
         members = tuple(living[: self._recoder.after.chunks])
@@ -232,9 +230,9 @@ class ReencodingNode:
         before = self.placement
         if before is not None and placement.rank <= before.rank:
             return
-        known = range(self._scenario.nodes)
-        if len(placement.members) > self._recoder.after.chunks or not placement.is_among(known):
-            return
+        places, most = set(placement.members), self._recoder.after.chunks
+        if not len(places) == len(placement.members) <= most or not places.issubset(self._known):
+            return  # a place for a stranger, or two for one node, or too many
         self.placement = placement
         if before is not None and before.agrees(placement):
             return  # two nodes have announced the same
@@ -250,7 +248,6 @@ class ReencodingNode:
         self._peers.beat_all(self._news(), now)
 
     def _begin(self, now: float) -> None:
-        """Start with the blocks, if the node has a place in the placement."""
         assert self.placement is not None
         members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
@@ -296,7 +293,6 @@ class ReencodingNode:
         self._gathers.clear()
 
     def _note_stored(self, peer: Peer, message: Message, now: float) -> None:
-        """Note what a peer has stored, if it follows the same placement."""
         if self.placement is None or message["plan"] != self.placement.plain():
             return
         for block, digest in message["stored"].items():
@@ -337,7 +333,7 @@ class ReencodingNode:
     # What comes in.
 
     def _received(self, event: Received, now: float) -> None:
-        if (peer := self._peers.of(event.session)) is None:
+        if (peer := self._peers.by_session.get(event.session)) is None:
             return
         self._peers.heard(peer, now)
         key = (event.session, event.channel)
@@ -357,7 +353,7 @@ class ReencodingNode:
             self._transport.close(event.session, "protocol broken", now=now)
             self._closed(event.session, "protocol broken", now)
             return
-        if event.end and not self._fetcher.awaits(key):
+        if event.end and key not in self._fetcher.fetching:
             self._peers.readers.pop(key, None)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message, now: float) -> None:

@@ -56,7 +56,8 @@ class Peers:
         self.readers: dict[Key, Reader] = {}
         """What takes each open channel apart."""
         self.next_beat: float | None = None
-        self._by_session: dict[int, Peer] = {}
+        self.by_session: dict[int, Peer] = {}
+        """Who is at the other end, while the session is not over."""
         self._lost: list[tuple[Peer, int]] = []
         self._beat = 0
         self._since = 0.0
@@ -72,15 +73,6 @@ class Peers:
     def connected(self) -> bool:
         """Whether sessions to all peers are open."""
         return all(peer.session for peer in self.all.values())
-
-    @property
-    def dead(self) -> list[int]:
-        """Who is taken for dead."""
-        return [peer.index for peer in self.all.values() if not peer.alive]
-
-    def of(self, session: int) -> Peer | None:
-        """Return who is at the other end, if the session is not over."""
-        return self._by_session.get(session)
 
     def lost(self) -> list[tuple[Peer, int]]:
         """Return the sessions that are over since the last call, and whose they were."""
@@ -116,14 +108,14 @@ class Peers:
     def dial(self, peer: Peer, *, early: bool, now: float) -> int:
         """Begin a session and return its number."""
         session = self._transport.dial(peer.index, early=early, now=now)
-        self._by_session[session] = peer
+        self.by_session[session] = peer
         return session
 
     def opened(self, event: Opened, news: Message, now: float) -> Peer:
         """Note a session; on the one that we dialled for it, heartbeats begin."""
         peer = self.all[event.peer]
         self.heard(peer, now)
-        self._by_session[event.session] = peer
+        self.by_session[event.session] = peer
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling = event.session, 0
             peer.channel = self._transport.open(peer.session)
@@ -133,8 +125,7 @@ class Peers:
 
     def closed(self, session: int) -> Peer | None:
         """Forget a session, and return whose it was; the next heartbeat dials again."""
-        peer = self._by_session.pop(session, None)
-        if peer is not None:
+        if (peer := self.by_session.pop(session, None)) is not None:
             self._over(peer, session)
         return peer
 
@@ -159,8 +150,7 @@ class Peers:
     def echoed(self, peer: Peer, message: Message, now: float) -> None:
         """Take in the echo of a heartbeat."""
         peer.queued = int(message["queued"])
-        sent = peer.sent.pop(int(message["number"]), None)
-        if sent is not None:
+        if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
             # The least of all is nearest to the way itself, without queues.
             peer.round_trip = min(peer.round_trip, now - sent)
 
@@ -179,9 +169,9 @@ class Peers:
 
     def _drop_sessions(self, peer: Peer, reason: str, now: float, *, but: int) -> None:
         """Close all sessions with a peer, in either direction, but one."""
-        for session in [at for at, owner in self._by_session.items() if owner is peer]:
+        for session in [at for at, owner in self.by_session.items() if owner is peer]:
             if session != but:
-                del self._by_session[session]
+                del self.by_session[session]
                 self._over(peer, session)
                 self._transport.close(session, reason, now=now)
 

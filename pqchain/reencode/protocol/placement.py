@@ -6,7 +6,7 @@ when all have confirmed, is the node's.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +29,6 @@ class Placement:
     def agrees(self, other: Placement) -> bool:
         """Return whether both want the same, whoever has announced it."""
         return (self.epoch, self.members) == (other.epoch, other.members)
-
-    def is_among(self, nodes: Container[int]) -> bool:
-        """Return whether every member is one of the nodes, and none has two places."""
-        distinct = len(set(self.members)) == len(self.members)
-        return distinct and all(member in nodes for member in self.members)
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -68,10 +63,9 @@ class Confirmations:
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
         """Return whether the node and all others have confirmed the same for all blocks."""
-        others = tuple(others)
+        everyone = (node, *others)
         for block in blocks:
-            by = self._digests.get(block, {})
-            mine = by.get(node)
-            if mine is None or any(by.get(other) != mine for other in others):
+            said = {self._digests.get(block, {}).get(each) for each in everyone}
+            if len(said) > 1 or None in said:
                 return False
         return True

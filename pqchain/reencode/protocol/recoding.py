@@ -7,6 +7,8 @@ the node goes on answering meanwhile.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 from pqchain.errors import DataError, PqchainError
@@ -15,10 +17,12 @@ from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.steps import Advance, Choose, Fail, Leave, Step
 from pqchain.reencode.protocol.work import Item, Shared
 from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.field import Bytes
 from pqchain.reencode.storage.store import Manifest
 
 LOG = logging.getLogger("pqchain.reencode")
+
+_Tasks = Generator[tuple[str, int, Callable[[], Any]], Any, Step]
+"""Kinds, sizes and tasks that follow each other; each outcome is sent back, the last is a step."""
 
 
 class Recoder:
@@ -42,8 +46,7 @@ class Recoder:
     def read_own(self, gather: Gather) -> None:
         """Load our own chunk into its row."""
         manifest = gather.manifest
-        held = self._store.held(manifest)
-        if not held:
+        if not (held := self._store.held(manifest)):
             gather.corrupt.add(self._index)
             return
         index = held[0]
@@ -70,13 +73,12 @@ class Recoder:
         if self._exchange:
             gather.whole = gather.enough
             return Leave(gather, None) if gather.whole else None
-        piece = gather.next_piece(overlap=self._scenario.overlap)
-        if piece is None:
+        if (piece := gather.next_piece(overlap=self._scenario.overlap)) is None:
             return None
         gather.decoding = True
         start, stop, sources = piece
-        missing = self.before.missing(sources)
-        size = (stop - start) * gather.manifest.data_chunks if missing else 0
+        lacking = self.before.missing(sources)
+        size = (stop - start) * gather.manifest.data_chunks if lacking else 0
 
         def decode() -> None:
             gather.decode(self.before, start, stop, sources)
@@ -86,22 +88,27 @@ class Recoder:
             gather.decoded = stop
             if stop < gather.manifest.chunk_bytes:
                 return Advance(gather)
-            if gather.wanted:
-                self._verify(gather)
-            return None
+            return self._next(gather, self._recoded(gather), None)
 
         self._work.add(Item("decode", size, decode, then))
         return None
 
-    def _verify(self, gather: Gather) -> None:
-        def then(fine: bool) -> Step | None:
-            if not gather.wanted:
-                return None
-            if fine:
-                gather.whole = True
-                self._record.verified_blocks += 1
-                self._encode(gather)
-                return None
+    def _next(self, gather: Gather, tasks: _Tasks, outcome: Any) -> Step | None:
+        """Queue the next task of a block, unless the block is no longer wanted."""
+        if not gather.wanted:
+            return None
+        try:
+            kind, size, task = tasks.send(outcome)
+        except StopIteration as end:
+            step: Step = end.value
+            return step
+        self._work.add(Item(kind, size, task, partial(self._next, gather, tasks)))
+        return None
+
+    def _recoded(self, gather: Gather) -> _Tasks:
+        """Verify a decoded block, encode it, hash its new chunks, store ours."""
+        block_bytes = gather.manifest.block_bytes
+        if not (yield "other", block_bytes, gather.check_block):
             if gather.redone:
                 block = gather.manifest.block_hash[:16]
                 return Fail(
@@ -114,30 +121,12 @@ class Recoder:
             gather.redone = True
             gather.decoded = 0
             return Advance(gather)
-
-        self._work.add(Item("other", gather.manifest.block_bytes, gather.check_block, then))
-
-    def _encode(self, gather: Gather) -> None:
-        def then(chunks: list[Bytes]) -> None:
-            if gather.wanted:
-                self._hash(gather, chunks)
-
-        size = gather.manifest.block_bytes
-        self._work.add(Item("encode", size, lambda: gather.encode(self.after), then))
-
-    def _hash(self, gather: Gather, chunks: list[Bytes]) -> None:
-        def then(manifest: Manifest) -> None:
-            if gather.wanted:
-                self._keep(gather, manifest, chunks)
-
-        size = sum(len(chunk) for chunk in chunks)
-        self._work.add(Item("other", size, lambda: gather.new_manifest(self.after, chunks), then))
-
-    def _keep(self, gather: Gather, manifest: Manifest, chunks: list[Bytes]) -> None:
+        gather.whole = True
+        self._record.verified_blocks += 1
+        chunks = yield "encode", block_bytes, lambda: gather.encode(self.after)
+        size = sum(map(len, chunks))
+        manifest = yield "other", size, lambda: gather.new_manifest(self.after, chunks)
         index = manifest.members.index(self._index)
-        chunk = chunks[index]
-
-        def put() -> None:
-            self._store.put(manifest, index, chunk)
-
-        self._work.add(Item("io", len(chunk), put, lambda _: Leave(gather, manifest)))
+        own = chunks[index]
+        yield "io", len(own), lambda: self._store.put(manifest, index, own)
+        return Leave(gather, manifest)

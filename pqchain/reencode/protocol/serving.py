@@ -22,7 +22,6 @@ class Server:
     """What a node gives to others; `misbehaves` is "corrupt", "stall" or nothing."""
 
     def __init__(self, shared: Shared, manifests: Sequence[Manifest], misbehaves: str) -> None:
-        """Serve chunks of these blocks."""
         self._index, self._store, self._work = shared.index, shared.store, shared.work
         self._transport = shared.transport
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
@@ -62,7 +61,6 @@ class Server:
         self._cache.clear()
 
     def _answer(self, key: Key, chunk: Bytes) -> None:
-        """Send a chunk behind its announcement."""
         view = chunk.data
         self._transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
         if self._misbehaves == "stall":

@@ -17,17 +17,14 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class Choose(Advance):
     """The block needs other sources."""
-
-    gather: Gather
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(Advance):
     """The block is done with; `stored` is the manifest of the chunk that was stored, if one was."""
 
-    gather: Gather
     stored: Manifest | None
 
 
@@ -38,4 +35,4 @@ class Fail:
     error: PqchainError
 
 
-Step = Advance | Choose | Leave | Fail
+Step = Advance | Fail

@@ -64,12 +64,12 @@ class Work:
     """The line of tasks and the book of time."""
 
     def __init__(self, record: Record) -> None:
-        """Keep the book in that record."""
         self.running: Item | None = None
         self._record = record
         self._line: deque[Item] = deque()
         self._began = 0.0
-        self._phase: str | None = None
+        self.phase: str | None = None
+        """What phase it is from here on; None is not counted."""
         self._counted = 0.0
 
     def add(self, item: Item) -> None:
@@ -96,13 +96,9 @@ class Work:
 
     def count(self, now: float) -> None:
         """Count the time since the last call for the phase that it was."""
-        if self._phase is not None:
-            self._record.seconds[self._phase] += now - self._counted
+        if self.phase is not None:
+            self._record.seconds[self.phase] += now - self._counted
         self._counted = now
-
-    def enter(self, phase: str | None) -> None:
-        """Say what phase it is from here on; None is not counted."""
-        self._phase = phase
 
 
 @dataclass(frozen=True, slots=True, eq=False)

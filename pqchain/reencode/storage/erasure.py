@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqchain.crypto import native
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
@@ -81,6 +80,7 @@ class ReedSolomon:
         self.data_chunks = data_chunks
         self.parity_chunks = parity_chunks
         self.engine = engine
+        self._multiply = (_isal() if engine == "isal" else None) or multiply_numpy
 
     @property
     def chunks(self) -> int:
@@ -95,7 +95,15 @@ class ReedSolomon:
             _reedsolo_encode(data, parity)
             return
         matrix = parity_matrix(self.data_chunks, self.parity_chunks)
-        self._multiplier(matrix, data, parity)
+        self._multiply(matrix, data, parity)
+
+    def chunks_of(self, buffer: Bytes, block_bytes: int) -> list[Bytes]:
+        """Return all chunks of a block with zeros behind it; data chunks are views of it."""
+        size = chunk_bytes(block_bytes, self.data_chunks)
+        rows = buffer[: self.data_chunks * size].reshape(self.data_chunks, size)
+        parity = np.empty((self.parity_chunks, size), np.uint8)
+        self.encode(list(rows), list(parity))
+        return [*rows, *parity]
 
     def missing(self, present: Sequence[int]) -> tuple[int, ...]:
         """Return the data chunks that are not among those present."""
@@ -127,15 +135,7 @@ class ReedSolomon:
             _reedsolo_recover(self, dict(zip(chosen, rows, strict=True)), missing)
             return
         matrix = recovery_matrix(self.data_chunks, self.parity_chunks, chosen, wanted)
-        self._multiplier(matrix, rows, list(missing.values()))
-
-    @property
-    def _multiplier(self) -> Multiplier:
-        if self.engine == "isal":
-            multiply = _isal()
-            assert multiply is not None  # checked when the engine was chosen
-            return multiply
-        return multiply_numpy
+        self._multiply(matrix, rows, list(missing.values()))
 
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
@@ -177,25 +177,18 @@ def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[By
         for bit in range(7, -1, -1)
     ]
     if whole:
-        _horner(
-            plan, *([row[:whole].view(np.uint64) for row in rows] for rows in (inputs, outputs))
-        )
+        _horner(plan, [row[:whole] for row in inputs], [row[:whole] for row in outputs])
     if whole < length:
-        padded = [np.zeros(8, np.uint8) for _ in inputs]
-        for pad, row in zip(padded, inputs, strict=True):
-            pad[: length - whole] = row[whole:]
+        padded = [np.pad(row[whole:], (0, 8 - length + whole)) for row in inputs]
         results = [np.zeros(8, np.uint8) for _ in outputs]
-        _horner(plan, *([row.view(np.uint64) for row in rows] for rows in (padded, results)))
+        _horner(plan, padded, results)
         for result, row in zip(results, outputs, strict=True):
             row[whole:] = result[: length - whole]
 
 
-def _horner(
-    plan: list[list[list[int]]],
-    inputs: list[NDArray[np.uint64]],
-    outputs: list[NDArray[np.uint64]],
-) -> None:
+def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]) -> None:
     """Run the plan over tiles that fit into the cache."""
+    inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (given, wanted))
     words = len(inputs[0])
     tile = min(_TILE_WORDS, words)
     sums = np.empty((len(outputs), tile), np.uint64)

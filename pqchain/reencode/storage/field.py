@@ -52,22 +52,15 @@ def parity_matrix(data_chunks: int, parity_chunks: int) -> tuple[tuple[int, ...]
     powers, _ = _tables()
     generator = [1]
     for index in range(parity_chunks):
-        shifted = [*generator, 0]
-        for place, coefficient in enumerate(generator):
-            shifted[place + 1] ^= multiply(coefficient, powers[index])
-        generator = shifted
+        timed = [multiply(coefficient, powers[index]) for coefficient in generator]
+        generator = _sum([*generator, 0], [0, *timed])
     columns = []
     for unit in range(data_chunks):
         remainder = [0] * parity_chunks
         for place in range(data_chunks):
             feedback = remainder[0] ^ (place == unit)
-            remainder = [
-                *(
-                    remainder[at + 1] ^ multiply(feedback, generator[at + 1])
-                    for at in range(parity_chunks - 1)
-                ),
-                multiply(feedback, generator[parity_chunks]),
-            ]
+            timed = [multiply(feedback, coefficient) for coefficient in generator[1:]]
+            remainder = _sum([*remainder[1:], 0], timed)
         columns.append(remainder)
     return tuple(zip(*columns, strict=True))
 
@@ -88,12 +81,14 @@ def recovery_matrix(
     return tuple(tuple(_times(row(index), inverted)) for index in missing)
 
 
+def _sum(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return [one ^ other for one, other in zip(left, right, strict=True)]
+
+
 def _times(row: Sequence[int], matrix: Sequence[Sequence[int]]) -> list[int]:
-    """Return a row vector times a matrix."""
     product = [0] * len(matrix[0])
     for factor, line in zip(row, matrix, strict=True):
-        for column, value in enumerate(line):
-            product[column] ^= multiply(factor, value)
+        product = _sum(product, [multiply(factor, value) for value in line])
     return product
 
 
@@ -111,8 +106,5 @@ def _inverted(matrix: list[list[int]]) -> list[list[int]]:
         for at in range(size):
             factor = work[at][column]
             if at != column and factor:
-                work[at] = [
-                    value ^ multiply(factor, above)
-                    for value, above in zip(work[at], work[column], strict=True)
-                ]
+                work[at] = _sum(work[at], [multiply(factor, value) for value in work[column]])
     return [line[size:] for line in work]

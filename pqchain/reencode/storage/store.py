@@ -47,7 +47,6 @@ class Manifest:
     version: int = MANIFEST_VERSION
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
         erasure.check_code(self.data_chunks, self.parity_chunks)
         digests = (self.block_hash, *self.chunk_hashes)
         fine = (
@@ -110,15 +109,14 @@ class ChunkStore:
         """Return the newest manifest of every block, sorted by block hash."""
         newest: dict[str, Manifest] = {}
         for path in sorted(self.folder.glob("*/*/manifest.json")):
-            manifest = self._read_manifest(path)
-            held = newest.setdefault(manifest.block_hash, manifest)
-            if held.epoch < manifest.epoch:
+            manifest = _read_manifest(path)
+            if newest.setdefault(manifest.block_hash, manifest).epoch < manifest.epoch:
                 newest[manifest.block_hash] = manifest
         return [newest[block] for block in sorted(newest)]
 
     def manifest(self, block_hash: str, epoch: int) -> Manifest:
         """Return one manifest. Raises DataError if it is missing or broken."""
-        return self._read_manifest(self._place(block_hash, epoch) / "manifest.json")
+        return _read_manifest(self._place(block_hash, epoch) / "manifest.json")
 
     def put(self, manifest: Manifest, index: int, chunk: bytes | memoryview | Bytes) -> None:
         """Store one chunk with its manifest: both appear at once, or neither.
@@ -171,19 +169,19 @@ class ChunkStore:
     def _place(self, block_hash: str, epoch: int) -> Path:
         return self.folder / block_hash / str(epoch)
 
-    def _read_manifest(self, path: Path) -> Manifest:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
-        return Manifest.from_json(text, str(path))
-
     def _write(self, path: Path, data: memoryview) -> None:
         with path.open("wb") as file:
             file.write(data)
             if self._synchronise:
                 file.flush()
                 os.fsync(file.fileno())
+
+
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
 
 
 def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
@@ -202,11 +200,9 @@ def encode_block(
 ) -> tuple[Manifest, list[Bytes]]:
     """Return the manifest and all chunks of a block. Raises UsageError if it is empty."""
     size = erasure.chunk_bytes(len(block), code.data_chunks)
-    data = np.zeros((code.data_chunks, size), np.uint8)
-    data.reshape(-1)[: len(block)] = np.frombuffer(block, np.uint8)
-    parity = np.empty((code.parity_chunks, size), np.uint8)
-    code.encode(list(data), list(parity))
-    chunks = [*data, *parity]
+    buffer = np.zeros(code.data_chunks * size, np.uint8)
+    buffer[: len(block)] = np.frombuffer(block, np.uint8)
+    chunks = code.chunks_of(buffer, len(block))
     digest = hashlib.sha3_256(block).hexdigest()
     return manifest_of(digest, len(block), code, chunks, epoch=epoch, members=members), chunks
 

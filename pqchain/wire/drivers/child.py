@@ -30,7 +30,6 @@ def report(what: str, **more: Any) -> None:
 
 
 async def _run(orders: asyncio.StreamReader) -> None:
-    """Follow orders until the end of them, or of the time."""
     setup = decode(await orders.readline())
     job, own = Job.from_plain(setup["job"]), setup["identity"]
     directory = [PublicIdentity(**public) for public in setup["directory"]]
@@ -63,7 +62,6 @@ async def _run(orders: asyncio.StreamReader) -> None:
 
 
 async def _watch(live: LiveNode) -> None:
-    """Report what the node comes to."""
     awaited = ["connected", "begun"]
     reported = 0
     while True:

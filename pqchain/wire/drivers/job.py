@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
@@ -18,8 +18,11 @@ from pqchain.wire.node import Node
 from pqchain.wire.session import Address, Transport
 from pqchain.wire.transports import registry
 
+Progress = Callable[[int], None]
+"""Is told by how much the nodes' progress has grown."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True)
 class Strike:
     """A node dies, and may come back with nothing but its files."""
 
@@ -73,15 +76,8 @@ class Job:
         folder: Path,
     ) -> registry.Place:
         """Return where a node opens its transport."""
-        return registry.Place(
-            identity=identity,
-            directory=directory,
-            addresses=addresses,
-            folder=folder,
-            datagram_bytes=self.datagram_bytes,
-            congestion=self.congestion,
-            log=self.log,
-        )
+        speech = self.datagram_bytes, self.congestion, self.log
+        return registry.Place(identity, directory, addresses, folder, *speech)
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""

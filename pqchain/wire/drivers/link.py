@@ -27,22 +27,18 @@ class Link:
     bits_per_second: float = checks.field(
         10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
     )
-    """Rate of each port, in each direction."""
     delay_seconds: float = checks.field(
         50e-6, help="one-way delay of the virtual network, or of a namespace"
     )
-    """From the sender's port to the receiver's."""
     loss: float = checks.field(
         0.0, help="probability below 1 that a datagram of such a network is lost"
     )
-    """Probability that a datagram vanishes."""
     queue_bytes: int = 1_000_000
     """What a port holds before it drops."""
     coalescing_seconds: float = 20e-6
     """How long a receiver gathers datagrams before it looks, as network cards do."""
 
     def __post_init__(self) -> None:
-        """Refuse what no link has."""
         positive("link rate", self.bits_per_second, "bit/s")
         not_negative("link delay", self.delay_seconds, "s")
         not_negative("coalescing time", self.coalescing_seconds, "s")

@@ -18,7 +18,7 @@ from typing import Any
 from pqchain.errors import UsageError
 from pqchain.wire.drivers.job import Job, NodeResult
 from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Transport
+from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener
 
 _SOCKET_BYTES = 4 << 20
 """Receive buffer that we ask the system for; it may give less."""
@@ -28,7 +28,7 @@ class UdpSocket(asyncio.DatagramProtocol):
     """A UDP socket before an endpoint; call `flush_soon` when the endpoint was asked to send."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self._loop = asyncio.get_running_loop()
         self._deliver: Deliver = lambda event: None
         self._socket: asyncio.DatagramTransport
@@ -56,7 +56,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Take a datagram in; what follows from a burst of them is sent once."""
-        self._endpoint.receive(data, (addr[0], addr[1]), self._loop.time())
+        self.endpoint.receive(data, (addr[0], addr[1]), self._loop.time())
         self.flush_soon()
 
     def error_received(self, exc: Exception) -> None:
@@ -70,24 +70,26 @@ class UdpSocket(asyncio.DatagramProtocol):
 
     def _flush(self) -> None:
         try:
-            for event in self._endpoint.events():
-                self._deliver(event)
+            self._deliver_all()
         finally:
             self._flushing = False
         if self._socket.is_closing():
             return
-        for data, address in self._endpoint.datagrams(self._loop.time()):
+        for data, address in self.endpoint.datagrams(self._loop.time()):
             self._socket.sendto(data, address)
-        for event in self._endpoint.events():
-            self._deliver(event)
-        due = self._endpoint.timer()
+        self._deliver_all()
+        due = self.endpoint.timer()
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if due is None else self._loop.call_at(due, self._timed)
 
+    def _deliver_all(self) -> None:
+        for event in self.endpoint.events():
+            self._deliver(event)
+
     def _timed(self) -> None:
         self._timer = None
-        self._endpoint.handle_timer(self._loop.time())
+        self.endpoint.handle_timer(self._loop.time())
         self.flush_soon()
 
 
@@ -102,22 +104,15 @@ class LiveNode:
         identity: Identity,
         directory: Sequence[PublicIdentity],
     ) -> None:
-        """Open the transport. Raises Unsupported if its library is lacking."""
         self.addresses: dict[int, Address] = {}
         """Where everyone listens; to be filled before `start`."""
         self.index = index
         self._folder = folder
         self._loop = asyncio.get_running_loop()
         place = job.place(identity, directory, self.addresses, folder)
-        self._endpoint: Endpoint | None = None
-        self._udp: UdpSocket | None = None
-        transport: Transport
-        if job.row.datagrams:
-            transport = self._endpoint = job.row.open_endpoint(place)
-            self._listener: Listener = UdpSocket(self._endpoint)
-            self._udp = self._listener
-        else:
-            transport = self._listener = job.row.open_sockets(place)
+        transport = job.row.open(place)
+        self._udp = UdpSocket(transport) if job.row.datagrams else None
+        self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks follow each other. Codec and hashes leave the interpreter.
         self._workers = ThreadPoolExecutor(1)
@@ -143,8 +138,7 @@ class LiveNode:
         """Dial everyone in `addresses`."""
         self._started = True
         self.node.start(self._loop.time())
-        early, self._early = self._early, []
-        for event in early:
+        for event in self._early:
             self.node.handle(event, self._loop.time())
         self._next()
 
@@ -159,7 +153,7 @@ class LiveNode:
             self._timer.cancel()
         await self._listener.shut()
         self._workers.shutdown(wait=False, cancel_futures=True)
-        if self._endpoint is not None and (log := self._endpoint.qlog()) is not None:
+        if self._udp is not None and (log := self._udp.endpoint.qlog()) is not None:
             path = self._folder / f"node-{self.index}.qlog"
             path.write_text(json.dumps(log), encoding="utf-8")
 
@@ -168,16 +162,15 @@ class LiveNode:
         return NodeResult.of(self.index, self.node, cpu_seconds=self._cpu_done - self._cpu_begun)
 
     def _deliver(self, event: Event) -> None:
-        if not self._started:
+        if self._started:
+            self.node.handle(event, self._loop.time())
+            self._next()
+        else:
             self._early.append(event)
-            return
-        self.node.handle(event, self._loop.time())
-        self._next()
 
     def _next(self) -> None:
         """Run the next task, set the timer, note when work begins and ends."""
-        task = self.node.poll()
-        if task is not None:
+        if (task := self.node.poll()) is not None:
             self.node.started(self._loop.time())
             future = self._loop.run_in_executor(self._workers, task.outcome)
             future.add_done_callback(self._finished)

@@ -29,11 +29,11 @@ def reason() -> str:
         return f"{' and '.join(missing)} not installed: install iproute2"
     name = f"pqprobe{os.getpid()}"
     try:
-        _run("ip", "netns", "add", name)
+        _run(f"ip netns add {name}")
         try:
-            _run("ip", "-n", name, "link", "add", "probe", "type", "bridge")
+            _run(f"ip -n {name} link add probe type bridge")
         finally:
-            _run("ip", "netns", "delete", name)
+            _run(f"ip netns delete {name}")
     except PqchainError as error:
         return str(error)
     return ""
@@ -43,9 +43,7 @@ class Namespaces:
     """As many namespaces as nodes, for as long as the block lasts."""
 
     def __init__(self, count: int, link: Link) -> None:
-        """Plan them. Raises Unsupported with the reason if they cannot be made."""
-        why = reason()
-        if why:
+        if why := reason():
             raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
         if count > 200:
             raise Unsupported(f"{count} namespaces are too many for one bridge; at most 200")
@@ -80,39 +78,37 @@ class Namespaces:
         """Make a bridge in a namespace of its own, and a cable to it from every node."""
         middle = f"{self._stem}-bridge"
         self._add(middle)
-        _run("ip", "-n", middle, "link", "add", "bridge", "type", "bridge")
-        _run("ip", "-n", middle, "link", "set", "bridge", "up")
+        _run(f"ip -n {middle} link add bridge type bridge")
+        _run(f"ip -n {middle} link set bridge up")
         for index in range(self._count):
             name, port = self._name(index), f"port{index}"
             self._add(name)
-            cable = ("type", "veth", "peer", "name", port, "netns", middle)
-            _run("ip", "-n", name, "link", "add", "eth0", *cable)
-            _run("ip", "-n", middle, "link", "set", port, "master", "bridge", "up")
-            _run("ip", "-n", name, "address", "add", f"{self.host(index)}/24", "dev", "eth0")
-            _run("ip", "-n", name, "link", "set", "lo", "up")
-            _run("ip", "-n", name, "link", "set", "eth0", "up")
+            _run(f"ip -n {name} link add eth0 type veth peer name {port} netns {middle}")
+            _run(f"ip -n {middle} link set {port} master bridge up")
+            _run(f"ip -n {name} address add {self.host(index)}/24 dev eth0")
+            _run(f"ip -n {name} link set lo up")
+            _run(f"ip -n {name} link set eth0 up")
             self._shape(name, "eth0", delayed=True)
             self._shape(middle, port, delayed=False)
 
     def _add(self, name: str) -> None:
-        _run("ip", "netns", "add", name)
+        _run(f"ip netns add {name}")
         self._made.append(name)
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
         """Limit the rate of one direction; add delay and loss where the kernel can."""
         link, parent = self._link, "root"
-        add = ("tc", "-n", name, "qdisc", "add", "dev", device)
+        add = f"tc -n {name} qdisc add dev {device}"
         if link.bits_per_second < _UNSHAPED_BITS:
             parent = "parent 1:1"
             rate, limit = round(link.bits_per_second), link.queue_bytes
             burst = max(32_000, round(link.bits_per_second / 8 * 0.002))
-            tbf = f"root handle 1: tbf rate {rate}bit burst {burst} limit {limit}"
-            _run(*add, *tbf.split())
+            _run(f"{add} root handle 1: tbf rate {rate}bit burst {burst} limit {limit}")
         if not delayed or (link.delay_seconds <= _OWN_DELAY_SECONDS and not link.loss):
             return
         delay, loss = round(link.delay_seconds * 1e6), link.loss * 100
         try:
-            _run(*add, *f"{parent} netem delay {delay}us loss {loss:g}%".split())
+            _run(f"{add} {parent} netem delay {delay}us loss {loss:g}%")
         except PqchainError as error:
             raise Unsupported(
                 f"delay and loss in namespaces need netem, which this kernel has not ({error}); "
@@ -125,8 +121,7 @@ class Namespaces:
         self._made.clear()
 
 
-def _run(*command: str) -> None:
-    """Run a command. Raises PqchainError with what it said."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+def _run(command: str) -> None:
+    done = subprocess.run(command.split(), capture_output=True, text=True, timeout=20, check=False)
     if done.returncode:
-        raise PqchainError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
+        raise PqchainError(f"`{command}` failed: {done.stderr.strip()}")

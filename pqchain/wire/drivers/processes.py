@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import resource
 import sys
-from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from pqchain.errors import PqchainError, UsageError
 from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
-from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike, decode, encode
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.session import Address
 
@@ -85,6 +84,7 @@ class _Child:
                 wait.cancel()
 
     async def quit(self) -> None:
+        """End the process, politely first."""
         self.order("quit")
         try:
             await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
@@ -100,11 +100,7 @@ class _Mesh:
     """All processes of one job."""
 
     def __init__(
-        self,
-        job: Job,
-        folder: Path,
-        namespaces: Namespaces | None,
-        progress: Callable[[int], None],
+        self, job: Job, folder: Path, namespaces: Namespaces | None, progress: Progress
     ) -> None:
         self.job = job
         self.folder = folder
@@ -121,22 +117,22 @@ class _Mesh:
         try:
             for index in range(job.nodes):
                 await self._spawn(index)
-            await self._all(_START_SECONDS, "did not start", lambda child: child.listening)
+            await self._all("listening", _START_SECONDS, "did not start")
             self._start(*self.children.values())
-            await self._all(_START_SECONDS, "did not connect", lambda child: child.connected)
+            await self._all("connected", _START_SECONDS, "did not connect")
             connected, ticks = loop.time(), _ticks()
             if job.begin:
                 for child in self.children.values():
                     child.order("begin")
             strikes = [loop.create_task(self._strike(strike)) for strike in job.strikes]
-            await self._all(job.limit_seconds, "did not end", lambda child: child.settled)
+            await self._all("settled", job.limit_seconds, "did not end")
             await asyncio.gather(*strikes)
-            await self._all(job.limit_seconds, "did not end", lambda child: child.settled)
+            await self._all("settled", job.limit_seconds, "did not end")
             busy = _busy(ticks, _ticks())
         finally:
             for task in strikes:
                 task.cancel()
-            await self._quit()
+            await asyncio.gather(*(child.quit() for child in self.children.values()))
         return Result(
             nodes=tuple(self.children[index].result for index in range(job.nodes)),
             connected=connected,
@@ -145,22 +141,22 @@ class _Mesh:
             machine_busy=busy,
         )
 
-    async def _all(
-        self, seconds: float, what: str, event: Callable[[_Child], asyncio.Event]
-    ) -> None:
+    async def _all(self, event: str, seconds: float, what: str) -> None:
         living = [child for child in self.children.values() if not child.dead]
+        waits = [asyncio.ensure_future(child.reached(getattr(child, event))) for child in living]
         try:
-            waits = [child.reached(event(child)) for child in living]
-            await asyncio.wait_for(_together(waits), seconds)
+            await asyncio.wait_for(asyncio.gather(*waits), seconds)
         except asyncio.TimeoutError:
-            late = [each.index for each in living if not (each.dead or event(each).is_set())]
+            late = [at.index for at in living if not (at.dead or getattr(at, event).is_set())]
             raise PqchainError(
                 f"nodes {late} {what} within {seconds:g} s; use smaller blocks or fewer nodes, or "
                 "see that nothing else keeps the processors busy"
             ) from None
+        finally:  # of which one may have failed
+            for wait in waits:
+                wait.cancel()
 
     async def _spawn(self, index: int, port: int = 0) -> None:
-        """Start the process of a node and tell it who it is."""
         folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
         apart = self.namespaces
@@ -189,7 +185,8 @@ class _Mesh:
             message = decode(line)
             what = message["what"]
             if what == "listening":
-                child.address = (message["address"][0], message["address"][1])
+                host, port = message["address"]
+                child.address = (host, port)
                 child.listening.set()
             elif what == "connected":
                 child.connected.set()
@@ -220,10 +217,6 @@ class _Mesh:
         if self.job.begin:
             fresh.order("begin")
 
-    async def _quit(self) -> None:
-        """End every process that we started, politely first."""
-        await asyncio.gather(*(child.quit() for child in self.children.values()))
-
 
 def _ticks() -> tuple[int, int]:
     """Return the idle and all ticks of all processors so far; zeros where Linux does not tell."""
@@ -236,27 +229,12 @@ def _ticks() -> tuple[int, int]:
 
 
 def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
-    """Return the share of ticks between that were not idle."""
     total = after[1] - before[1]
     return 1 - (after[0] - before[0]) / total if total else float("nan")
 
 
-async def _together(waits: list[Coroutine[Any, Any, None]]) -> None:
-    """Wait for all, and stop all when one fails."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-
-
 def run(
-    job: Job,
-    folder: Path,
-    *,
-    shaped: bool = False,
-    progress: Callable[[int], None] = lambda count: None,
+    job: Job, folder: Path, *, shaped: bool = False, progress: Progress = lambda count: None
 ) -> Result:
     """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
 
@@ -272,14 +250,11 @@ def run(
         )
     with ExitStack() as stack:
         namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
-
-        async def main() -> Result:
-            return await _Mesh(job, folder, namespaces, progress).run()
-
+        mesh = _Mesh(job, folder, namespaces, progress)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(main())
+            return asyncio.run(mesh.run())
         # A notebook's thread has a loop already, which cannot wait for another one.
         with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, main()).result()
+            return pool.submit(asyncio.run, mesh.run()).result()

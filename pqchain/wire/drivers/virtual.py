@@ -16,14 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.wire.drivers.job import Job, NodeResult, Result, Strike
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Address, Endpoint
 from pqchain.wire.transports import registry
-
-Progress = Callable[[int], None]
-"""Is told by how much the nodes' progress has grown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +63,7 @@ class _Host:
         self.reported = 0
         identity = world.identities[self.index]
         place = world.job.place(identity, world.directory, world.addresses, self.folder)
-        self.endpoint = world.job.row.open_endpoint(place)
+        self.endpoint = world.job.row.open(place)
         self.node = world.job.node(self.index, self.endpoint, self.folder)
         self.node.start(world.clock.now)
         self.flush()
@@ -104,14 +101,12 @@ class _Host:
         self.world.clock.at(time, act)
 
     def act(self) -> None:
-        """Look at what came, fire the timers that are due, and send."""
         now = self.world.clock.now
         came, self.inbox = self.inbox, []
         for sender, data in came:
             self.endpoint.receive(data, self.world.addresses[sender], now)
         for timed in (self.endpoint, self.node):
-            timer = timed.timer()
-            if timer is not None and timer <= now:
+            if (timer := timed.timer()) is not None and timer <= now:
                 timed.handle_timer(now)
         self.flush(len(came))
 
@@ -132,8 +127,8 @@ class _Host:
                 world.clock.at(self.busy_until, send)
             else:
                 send()
-        for timer in (self.endpoint.timer(), self.node.timer()):
-            if timer is not None:
+        for timed in (self.endpoint, self.node):
+            if (timer := timed.timer()) is not None:
                 self.wake(timer)
 
     def handle_events(self) -> None:
@@ -141,8 +136,7 @@ class _Host:
         now = self.world.clock.now
         for event in self.endpoint.events():
             self.node.handle(event, now)
-        task = self.node.poll()
-        if task is None:
+        if (task := self.node.poll()) is None:
             return
         self.node.started(now)
         generation, outcome = self.generation, task.outcome()
@@ -245,7 +239,6 @@ class World:
         self.clock.at(self.clock.now + strike.down_seconds, come_back)
 
     def _over(self) -> bool:
-        """Return whether nobody has anything left to do."""
         if self._returning or self._later:
             return False
         return all(host.node.done for host in self.hosts if host.alive)

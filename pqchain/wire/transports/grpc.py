@@ -6,13 +6,14 @@ Both sides show pinned certificates. HTTP/2 multiplexes the calls of one connect
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 import grpc
 import grpc.aio
 
-from pqchain.wire.identity import joined_pem, pem_to_der, server_name
+from pqchain.wire.identity import joined_pem, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
@@ -30,21 +31,17 @@ class _Channel:
     """One call: what is to be sent, in order."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[tuple[memoryview, bool] | None] = asyncio.Queue()
+        self.queue: asyncio.Queue[tuple[memoryview, bool] | None] = asyncio.Queue()
         self.waiting = 0
         self.call: Any = None
 
     def put(self, data: Buffer, end: bool) -> None:
         view = memoryview(data).cast("B")
         self.waiting += len(view)
-        self._queue.put_nowait((view, end))
-
-    def end(self) -> None:
-        self._queue.put_nowait(None)
+        self.queue.put_nowait((view, end))
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Yield what is to be sent, until the end."""
-        while (item := await self._queue.get()) is not None:
+        while (item := await self.queue.get()) is not None:
             view, end = item
             for start in range(0, len(view), _MESSAGE_BYTES):
                 part = bytes(view[start : start + _MESSAGE_BYTES])
@@ -57,7 +54,10 @@ class _Channel:
 class _Session:
     """One connection, from either side."""
 
-    def __init__(self, number: int, peer: int, connection: grpc.aio.Channel | None) -> None:
+    def __init__(
+        self, owner: Grpc, number: int, peer: int, connection: grpc.aio.Channel | None = None
+    ) -> None:
+        self.owner = owner
         self.number = number
         self.peer = peer
         self.connection = connection
@@ -73,11 +73,12 @@ class _Session:
     def queued_bytes(self) -> int:
         return sum(channel.waiting for channel in self.channels.values())
 
-    async def end(self) -> None:
-        for channel in list(self.channels.values()):
-            channel.end()
+    def end(self) -> None:
+        """Close the connection and its calls, in the background."""
+        for channel in self.channels.values():
+            channel.queue.put_nowait(None)
         if self.connection is not None:
-            await self.connection.close()
+            keep(self.owner.ending, self.connection.close())
 
 
 class Grpc(Sockets[_Session]):
@@ -88,7 +89,7 @@ class Grpc(Sockets[_Session]):
         self._identity = place.identity
         self._by_address: dict[str, _Session] = {}
         self._server: grpc.aio.Server | None = None
-        self._ending: set[asyncio.Task[None]] = set()
+        self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Begin to listen."""
@@ -114,23 +115,21 @@ class Grpc(Sockets[_Session]):
     async def shut(self) -> None:
         """Close everything."""
         self.close_all()
-        await asyncio.gather(*self._ending)
+        await asyncio.gather(*self.ending)
         if self._server is not None:
             await self._server.stop(0)
 
     async def _called(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
-        """Serve one channel that another node has opened."""
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
-        peer = self.by_certificate.get(pem_to_der(shown)) if shown else None
+        peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None
         if peer is None:
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no known certificate")
             return
         address = context.peer()
-        session = self._by_address.get(address)
-        if session is None:
-            session = self._by_address[address] = _Session(next(self.numbers), peer, None)
+        if (session := self._by_address.get(address)) is None:
+            session = self._by_address[address] = _Session(self, next(self.numbers), peer)
             self.sessions[session.number] = session
             self.deliver(Opened(session.number, peer, False))
         number, channel = session.add_channel()
@@ -171,26 +170,17 @@ class Grpc(Sockets[_Session]):
             if isinstance(error, grpc.RpcError):
                 raise OSError(str(error)) from error
             raise
-        self.sessions[session] = _Session(session, peer, connection)
+        self.sessions[session] = _Session(self, session, peer, connection)
         self.deliver(Opened(session, peer, True))
-
-    def end(self, session: _Session) -> None:
-        """Close a connection and its calls, in the background."""
-        task = self.loop.create_task(session.end())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
 
     def open(self, session: int) -> int:
         """Begin a call."""
         owner = self.sessions[session]
         number, channel = owner.add_channel()
-        task = self.loop.create_task(self._call(owner, number, channel))
-        owner.tasks.add(task)
-        task.add_done_callback(owner.tasks.discard)
+        keep(owner.tasks, self._call(owner, number, channel))
         return number
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
-        """Run one call from our side."""
         assert session.connection is not None
         call = session.connection.stream_stream(f"/{_SERVICE}/{_METHOD}")(channel.messages())
         channel.call = call
@@ -199,7 +189,7 @@ class Grpc(Sockets[_Session]):
         except grpc.RpcError as error:
             if self.sessions.pop(session.number, None) is not None:
                 self.deliver(Closed(session.number, session.peer, f"call failed: {error!r}"))
-                await session.end()
+                session.end()
         except asyncio.CancelledError:
             return
         finally:
@@ -219,6 +209,11 @@ class Grpc(Sockets[_Session]):
             stopped.call.cancel()
 
 
-def open_transport(place: Place) -> Grpc:
-    """Return the transport of a node."""
-    return Grpc(place)
+def keep(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
+    """Run it in the background, among these tasks while it lasts."""
+    task = asyncio.get_running_loop().create_task(running)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+
+
+open_transport = Grpc

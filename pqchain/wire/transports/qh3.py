@@ -6,8 +6,6 @@ need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
 
 from __future__ import annotations
 
-from typing import Any
-
 import qh3
 from qh3 import tls
 from qh3._hazmat import Buffer
@@ -19,26 +17,19 @@ from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 from pqchain.wire.transports.registry import Place
 
-_LONGEST_BYTES = 16_000
-"""Tried up to here; packets come out 29 bytes shorter than asked for."""
-
-
-def _buffered(quic: Any, channel: int) -> int:
-    """Return what a stream has not sent yet; qh3 does not count what waits for acknowledgement."""
-    return int(quic.get_send_buffer_size(channel))
-
-
 QH3 = Library(
     name="qh3",
     version=qh3.__version__,
-    longest_bytes=_LONGEST_BYTES,
+    # Tried up to here; packets come out 29 bytes shorter than asked for.
+    longest_bytes=16_000,
     configuration=QuicConfiguration,
     connection=QuicConnection,
     events=events,
     packet=packet,
     tls=tls,
     buffer=Buffer,
-    buffered=_buffered,
+    # What a stream has not sent yet; qh3 does not count what waits for acknowledgement.
+    buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
     settings=lambda congestion: {"probe_datagram_size": False},
     over=(QuicConnectionError,),
 )

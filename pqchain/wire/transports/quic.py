@@ -11,12 +11,12 @@ gone, so that it is neither decrypted nor answered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
-from pqchain.wire.session import Address, Buffer, Event, Opened
+from pqchain.wire.session import Address, Buffer, Event
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library
 from pqchain.wire.transports.registry import Place
@@ -47,8 +47,7 @@ class QuicEndpoint:
         self._directory = {public.index: public for public in place.directory}
         self._addresses = place.addresses
         self._now = 0.0
-        logs = library.logger if place.log else None
-        self._log = logs(lambda: self._now) if logs is not None else None
+        self._log = library.logger(lambda: self._now) if library.logger and place.log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
             "idle_timeout": _IDLE_SECONDS,
@@ -98,13 +97,12 @@ class QuicEndpoint:
         quic = self._library.connection(
             configuration=configuration, session_ticket_handler=tickets.append
         )
-        connection = self._added(quic, dialled=True, now=now)
+        connection = self._added(quic, dialled=True)
         connection.peer = peer
         quic.connect(self._addresses[peer], now)
-        self._collect(connection, now)
+        self._collect(connection)
         if ticket is not None:
-            connection.opened = True
-            self._events.append(Opened(connection.session, peer, True, early=True))
+            connection.prove(early=True)
         return connection.session
 
     def open(self, session: int) -> int:
@@ -125,15 +123,13 @@ class QuicEndpoint:
 
     def stop(self, session: int, channel: int) -> None:
         """Ask the sender to stop."""
-        connection = self._sessions.get(session)
-        if connection is not None and connection.stop(channel):
+        if (connection := self._sessions.get(session)) is not None and connection.stop(channel):
             self._dirty[session] = connection
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Send a CONNECTION_CLOSE and forget the session."""
         self._now = now
-        connection = self._sessions.pop(session, None)
-        if connection is not None:
+        if (connection := self._sessions.pop(session, None)) is not None:
             connection.close(reason)
             self._dirty[session] = connection
 
@@ -146,16 +142,9 @@ class QuicEndpoint:
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
         """Take in one datagram."""
         self._now = now
-        connection = self._addressed(datagram, now)
-        if connection is None:
-            return
-        self._dirty[connection.session] = connection
-        try:
-            connection.quic.receive_datagram(datagram, address, now)
-        except self._library.over as error:
-            self._terminated(connection, str(error))
-            return
-        self._collect(connection, now)
+        if (connection := self._addressed(datagram)) is not None:
+            self._dirty[connection.session] = connection
+            self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
     def timer(self) -> float | None:
         """Return when `handle_timer` wants to be called, or None."""
@@ -168,12 +157,7 @@ class QuicEndpoint:
         for connection in list(self._all.values()):
             if connection.timer is not None and connection.timer <= now:
                 self._dirty[connection.session] = connection
-                try:
-                    connection.quic.handle_timer(now)
-                except self._library.over as error:
-                    self._terminated(connection, str(error))
-                    continue
-                self._collect(connection, now)
+                self._call(connection, connection.quic.handle_timer, now)
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return what is to be sent now."""
@@ -182,19 +166,16 @@ class QuicEndpoint:
         dirty, self._dirty = self._dirty, {}
         for connection in dirty.values():
             connection.feed()
-            try:
-                sent += connection.quic.datagrams_to_send(now)
-            except self._library.over as error:
-                self._terminated(connection, str(error))
-                continue
-            self._collect(connection, now)
-            connection.timer = connection.quic.get_timer()
+            flight = self._call(connection, connection.quic.datagrams_to_send, now)
+            if flight is not None:
+                sent += flight
+                connection.timer = connection.quic.get_timer()
         return sent
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call."""
         happened = self._events[:]
-        self._events.clear()
+        self._events.clear()  # which the connections share
         return happened
 
     def qlog(self) -> Mapping[str, Any] | None:
@@ -203,7 +184,17 @@ class QuicEndpoint:
 
     # What happens inside.
 
-    def _addressed(self, datagram: bytes, now: float) -> Connection | None:
+    def _call(self, connection: Connection, method: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what the library says and see what has happened; None if it is over."""
+        try:
+            answer = method(*arguments)
+        except self._library.over as error:
+            self._terminated(connection, str(error))
+            return None
+        self._collect(connection)
+        return answer
+
+    def _addressed(self, datagram: bytes) -> Connection | None:
         """Return whose datagram it is, which may be that of a client we do not know yet."""
         if not datagram:
             return None
@@ -220,17 +211,16 @@ class QuicEndpoint:
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
-            return self._accepted(header.destination_cid, now)
+            return self._accepted(header.destination_cid)
         return connection
 
-    def _added(self, quic: Any, *, dialled: bool, now: float) -> Connection:
-        """Give a connection a number and its first name."""
+    def _added(self, quic: Any, *, dialled: bool) -> Connection:
         self._count += 1
         connection = Connection(
             quic=quic,
             session=self._count,
             dialled=dialled,
-            created=now,
+            created=self._now,
             library=self._library,
             own=self._identity,
             directory=self._directory,
@@ -241,7 +231,7 @@ class QuicEndpoint:
         self._name(connection, quic.host_cid)
         return connection
 
-    def _accepted(self, original: bytes, now: float) -> Connection:
+    def _accepted(self, original: bytes) -> Connection:
         holder: list[Connection] = []
 
         def fetch(label: bytes) -> Any:
@@ -262,7 +252,7 @@ class QuicEndpoint:
             session_ticket_fetcher=fetch if resumes else None,
             session_ticket_handler=give if resumes else None,
         )
-        connection = self._added(quic, dialled=False, now=now)
+        connection = self._added(quic, dialled=False)
         holder.append(connection)
         self._name(connection, original)
         return connection
@@ -272,7 +262,7 @@ class QuicEndpoint:
         connection.names.add(name)
         self._by_name[name] = connection
 
-    def _collect(self, connection: Connection, now: float) -> None:
+    def _collect(self, connection: Connection) -> None:
         quic, events = connection.quic, self._library.events
         event: Any
         while (event := quic.next_event()) is not None:
@@ -290,12 +280,11 @@ class QuicEndpoint:
                 connection.stopped.add(event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
-        connection.check_time(now)
+        connection.check_time(self._now)
         if connection.refused and self._sessions.pop(connection.session, None) is not None:
             self._dirty[connection.session] = connection
 
     def _terminated(self, connection: Connection, reason: str) -> None:
-        """Forget a connection, and tell the node if it knew it."""
         for name in connection.names:
             self._by_name.pop(name, None)
         self._all.pop(connection.session, None)

@@ -29,6 +29,9 @@ _ANSWER, _CHALLENGE = 2, 3
 """The first one-way streams of the client and of the server."""
 
 _CHALLENGE_BYTES = 32
+_ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
+"""What a library raises if a stream has ended by itself."""
+
 _REFUSED = 0x101
 _CANCELLED = 0x102
 
@@ -56,11 +59,6 @@ class Library:
     """Makes a qlog on the caller's clock, where the library can write one."""
     over: tuple[type[Exception], ...] = ()
     """What it raises on a connection that the other side has closed, or that it broke itself."""
-
-    @property
-    def refusals(self) -> tuple[type[Exception], ...]:
-        """What it raises if a stream has ended by itself."""
-        return (AssertionError, ValueError, RuntimeError, *self.over)
 
     def header(self, datagram: bytes) -> Any:
         """Return the header of a long packet. Raises ValueError if it is none."""
@@ -134,7 +132,6 @@ class Connection:
             self.refuse("too much before a proof of identity")
 
     def _answered(self, answer: bytes) -> None:
-        """Answer a challenge, or judge the answer to ours."""
         if self.dialled:
             assert self.peer is not None
             proof = self.own.sign(answer, self.directory[self.peer])
@@ -194,7 +191,7 @@ class Connection:
         """Ask the sender to stop; return False if it has ended by itself."""
         try:
             self.quic.stop_stream(channel, _CANCELLED)
-        except self.library.refusals:
+        except _ENDED + self.library.over:
             return False
         return True
 

@@ -9,10 +9,10 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.wire.session import Address, Endpoint, SocketTransport
+from pqchain.wire.session import Address
 
 if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
@@ -23,7 +23,7 @@ LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
 CONGESTION = ("reno", "cubic")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where a transport is opened: who we are, whom we know, and how to speak."""
 
@@ -79,22 +79,19 @@ class Row:
         try:
             return importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
         except ImportError as error:
-            package = self.package
-            raise Unsupported(
-                f"the transport {self.name} needs {package} ({error}): pip install {package}"
-            ) from error
+            needs = f"{self.package} ({error}): pip install {self.package}"
+            raise Unsupported(f"the transport {self.name} needs {needs}") from error
 
     def longest_datagram_bytes(self) -> int:
         """Return the longest datagram that the installed version sends. Raises Unsupported."""
-        return cast(int, self.load().longest_datagram_bytes())
+        return int(self.load().longest_datagram_bytes())
 
-    def open_endpoint(self, place: Place) -> Endpoint:
-        """Open it on datagrams. Raises Unsupported if its library is lacking or too old."""
-        return cast(Endpoint, self.load().open_transport(place))
+    def open(self, place: Place) -> Any:
+        """Return an `Endpoint` on datagrams, or a `SocketTransport`.
 
-    def open_sockets(self, place: Place) -> SocketTransport:
-        """Open it with its own sockets. Raises Unsupported if its library is lacking."""
-        return cast(SocketTransport, self.load().open_transport(place))
+        Raises Unsupported if its library is lacking or too old.
+        """
+        return self.load().open_transport(place)
 
 
 _AIOQUIC = Row(
@@ -132,8 +129,5 @@ def names(**traits: Any) -> list[str]:
 
 def needed() -> str:
     """Say which package each transport needs that not everybody has."""
-    return ", ".join(
-        f"{name} needs {row.package}"
-        for name, row in TRANSPORTS.items()
-        if not row.virtual and row.package
-    )
+    rows = [row for row in TRANSPORTS.values() if row.package and not row.virtual]
+    return ", ".join(f"{row.name} needs {row.package}" for row in rows)

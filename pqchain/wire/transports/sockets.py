@@ -18,12 +18,15 @@ class Session(Protocol):
     def queued_bytes(self) -> int:
         """Return what waits to be sent."""
 
+    def end(self) -> None:
+        """Close it."""
+
 
 SessionT = TypeVar("SessionT", bound=Session)
 
 
 class Sockets(Generic[SessionT]):
-    """All sessions of one node; a transport adds how to listen, to connect and to end one."""
+    """All sessions of one node; a transport adds how to listen and to connect."""
 
     def __init__(self, place: Place) -> None:
         self.addresses = place.addresses
@@ -37,10 +40,6 @@ class Sockets(Generic[SessionT]):
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
         """Connect and deliver `Opened`. Raises OSError if that fails."""
-        raise NotImplementedError
-
-    def end(self, session: SessionT) -> None:
-        """Close a connection."""
         raise NotImplementedError
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
@@ -60,9 +59,8 @@ class Sockets(Generic[SessionT]):
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """End a session."""
-        connection = self.sessions.pop(session, None)
-        if connection is not None:
-            self.end(connection)
+        if (connection := self.sessions.pop(session, None)) is not None:
+            connection.end()
         if (task := self._dialling.pop(session, None)) is not None:
             task.cancel()
 

@@ -7,12 +7,11 @@ bytes. Channels take turns, one frame each, so that none waits for another's chu
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import struct
+import tempfile
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from pqchain.wire.identity import PublicIdentity, joined_pem, server_name
@@ -60,7 +59,6 @@ class _Line(asyncio.Protocol):
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        """Take frames apart."""
         view = memoryview(data)
         while view:
             if not self._left:
@@ -94,7 +92,6 @@ class _Line(asyncio.Protocol):
         self._pump()
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
-        """Send bytes when their turn comes."""
         view = memoryview(data).cast("B")
         self._queues.setdefault(channel, deque()).append((view, end))
         self._pump()
@@ -127,28 +124,22 @@ class TcpTls(Sockets[_Line]):
     """All TLS connections of one node."""
 
     def __init__(self, place: Place) -> None:
-        """Set TLS up; OpenSSL reads our key from a file, which is gone afterwards."""
         super().__init__(place)
         identity = place.identity
         self._server: asyncio.Server | None = None
         place.folder.mkdir(parents=True, exist_ok=True)
-        file = place.folder / f".key-{identity.index}.pem"
-        descriptor = os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as handle:
-                handle.write(identity.certificate_key_pem + identity.public.certificate_pem)
-            self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file, place.directory)
+        with tempfile.NamedTemporaryFile(dir=place.folder) as file:  # nobody else may read it
+            file.write(identity.certificate_key_pem + identity.public.certificate_pem)
+            file.flush()
+            self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file.name, place.directory)
             self._calling = {
-                public.index: self._context(ssl.PROTOCOL_TLS_CLIENT, file, [public])
+                public.index: self._context(ssl.PROTOCOL_TLS_CLIENT, file.name, [public])
                 for public in place.directory
                 if public.index != identity.index
             }
-        finally:
-            file.unlink()
 
     @staticmethod
-    def _context(protocol: Any, file: Path, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
-        """Return a context that accepts those certificates and no others."""
+    def _context(protocol: Any, file: str, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
@@ -179,10 +170,6 @@ class TcpTls(Sockets[_Line]):
             lambda: _Line(self, session, peer), *address, ssl=context, server_hostname=name
         )
 
-    def end(self, session: _Line) -> None:
-        """Close a connection at once."""
-        session.end()
-
     def open(self, session: int) -> int:
         """Return the number of a new channel."""
         line = self.sessions[session]
@@ -198,6 +185,4 @@ class TcpTls(Sockets[_Line]):
         """Do nothing: TCP has no word for it, what still comes is thrown away."""
 
 
-def open_transport(place: Place) -> TcpTls:
-    """Return the transport of a node."""
-    return TcpTls(place)
+open_transport = TcpTls

@@ -23,11 +23,11 @@ def test_time_goes_to_the_phase_that_it_was():
     record = Record()
     work = Work(record)
     work.count(1.0)
-    work.enter("transfer")
+    work.phase = "transfer"
     work.count(3.0)
-    work.enter("decode")
+    work.phase = "decode"
     work.count(3.5)
-    work.enter(None)
+    work.phase = None
     work.count(9.0)
     assert record.seconds == {"transfer": 2.0, "decode": 0.5, "encode": 0, "io": 0, "other": 0}
 
@@ -35,7 +35,7 @@ def test_time_goes_to_the_phase_that_it_was():
 def test_hidden_work_is_counted_beside():
     record = Record()
     work = Work(record)
-    work.enter("transfer")
+    work.phase = "transfer"
     work.add(task("decode"))
     work.poll()
     work.started(0.0)

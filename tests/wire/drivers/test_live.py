@@ -77,7 +77,7 @@ class Silent:
 
 
 def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry.Row, "open_sockets", lambda row, place: Silent())
+    monkeypatch.setattr(registry.Row, "open", lambda row, place: Silent())
     job = Job(
         nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2}, transport="tcp-tls"
     )
