@@ -57,7 +57,6 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
 
 
 def _record(row: algorithms.Algorithm) -> dict[str, Any]:
-    """Return an algorithm with the facts of its family."""
     facts = asdict(row.family_facts)
     names = ("problem", "post_quantum", "context_bytes", "security_status", "security_note")
     return {

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -67,7 +67,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_table(arguments: argparse.Namespace) -> None:
-    """Show one published table."""
     from pqchain.works import papers
     from pqchain.works.tables import published_table
 
@@ -80,7 +79,6 @@ def _show_table(arguments: argparse.Namespace) -> None:
 
 
 def _described(paper: Paper) -> str:
-    """Lay out what there is to say of a work."""
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
     facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
     facts += [("year", str(paper.year)), *paper.machine.items()]

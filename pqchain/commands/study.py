@@ -91,17 +91,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """List what comes along."""
     from pqchain.study import reading
 
     titles = {name: reading.load(name).title for name in reading.READY}
-    shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
-    console.show(arguments, titles, shown)
+    console.show(arguments, titles, "\n".join(f"{name:<12}{of}" for name, of in titles.items()))
     return console.FINE
 
 
 def _inputs(arguments: argparse.Namespace) -> int:
-    """List what a study file may set."""
     from pqchain.study import plan
 
     columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]

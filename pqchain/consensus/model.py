@@ -8,7 +8,6 @@ it. With a single phase of votes the vote itself locks. With none nothing does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from tqdm import tqdm
@@ -21,9 +20,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Alike, Array, Outcome, View
 from pqchain.errors import UnknownName
 
-Engine = Literal["fast", "numpy", "simpy"]
-
-ENGINES: tuple[Engine, ...] = ("fast", "numpy", "simpy")
+ENGINES = ("fast", "numpy", "simpy")
 """fast: numba if it is installed, else numpy. simpy: the reference."""
 
 

@@ -127,7 +127,6 @@ _Task = tuple[list[Scenario], str]
 def _finished(
     tasks: list[_Task], workers: int | None, scheduler: str | None, *, progress: bool
 ) -> Iterator[list[Row]]:
-    """Yield results of batches as they come."""
     if scheduler is not None:
         yield from _with_dask(tasks, scheduler)
     elif len(tasks) < 2 or workers == 1:

@@ -226,7 +226,6 @@ def _tornado(tornado: pd.DataFrame) -> list[Markup]:
 
 
 def _plane(plane: pd.DataFrame) -> Markup:
-    """Draw who wins where."""
     return html.figure(
         plots.figure_bytes(plots.plot_plane(plane), "svg"),
         identifier="figure-plane",
@@ -254,13 +253,11 @@ def _only_winner(plane: pd.DataFrame) -> str:
 
 
 def _present(findings: Findings) -> list[str]:
-    """Return the figures that any scheme has."""
     schemes = findings.values.values()
     return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in schemes)]
 
 
 def _kinds(frame: pd.DataFrame) -> Mapping[str, Sequence[str]]:
-    """Return the kinds of number of each figure, in their order."""
     by_name = frame.groupby("quantity")["kind"].agg(set)
     return {str(name): [kind for kind in _KINDS if kind in of] for name, of in by_name.items()}
 

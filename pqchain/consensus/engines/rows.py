@@ -60,9 +60,7 @@ class Rows:
         senders = np.arange(count)
         messages = [
             np.where(
-                (base < NEVER) & (senders != j),
-                view.arrivals(kind, senders, j, base=base),
-                NEVER,
+                (base < NEVER) & (senders != j), view.arrivals(kind, senders, j, base=base), NEVER
             )
             for kind, base in zip((VOTE, COMMIT), bases, strict=True)
         ]

@@ -31,9 +31,6 @@ _AFTER_ARRIVALS = EventPriority(2)
 _AFTER_REQUESTS = EventPriority(3)
 """Priority of the shared channel, which must see all requests of its nanosecond."""
 
-Key = tuple[int, int, int]
-"""Time, kind and sender: the order of service everywhere."""
-
 
 def _call_at(
     env: simpy.Environment, at: int, call: Callable[..., None], priority: EventPriority = _ARRIVAL
@@ -59,7 +56,7 @@ class _Server:
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
-        self.coming: list[Key] = []
+        self.coming: list[tuple[int, int, int]] = []  # time, kind, sender: the order of service
         self.served: tuple[int, int] | None = None
         self.wakes = NEVER
 
@@ -115,8 +112,6 @@ def play(view: View) -> Outcome:
 
 
 class _Simulation:
-    """The state of one view."""
-
     def __init__(self, view: View) -> None:
         self.view = view
         # Times are absolute; the clock starts where the view does.
@@ -149,7 +144,6 @@ class _Simulation:
         return int(self.env.now)
 
     def run(self) -> Outcome:
-        """Start all delegates and the proposer, and run."""
         view = self.view
         for rank in range(view.count):
             if self.alive[rank]:
@@ -293,7 +287,6 @@ class _Simulation:
 
 
 def _run(env: simpy.Environment, deadline_ns: int) -> None:
-    """Run until nothing is left to happen, or to the deadline."""
     if deadline_ns == NEVER:
         env.run()
     elif deadline_ns > env.now:
