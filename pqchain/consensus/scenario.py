@@ -230,7 +230,6 @@ class Scenario:
         self._check_messages()
 
     def _check_faults(self) -> None:
-        """Refuse faults of delegates that do not exist, and faults without a timeout."""
         for name in _RANKS:
             for rank in getattr(self.faults, name):
                 whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)

@@ -110,14 +110,13 @@ def sweep(
 
 def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = False) -> list[Row]:
     """Run scenarios one after the other; what workers do."""
-
-    def row(scenario: Scenario) -> Row:
+    rows = []
+    for scenario in scenarios:
         try:
-            return metrics.record(model.run(scenario, engine=engine, progress=progress))
+            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
         except PqchainError as error:
-            return metrics.failed(scenario, error)
-
-    return [row(scenario) for scenario in scenarios]
+            rows.append(metrics.failed(scenario, error))
+    return rows
 
 
 _Task = tuple[list[Scenario], str]

@@ -21,8 +21,6 @@ SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
 accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
 
-PUBLIC_KEYS = ("inline", "registered")
-
 BASELINE = "ECDSA-secp256k1"
 
 NETWORK_INPUTS = (
@@ -266,7 +264,7 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 def wrong_values(plan: Any) -> Iterable[Problem]:
     """Yield what is wrong with single inputs; one that is None is left out."""
-    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": PUBLIC_KEYS}
+    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": ("inline", "registered")}
     for each in fields(Plan):
         name, value = each.name, getattr(plan, each.name)
         least, most = each.metadata["least"], each.metadata["most"]
@@ -278,8 +276,7 @@ def wrong_values(plan: Any) -> Iterable[Problem]:
         elif name in choices and value not in choices[name]:
             message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
         elif isinstance(value, (int, float)) and not least <= value <= most:
-            bounds = f"{least:g} to {most:g}"
-            message = f"{name} is {value:g}; expected {bounds} ({meaning(each)})"
+            message = f"{name} is {value:g}; expected {least:g} to {most:g} ({meaning(each)})"
         else:
             continue
         yield Problem(name, message)
@@ -303,12 +300,11 @@ def _wrong_schemes(plan: Any) -> Iterable[Problem]:
         except PqchainError as error:
             yield Problem(what, f"{what}: {error}")
     shares = list(migration.values())
-    message = ""
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
         message = f"migration has the shares {shares}; expected numbers of at least 0"
+        yield Problem("migration", message)
     elif shares and abs(sum(shares) - 1) > 1e-9:
         message = f"migration has shares that add up to {sum(shares):g}; expected 1"
-    if message:
         yield Problem("migration", message)
 
 

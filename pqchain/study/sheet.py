@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -106,13 +107,10 @@ def figures_table(findings: Findings) -> Table:
 def tornado_table(tornado: pd.DataFrame) -> Table:
     """Return the values of a tornado."""
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    rows = [
-        [
-            numbers.spoken(row["input"]),
-            *(Shown(row[at], shown(row[at], row["unit"])) for at in titles),
-        ]
-        for row in tornado.to_dict("records")
-    ]
+    rows: list[list[Any]] = []
+    for row in tornado.to_dict("records"):
+        values = [Shown(row[at], shown(row[at], row["unit"])) for at in titles]
+        rows.append([numbers.spoken(row["input"]), *values])
     return Table(
         columns=[Column("input"), *(Column(title, numeric=True) for title in titles.values())],
         rows=rows,

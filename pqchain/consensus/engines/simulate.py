@@ -22,14 +22,9 @@ from pqchain.errors import UsageError
 MAX_MESSAGES = 2_000_000
 """The most messages of a view; at 10^5 a second that is a third of a minute."""
 
-_ARRIVAL = EventPriority(1)
-"""Priority of messages; SimPy's normal one."""
-
-_AFTER_ARRIVALS = EventPriority(2)
-"""Priority of what must see all messages of its nanosecond first."""
-
-_AFTER_REQUESTS = EventPriority(3)
-"""Priority of the shared channel, which must see all requests of its nanosecond."""
+_ARRIVAL, _AFTER_ARRIVALS, _AFTER_REQUESTS = map(EventPriority, (1, 2, 3))
+"""Priorities of messages (SimPy's normal one), of what must see all messages of its nanosecond
+first, and of the shared channel, which must see all requests of its nanosecond."""
 
 
 def _call_at(
@@ -132,9 +127,7 @@ class _Simulation:
         self.got_votes = [self.env.event() for _ in range(count)]
         # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
         self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
-        self.channel = _Server(
-            self.env, self._use_channel, lambda kind, sender: None, _AFTER_REQUESTS
-        )
+        self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
         self.processors = [self._processor(rank) for rank in range(count)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
 
@@ -315,7 +308,7 @@ def _play_serial(view: View) -> Outcome:
                 at = int(env.now)
                 if i != j:
                     at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
-                if at != NEVER and view.counts_for(i, j):
+                if at != NEVER and (view.values[i] == view.values[j] or view.double[i]):
                     copies[j].append(at)
 
     if view.alive[view.proposer]:
