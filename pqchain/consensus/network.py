@@ -235,14 +235,12 @@ class Wires:
 def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
-    up: tuple[float, ...]
-    down: tuple[float, ...]
+    latencies = np.full((1, 1), latency, dtype=np.int64)
+    up: tuple[float, ...] = (network.rate_bits_per_second,)
+    down = up
     if network.is_regional:
         latencies = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64) * (SECOND // 1000)
         up, down = REGION_UPLOAD_BITS_PER_SECOND, REGION_DOWNLOAD_BITS_PER_SECOND
-    else:
-        latencies = np.full((1, 1), latency, dtype=np.int64)
-        up = down = (network.rate_bits_per_second,)
     slot, received = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (up, down)

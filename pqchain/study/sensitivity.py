@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -140,11 +141,9 @@ def plane(
     if not contenders:
         raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
     alone = plan.with_(schemes=contenders, migration={}, baseline="")
-    ups = list(upwards_factors)
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
-        for right in across_factors
-        for up in ups
+        for right, up in product(across_factors, upwards_factors)
     )
 
 
