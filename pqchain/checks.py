@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pqchain.errors import UnknownName, UsageError
@@ -34,24 +34,13 @@ class Meaning:
         return f"at least {_shown(self.least)}" if self.least else ""
 
 
-def field(
-    default: Any = dataclasses.MISSING,
-    *,
-    help: str,  # noqa: A002 - as argparse calls it
-    least: float = 0,
-    most: float | None = None,
-    choices: Iterable[str] = (),
-    by_default: str = "",
-) -> Any:
-    """Declare a field of a dataclass with its meaning, its bounds or its choices.
+def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
+    """Declare a field of a dataclass with its `Meaning`.
 
     `declared` refuses what it may not hold, `pqchain.commands.console.add_fields` makes an option
-    of it. `by_default` says what the default means.
+    of it.
     """
-    meaning = Meaning(
-        help=help, least=least, most=most, choices=tuple(choices), by_default=by_default
-    )
-    return dataclasses.field(default=default, metadata={"meaning": meaning})
+    return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
 
 def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
@@ -79,13 +68,9 @@ def declared(instance: Any, *, prefix: str = "") -> None:
             continue
         if meaning.choices and value not in meaning.choices:
             raise UnknownName(prefix + name, value, meaning.choices)
-        bounds: dict[str, Any] = {"least": meaning.least}
-        if meaning.most is not None:
-            bounds["most"] = meaning.most
-        if kind(each) is int:
-            whole(prefix + name, value, **bounds)
-        elif kind(each) is float:
-            number(prefix + name, value, **bounds)
+        most: dict[str, Any] = {} if meaning.most is None else {"most": meaning.most}
+        if check := _CHECKS.get(kind(each)):
+            check(prefix + name, value, least=meaning.least, **most)
 
 
 def _shown(bound: float) -> str:
@@ -104,6 +89,9 @@ def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
         raise UsageError(f"{field} is {value!r}; expected a whole number from {least} to {most}")
+
+
+_CHECKS: dict[type, Callable[..., None]] = {int: whole, float: number}
 
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:

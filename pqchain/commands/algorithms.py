@@ -44,20 +44,14 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
     titles = ("name", *numeric, "status", "from")
     cells = []
     for row in rows:
-        output = row.signature_bytes or row.ciphertext_bytes
-        level = row.nist_level or numbers.MISSING
-        sizes = (
-            row.public_key_bytes,
-            row.secret_key_bytes,
-            f"{'~' * row.signature_varies}{output}",
-        )
+        output = f"{'~' * row.signature_varies}{row.signature_bytes or row.ciphertext_bytes}"
+        sizes = row.nist_level or numbers.MISSING, row.public_key_bytes, row.secret_key_bytes
         status = row.family_facts.security_status
-        cells.append([row.name, level, *sizes, status, _libraries(row)])
+        cells.append([row.name, *sizes, output, status, _libraries(row)])
     return Table(columns=[Column(each, numeric=each in numeric) for each in titles], rows=cells)
 
 
 def _record(row: algorithms.Algorithm) -> dict[str, Any]:
-    """Return an algorithm with the facts of its family."""
     facts = asdict(row.family_facts)
     names = ("problem", "post_quantum", "context_bytes", "security_status", "security_note")
     return {
@@ -69,7 +63,6 @@ def _record(row: algorithms.Algorithm) -> dict[str, Any]:
 
 
 def _libraries(row: algorithms.Algorithm) -> str:
-    """Name the libraries that offer an algorithm, each once."""
     libraries = dict.fromkeys(name.partition("/")[0] for name in row.implementations)
     if not row.default_build:
         return f"{', '.join(libraries)} (PQCHAIN_ALGORITHMS=all)"
@@ -77,7 +70,6 @@ def _libraries(row: algorithms.Algorithm) -> str:
 
 
 def _implementations(arguments: argparse.Namespace) -> int:
-    """List who computes, and whether it runs here."""
     for option in ("kind", "family", "all"):
         if getattr(arguments, option):
             raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")

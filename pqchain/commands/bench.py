@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -56,10 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         keep_samples=arguments.samples,
     )
     samples = measured.attrs.pop("samples", None)
-    provenance = measured.attrs["provenance"]
     console.save(measured, output)
     if samples is not None:
-        console.save(samples, *beside, provenance=provenance)
-    plain = {"provenance": provenance, "measurements": console.records(measured)}
-    console.show(arguments, plain, tables.operation_table(measured), console.machine(provenance))
-    return console.code(measured)
+        console.save(samples, *beside, provenance=measured.attrs["provenance"])
+    return console.measured(arguments, "measurements", measured, tables.operation_table(measured))

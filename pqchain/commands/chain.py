@@ -64,11 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         preset=arguments.preset or presets.preset(),
         progress=console.watched(),
     )
-    provenance = measured.attrs["provenance"]
     measured.attrs.pop("rounds", None)
     console.save(measured, arguments.output)
     alone = measured["algorithm"].nunique() == 1
     shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
-    plain = {"provenance": provenance, "blocks": console.records(measured)}
-    console.show(arguments, plain, shown, console.machine(provenance))
-    return console.code(measured)
+    return console.measured(arguments, "blocks", measured, shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,17 +51,17 @@ _SIZES = (
     Column("delegates", numeric=True, show=numbers.integer),
 )
 
+_RESULTS = (
+    Column("latency", key="latency_seconds", numeric=True, show=numbers.seconds),
+    Column("tx / s", key="throughput_per_second", numeric=True, show=numbers.significant),
+)
+
 _PERCENT = f"{numbers.NARROW_SPACE}%"
 
 _DEFAULTS = {each.name: each.default for each in fields(Scenario)}
 
-_MAX_EXPONENT = MAX_NODES.bit_length() - 1
-
 MANY_BLOCKS = 20_000
 """So many take a few seconds at least, which is said where no bar is shown."""
-
-MAX_RUNS = console.MOST_VALUES
-"""The most scenarios."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +125,6 @@ loss_probability=0.01
 
 
 def _fault_lines() -> str:
-    """Say of each fault what it means and what it takes."""
     lines = []
     for name, (each, meaning) in checks.meanings(Faults).items():
         takes = "RANKS" if checks.kind(each) is tuple else "N"
@@ -155,8 +154,8 @@ def run(arguments: argparse.Namespace) -> int:
         store=arguments.store,
         progress=console.watched(),
     )
-    provenance = None if arguments.output is None else machine.provenance()
-    console.save(runs, arguments.output, provenance=provenance)
+    if arguments.output is not None:
+        console.save(runs, arguments.output, provenance=machine.provenance())
     means = consensus.over_seeds(runs) if runs["seed"].nunique() > 1 else None
     costs = scenarios[0].costs
     plain = {"kind": "modelled", "costs": costs.source, "runs": console.records(runs)}
@@ -170,16 +169,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
-    names = arguments.algorithm or ["Falcon-512"]
-    link = console.changes(arguments, LINK)
+    names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, LINK)
     networks = [named(law, **link) for law in arguments.network or ["paper-serial"]]
     sizes = _sizes(arguments)
     seeds = console.whole_numbers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)
-    if total > MAX_RUNS:
-        raise UsageError(
-            f"that makes {total} runs; expected at most {MAX_RUNS}: give shorter lists"
-        )
+    if total > (most := console.MOST_VALUES):
+        raise UsageError(f"that makes {total} runs; expected at most {most}: give shorter lists")
     changes = _changes(arguments)
     costs = _costs(arguments, names)
     for name in names:
@@ -190,12 +186,10 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
             )
     if names == ["all"]:
         names = _fitting(costs, changes.get("block_bytes", _DEFAULTS["block_bytes"]))
-    shared = {"costs": costs, **changes}
+    changes["costs"] = costs
     return [
-        Scenario(
-            algorithm=name, network=network, nodes=nodes, delegates=delegates, seed=seed, **shared
-        )
-        for name, network, (nodes, delegates), seed in product(names, networks, sizes, seeds)
+        Scenario(algorithm=name, network=law, nodes=size, delegates=count, seed=seed, **changes)
+        for name, law, (size, count), seed in product(names, networks, sizes, seeds)
     ]
 
 
@@ -206,11 +200,9 @@ def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
         name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
         for name, row in costs.items()
     }
-    large = [name for name in costs if least[name] > block_bytes]
-    if large:
-        console.talk(
-            f"Left out, as no transaction fits into {block_bytes} bytes: {', '.join(large)}"
-        )
+    if large := [name for name in costs if least[name] > block_bytes]:
+        left = ", ".join(large)
+        console.talk(f"Left out, as no transaction fits into {block_bytes} bytes: {left}")
     return [name for name in costs if name not in large]
 
 
@@ -221,7 +213,8 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
         counts += [None] if part == "all" else console.whole_numbers(part, "--delegates", least=1)
     if arguments.nodes is None:
         exponents = arguments.exponents or "1..5"
-        powers = console.whole_numbers(exponents, "--exponents", most=_MAX_EXPONENT)
+        most = MAX_NODES.bit_length() - 1
+        powers = console.whole_numbers(exponents, "--exponents", most=most)
         nodes = [2**power for power in powers]
     else:
         nodes = console.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
@@ -239,7 +232,6 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of a scenario that were given."""
     changes = console.changes(arguments, PROTOCOL)
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
@@ -281,7 +273,6 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
 
 
 def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
-    """Measure the schemes that were named, or all."""
     from pqchain import costs
     from pqchain.bench import operations, presets
 
@@ -300,8 +291,7 @@ def _table(runs: pd.DataFrame) -> Table:
     rows = runs.assign(remark=[_remark(row) for row in runs.to_dict("records")])
     columns = [
         *_SIZES,
-        Column("latency", key="latency_seconds", numeric=True, show=numbers.seconds),
-        Column("tx / s", key="throughput_per_second", numeric=True, show=numbers.significant),
+        *_RESULTS,
         Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
     ]
     printed = _printed(runs)
@@ -329,14 +319,10 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def _mean_table(means: pd.DataFrame) -> Table:
-    """Lay out means over seeds with their confidence intervals."""
     columns = list(_SIZES)
-    for title, name, show in (
-        ("latency", "latency_seconds", numbers.seconds),
-        ("tx / s", "throughput_per_second", numbers.significant),
-    ):
-        columns.append(Column(title, key=name, numeric=True, show=show))
-        columns.append(Column("± 95 %", key=f"{name}_half_width", numeric=True, show=show))
+    for mean in _RESULTS:
+        half = replace(mean, title="± 95 %", key=f"{mean.key}_half_width")
+        columns += [mean, half]
     columns.append(Column("seeds", numeric=True))
     columns.append(Column("live", numeric=True, show=lambda live: f"{100 * live:.0f}{_PERCENT}"))
     return Table.of(means, columns)

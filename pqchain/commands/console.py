@@ -87,11 +87,6 @@ def show(arguments: argparse.Namespace, plain: Any, shown: Table | str, *remarks
         talk(remark)
 
 
-def machine(provenance: Mapping[str, Any]) -> str:
-    """Say where and how long something was measured."""
-    return f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
-
-
 def width() -> int | None:
     """Return the width to cut tables to; a file or a pipe gets whole lines."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -108,8 +103,13 @@ def watched() -> bool:
     return sys.stderr.isatty()
 
 
-def code(frame: pd.DataFrame) -> int:
-    """Return the exit code for measurements: a failed row is a failure, and so is none that ran."""
+def measured(
+    arguments: argparse.Namespace, name: str, frame: pd.DataFrame, shown: Table | str
+) -> int:
+    """Show measurements; the exit code: a failed row is a failure, and so is none that ran."""
+    about = frame.attrs["provenance"]
+    machine = f"Machine: {about['machine_id']}, preset {about['preset']}"
+    show(arguments, {"provenance": about, name: records(frame)}, shown, machine)
     fine = (frame["status"] == "ok").any() and not (frame["status"] == "failed").any()
     return FINE if fine else CHECK_FAILED
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pqchain import algorithms, machine
 from pqchain.commands import console
-from pqchain.crypto import available, builds, native, open_signer
-from pqchain.errors import CryptoFailure, PqchainError
+from pqchain.crypto import native, obstacle, open_signer
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
 
 State = Literal["present", "missing", "broken"]
 
@@ -82,6 +82,12 @@ TOOLS = (
 )
 """Programs that the build of the native libraries calls; an installed pqchain runs without."""
 
+_MENDS = {
+    NativeLibraryMissing: "make    (without make: pip install .)",
+    Unsupported: "pip install liboqs-python",
+}
+"""The command against an obstacle, by its error; none adds CPU flags."""
+
 ISAL = Finding(
     "Native libraries",
     "ISA-L",
@@ -113,7 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
-    """Lay the findings out by group."""
     width = max(len(finding.name) for finding in findings)
     for group, members in groupby(findings, key=lambda finding: finding.group):
         yield group
@@ -177,11 +182,11 @@ def _libraries() -> Iterator[Finding]:
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
             continue
-        if available(row.name):
+        if stands := obstacle(row.name):
             if not row.setting:  # else it is built on request only
-                detail, remedy = _absence(row)
                 disables = f"{row.name}: its rows are marked unsupported"
-                yield Finding(group, row.name, "missing", detail, disables, remedy)
+                remedy = _MENDS[stands.error] if stands.remedy else ""
+                yield Finding(group, row.name, "missing", stands.reason, disables, remedy)
             continue
         try:
             yield Finding(group, row.name, "present", _library_detail(row.name))
@@ -191,17 +196,6 @@ def _libraries() -> Iterator[Finding]:
             state: State = "missing" if optional else "broken"
             remedy = "pip install liboqs-python" if optional else "make clean && make"
             yield Finding(group, row.name, state, str(error), row.name, remedy)
-
-
-def _absence(row: algorithms.Implementation) -> tuple[str, str]:
-    """Say why a library cannot run, and the command that helps; none adds CPU flags."""
-    lacking = machine.missing_flags(row)
-    if lacking:
-        return f"this processor lacks {', '.join(lacking)}, which {row.name} needs", ""
-    if builds.without_library(row):
-        remedy = "make    (without make: pip install .)"
-        return f"the native library of {row.name} is not installed", remedy
-    return "the Python package oqs is not installed", "pip install liboqs-python"
 
 
 def _library_detail(implementation: str) -> str:
@@ -234,7 +228,6 @@ def _erasure_engine() -> Finding:
 
 
 def _data() -> Finding:
-    """Read the published tables."""
     group, name = "Data", "published tables"
     try:
         from pqchain.works import papers

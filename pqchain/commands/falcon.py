@@ -93,10 +93,7 @@ def _write_file(path: Path, data: bytes, *, secret: bool = False) -> None:
 
 
 def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    """Refuse a file that cannot be written or that another argument names, however spelled.
-
-    Raises UsageError.
-    """
+    """Refuse a file that cannot be written or that another argument names, however spelled."""
     from pqchain.results import check_writable
 
     for what, other in others.items():
@@ -126,15 +123,12 @@ def make_keys(arguments: argparse.Namespace) -> int:
 
 def sign_file(arguments: argparse.Namespace) -> int:
     """Sign a file."""
-    inputs = {
-        "MESSAGE": arguments.message,
-        "--secret-key": arguments.secret_key,
-        "--bitstream": arguments.bitstream,
-    }
+    message, key, bitstream = arguments.message, arguments.secret_key, arguments.bitstream
+    inputs = {"MESSAGE": message, "--secret-key": key, "--bitstream": bitstream}
     _check_place("--output", arguments.output, inputs)
-    degree, secret_key = _key(arguments.secret_key, "secret_key_bytes")
-    signer = FalconSigner(degree, arguments.backend, bitstream=arguments.bitstream)
-    signature = signer.sign(arguments.message.read_bytes(), secret_key)
+    degree, secret_key = _key(key, "secret_key_bytes")
+    signer = FalconSigner(degree, arguments.backend, bitstream=bitstream)
+    signature = signer.sign(message.read_bytes(), secret_key)
     _write_file(arguments.output, signature)
     if arguments.json:
         about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
@@ -195,7 +189,6 @@ def _rebuilt(frame: pd.DataFrame) -> Table:
 
 
 def _gains(frame: pd.DataFrame) -> Table:
-    """Lay out what more units would buy."""
     columns = [
         Column("algorithm"),
         Column("pipelined engine", key="change"),
@@ -207,17 +200,14 @@ def _gains(frame: pd.DataFrame) -> Table:
 
 def examine(arguments: argparse.Namespace) -> int:
     """Try every backend."""
-    reasons = {}
+    reasons = dict.fromkeys(BACKENDS, "")
     for backend in BACKENDS:
         try:
             FalconSigner(512, backend)
         except (PqchainError, RuntimeError, OSError) as error:
             reasons[backend] = str(error)
-        else:
-            reasons[backend] = ""
     backends = [
-        {"backend": backend, "works": not reason, "reason": reason}
-        for backend, reason in reasons.items()
+        {"backend": name, "works": not reason, "reason": reason} for name, reason in reasons.items()
     ]
     lines = (f"  {'--' if why else 'ok'}  {name:9}  {why}" for name, why in reasons.items())
     healthy = not reasons["reference"]

@@ -62,25 +62,17 @@ def run(arguments: argparse.Namespace) -> int:
         del described["folder"]
         console.show(arguments, described, _described(paper))
     else:
-        _show_table(arguments)
+        from pqchain.works.tables import published_table
+
+        frame = papers.table(arguments.key, arguments.table)
+        whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
+        whole["rows"] = console.records(frame)
+        errata = [console.wrapped(f"erratum: {note}") for note in frame.attrs["errata"]]
+        console.show(arguments, whole, published_table(frame), *errata)
     return console.FINE
 
 
-def _show_table(arguments: argparse.Namespace) -> None:
-    """Show one published table."""
-    from pqchain.works import papers
-    from pqchain.works.tables import published_table
-
-    frame = papers.table(arguments.key, arguments.table)
-    about = frame.attrs
-    plain = {"paper": arguments.key, "table": arguments.table, **about}
-    plain["rows"] = console.records(frame)
-    errata = [console.wrapped(f"erratum: {note}") for note in about["errata"]]
-    console.show(arguments, plain, published_table(frame), *errata)
-
-
 def _described(paper: Paper) -> str:
-    """Lay out what there is to say of a work."""
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
     facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
     facts += [("year", str(paper.year)), *paper.machine.items()]

@@ -52,16 +52,23 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import sensitivity, sheet
+    from pqchain.study import reading, sensitivity, sheet
+    from pqchain.study.plan import described
 
     if arguments.list:
-        return _list(arguments)
+        titles = {name: reading.load(name).title for name in reading.READY}
+        shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
+        console.show(arguments, titles, shown)
+        return console.FINE
     if arguments.inputs:
-        return _inputs(arguments)
+        columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
+        table = Table(columns=columns, rows=described())
+        console.show(arguments, table.records(), table)
+        return console.FINE
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
-        console.write(studies.ready(arguments.study))
+        console.write(reading.ready(arguments.study))
         return console.FINE
     # Better now than after minutes of measuring.
     console.check_output(arguments.output)
@@ -87,26 +94,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.page is not None:
         studies.write(answer, arguments.page, output=figure)
         console.talk(f"wrote {arguments.page}")
-    return console.FINE
-
-
-def _list(arguments: argparse.Namespace) -> int:
-    """List what comes along."""
-    from pqchain.study import reading
-
-    titles = {name: reading.load(name).title for name in reading.READY}
-    shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
-    console.show(arguments, titles, shown)
-    return console.FINE
-
-
-def _inputs(arguments: argparse.Namespace) -> int:
-    """List what a study file may set."""
-    from pqchain.study import plan
-
-    columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
-    table = Table(columns=columns, rows=plan.described())
-    console.show(arguments, table.records(), table)
     return console.FINE
 
 

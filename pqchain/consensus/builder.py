@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pqchain.consensus import draws, election, luck
+from pqchain.consensus import draws, election
 from pqchain.consensus.load import Block
 from pqchain.consensus.network import REGION_SHARES, Wires, nanoseconds, wires
 from pqchain.consensus.scenario import VOTE_BYTES, Scenario
@@ -53,7 +53,7 @@ class ViewBuilder:
         attestation = nanoseconds(scenario.attestation_seconds)
         if not scenario.round_seconds:
             return attestation
-        delay = luck.release_delay_seconds(
+        delay = election.release_delay_seconds(
             max(0.0, self._luck(height, proposer)), round_seconds=scenario.round_seconds
         )
         return nanoseconds(scenario.round_seconds + delay) + attestation
@@ -128,7 +128,7 @@ class ViewBuilder:
         """Return the luck of a delegate; who has crashed has none."""
         if not self.alive[rank]:
             return -1.0
-        return luck.luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
+        return election.luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
 
     def _wires(self, block_bytes: int) -> Wires:
         if block_bytes not in self.wires:
@@ -183,7 +183,6 @@ class ViewBuilder:
 
 
 def _all_but(count: int, ranks: tuple[int, ...]) -> Flags:
-    """Return True for all but the ranks given."""
     flags = np.ones(count, dtype=np.bool_)
     flags[list(ranks)] = False
     return flags

@@ -1,4 +1,11 @@
-"""Who is a delegate, and in which order delegates propose."""
+"""Who is a delegate, and in which order delegates propose: by votes, or by Proof of Luck.
+
+Milutinovic, He, Wu, Kanwal, Proof of Luck (arXiv 1703.05435) and luckychain/lucky, commit d86d7fc:
+a round lasts ROUND_TIME (10 s there; 15 in the paper's summary); then l is uniform in [0, 1) with
+52 random bits, and the block is released after f(l) = (1 - l) * ROUND_TIME / 2 + 1 seconds. A node
+that hears of a luckier block before its own release keeps silent; the chain with the larger sum of
+luck is followed.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +23,9 @@ VOTING: tuple[Voting, ...] = get_args(Voting)
 
 APPROVALS = 30
 """Candidates that one voter may approve, as in EOSIO's delegated proof of stake."""
+
+LEAST_SECONDS = 1.0
+"""Every release waits this long, so that all know their own number first."""
 
 
 def tally(voting: Voting, *, nodes: int, seed: int) -> npt.NDArray[np.int64]:
@@ -40,3 +50,13 @@ def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> npt.NDArr
     """Return the `count` nodes with most votes, most first; ties go to the lower number."""
     votes = tally(voting, nodes=nodes, seed=seed)
     return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
+
+
+def luck(seed: int, *, height: int, node: int) -> float:
+    """Return the luck of a node at a height."""
+    return draws.unit(draws.draw(draws.key(seed, "luck", round_number=height), node))
+
+
+def release_delay_seconds(value: float, *, round_seconds: float) -> float:
+    """Return f(l), the wait before a block of that luck is released."""
+    return (1.0 - value) * round_seconds / 2.0 + LEAST_SECONDS

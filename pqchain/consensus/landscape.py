@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
 from pqchain import results
-from pqchain.consensus import Network, Scenario, lengths, named, run
+from pqchain.consensus import Network, Scenario, grid, lengths, named, run
 from pqchain.consensus.network import NAMES
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError
@@ -102,11 +103,16 @@ def laws(
     networks: list[tuple[str, Network, int | None]] = [(law, named(law), None) for law in EVERYBODY]
     networks += [(name, named("gossip", world=world), DELEGATES) for name, world in GOSSIP.items()]
     entries: list[Entry] = [
-        ("latency", setting, _scenario(costs, algorithm, exponent, network, count).with_(seed=seed))
+        ("latency", setting, one)
         for setting, network, count in networks
-        for exponent in chosen
-        if count is not None or exponent <= everybody
-        for seed in (drawn if network.is_regional else drawn[:1])
+        for one in grid(
+            costs,
+            algorithms=[algorithm],
+            exponents=[each for each in chosen if count is not None or each <= everybody],
+            networks=[network],
+            delegates=[count],
+            seeds=drawn if network.is_regional else drawn[:1],
+        )
     ]
     return _run(entries, progress=progress)
 
@@ -123,11 +129,12 @@ def delegation(
     On paper-serial and on a mesh; a frame of the contract "landscape", see `contest`: the question
     is "all vote" or "few vote".
     """
+    shared: dict[str, Any] = {"algorithms": [algorithm], "exponents": sorted(set(exponents))}
     entries: list[Entry] = [
-        (question, law, _scenario(costs, algorithm, exponent, named(law), count))
+        (question, law, one)
         for law in ("paper-serial", "mesh")
         for question, count in (("all vote", None), ("few vote", delegates))
-        for exponent in sorted(set(exponents))
+        for one in grid(costs, networks=[law], delegates=[count], **shared)
     ]
     return _run(entries, progress=False)
 
@@ -153,16 +160,16 @@ def contest(
     """
     full = [Question("throughput_per_second", size) for size in capacities]
     equal = [Question("latency_seconds", count) for count in loads]
-    uplinks, chosen = list(rates), sorted(set(exponents))
+    uplinks = [named("gossip", rate_bits_per_second=rate) for rate in rates]
+    chosen = sorted(set(exponents))
     entries: list[Entry] = []
-    for name in costs if algorithms is None else algorithms:
-        for rate in uplinks:
-            network = named("gossip", rate_bits_per_second=rate)
-            for exponent in chosen:
-                one = _scenario(costs, name, exponent, network, DELEGATES)
-                sizes = [(each, each.amount) for each in full]
-                sizes += [(each, _holding(one, each.amount)) for each in equal]
-                entries += [(each, "gossip", one.with_(block_bytes=size)) for each, size in sizes]
+    for name, network in product(costs if algorithms is None else algorithms, uplinks):
+        for one in grid(
+            costs, algorithms=[name], exponents=chosen, networks=[network], delegates=[DELEGATES]
+        ):
+            sizes = [(each, each.amount) for each in full]
+            sizes += [(each, _holding(one, each.amount)) for each in equal]
+            entries += [(each, "gossip", one.with_(block_bytes=size)) for each, size in sizes]
     return _run(entries, progress=progress)
 
 
@@ -191,15 +198,6 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _scenario(
-    costs: CostTable, algorithm: str, exponent: int, network: Network, delegates: int | None
-) -> Scenario:
-    """Return a scenario; no more delegates than nodes."""
-    nodes = 2**exponent
-    count = None if delegates is None else min(delegates, nodes)
-    return Scenario(algorithm=algorithm, costs=costs, nodes=nodes, delegates=count, network=network)
-
-
 def _holding(scenario: Scenario, count: int) -> int:
     """Return the bytes of a block with so many transactions of mean length."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
@@ -209,21 +207,18 @@ def _holding(scenario: Scenario, count: int) -> int:
 
 def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
     bar = tqdm(entries, disable=not progress, unit="scenario")
-    return LANDSCAPE.frame([_row(*entry) for entry in bar])
+    return LANDSCAPE.frame(_row(*entry) for entry in bar)
 
 
 def _row(question: str | Question, setting: str, scenario: Scenario) -> dict[str, Any]:
     """Run a scenario; if this machine cannot, the row says why."""
     network = scenario.network
-    row: dict[str, Any] = {
+    own = ("algorithm", "nodes", "seed", "block_bytes")
+    row = {name: getattr(scenario, name) for name in own} | {
         "question": str(question),
         "setting": setting,
-        "algorithm": scenario.algorithm,
-        "nodes": scenario.nodes,
         "delegates": scenario.delegate_count,
-        "seed": scenario.seed,
         "rate_bits_per_second": math.nan if network.is_regional else network.rate_bits_per_second,
-        "block_bytes": scenario.block_bytes,
         "costs": scenario.costs.source,
         "scenario": scenario.identifier,
     }
@@ -232,9 +227,8 @@ def _row(question: str | Question, setting: str, scenario: Scenario) -> dict[str
     except PqchainError as error:
         return row | {"status": "unsupported", "reason": str(error)}
     # The exact mean takes seconds for thousands of varying signatures, where it matters least.
-    fill = float(done.transactions)
-    if fill < LARGE:
-        fill = scenario.transactions_per_block()
+    exact = done.transactions < LARGE
+    fill = scenario.transactions_per_block() if exact else float(done.transactions)
     return row | {
         "transactions_per_block": fill,
         "latency_seconds": done.latency_seconds,

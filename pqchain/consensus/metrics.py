@@ -33,20 +33,20 @@ CONSENSUS = Contract.of(
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
 """What runs that differ in their seed only have in common."""
 
+_OF_SCENARIO = ("algorithm", "nodes", "exchange", "proposal", "seed")
+_OF_RUN = ("latency_seconds", "throughput_per_second", "views", "is_safe", "is_live")
+"""Columns that are fields of a scenario and of a run."""
+
 
 def record(done: Run) -> dict[str, Any]:
     """Return a run as one row: see `frame` for the columns."""
     spreads = [height.spread_seconds for height in done.heights]
     return _row(
         done.scenario,
-        latency_seconds=done.latency_seconds,
-        throughput_per_second=done.throughput_per_second,
+        **{name: getattr(done, name) for name in _OF_RUN},
         spread_seconds=max(filter(math.isfinite, spreads), default=math.nan),
         final_blocks=len(done.final),
-        views=done.views,
         rivals=sum(height.rivals for height in done.heights),
-        is_safe=done.is_safe,
-        is_live=done.is_live,
         status="ok",
         reason="" if done.is_live else _why(done),
     )
@@ -58,29 +58,22 @@ def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
 
 
 def _row(scenario: Scenario, **outcome: Any) -> dict[str, Any]:
-    """Return a row; without an outcome nothing came of the scenario."""
-    return {
+    """Return a row in the order of the contract; without an outcome nothing came of it."""
+    row = {name: getattr(scenario, name) for name in _OF_SCENARIO}
+    row |= dict.fromkeys(("latency_seconds", "throughput_per_second", "spread_seconds"), math.nan)
+    row |= dict.fromkeys(("final_blocks", "views", "rivals"), 0)
+    row |= {
         "scenario": scenario.identifier,
         "costs": scenario.costs.source,
-        "algorithm": scenario.algorithm,
-        "nodes": scenario.nodes,
         "delegates": scenario.delegate_count,
         "network": scenario.network.law,
-        "exchange": scenario.exchange,
         "vote_phases": scenario.phases,
-        "proposal": scenario.proposal,
-        "seed": scenario.seed,
         "transactions_per_block": scenario.transactions_per_block(),
-        "latency_seconds": math.nan,
-        "throughput_per_second": math.nan,
-        "spread_seconds": math.nan,
-        "final_blocks": 0,
-        "views": 0,
         "messages": scenario.messages(),
-        "rivals": 0,
         "is_safe": True,
         "is_live": False,
-    } | outcome
+    }
+    return {name: (row | outcome)[name] for name in CONSENSUS.columns}
 
 
 def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:

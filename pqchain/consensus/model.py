@@ -8,7 +8,6 @@ it. With a single phase of votes the vote itself locks. With none nothing does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from tqdm import tqdm
@@ -21,9 +20,7 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Alike, Array, Outcome, View
 from pqchain.errors import UnknownName
 
-Engine = Literal["fast", "numpy", "simpy"]
-
-ENGINES: tuple[Engine, ...] = ("fast", "numpy", "simpy")
+ENGINES = ("fast", "numpy", "simpy")
 """fast: numba if it is installed, else numpy. simpy: the reference."""
 
 
@@ -31,10 +28,8 @@ ENGINES: tuple[Engine, ...] = ("fast", "numpy", "simpy")
 class Height(Alike):
     """What became of one height; equal if the same to the nanosecond."""
 
-    transactions: int
-    block_bytes: int
-    started_ns: int
-    """When the first delegate proposed or began to wait for its turn to."""
+    block: Block
+    """What is in the first block that was proposed, and when it could be."""
     outcomes: tuple[Outcome, ...]
     """One per view."""
     final_ns: Array
@@ -43,8 +38,6 @@ class Height(Alike):
     """Different blocks that honest delegates hold as final."""
     ended_ns: int
     """When the last live honest delegate had it; NEVER if one never did."""
-    appeared_ns: float
-    """Mean time at which the block's transactions appeared."""
     rivals: int
     """Proof of Luck: blocks released by others than the winner."""
 
@@ -58,7 +51,7 @@ class Height(Alike):
         """Gossip: until the last node heard of the first view's block; NaN if none did."""
         reached = self.outcomes[0].reached_ns
         heard = reached[reached < NEVER]
-        return float((heard.max() - self.started_ns) / SECOND) if len(heard) else float("nan")
+        return float((heard.max() - self.block.starts_ns) / SECOND) if len(heard) else float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -91,14 +84,14 @@ class Run(Alike):
     @property
     def transactions(self) -> int:
         """How many transactions became final."""
-        return sum(height.transactions for height in self.final)
+        return sum(height.block.transactions for height in self.final)
 
     @property
     def latency_seconds(self) -> float:
         """Mean time from a transaction's appearance to the end of verification; NaN for none."""
         if not self.final:
             return float("nan")
-        total = sum((h.ended_ns - h.appeared_ns) * h.transactions for h in self.final)
+        total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
         return total / self.transactions / SECOND
 
     @property
@@ -166,14 +159,11 @@ def _height(builder: ViewBuilder, block: Block, engine: str) -> Height:
         if (final[builder.honest] < NEVER).all() or now == NEVER:
             break
     return Height(
-        transactions=block.transactions,
-        block_bytes=block.size_bytes,
-        started_ns=block.starts_ns,
+        block=block,
         outcomes=tuple(outcomes),
         final_ns=final,
         blocks=frozenset(blocks),
         ended_ns=int(final[builder.honest].max()) if builder.honest.any() else NEVER,
-        appeared_ns=block.appeared_ns,
         rivals=rivals,
     )
 

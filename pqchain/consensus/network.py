@@ -15,19 +15,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from pqchain import checks
-from pqchain.checks import number, one_of, whole
+from pqchain.checks import number, one_of
 from pqchain.errors import UnknownName, UsageError
 
 Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip"]
 Array = npt.NDArray[np.int64]
 
-NAMES: tuple[Law, ...] = ("paper-serial", "csma", "star", "mesh", "regions", "gossip")
+NAMES: tuple[Law, ...] = get_args(Law)
 """Every kind of network."""
 
 REGION_LATENCY_MILLISECONDS = (
@@ -95,32 +95,24 @@ class Network:
     law: Law
     rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
     latency_seconds: float = checks.field(0.002, help="seconds of a link, one way", most=1e6)
-    jitter_fraction: float = 0.0
+    jitter_fraction: float = checks.field(0.0, help="lateness over the latency", most=10.0)
     """A message is late by up to this fraction of the latency, uniformly drawn."""
     transport: Literal["udp", "tcp"] = "udp"
     """tcp adds a handshake before the block; losses and slow start are not modelled."""
-    packet_bytes: int = 1400
-    header_bytes: int = 30
-    """UDP, IP and link headers: 8 + 20 + 2 on a point-to-point link."""
-    gap_seconds: float = 0.0
-    """What a frame on a shared channel takes beyond its bits."""
-    contention_seconds: float = 0.0
-    """What the last of many senders waits, backed off, while the channel is already free."""
+    packet_bytes: int = checks.field(1400, help="payload of a packet", least=1)
+    header_bytes: int = checks.field(30, help="UDP 8, IP 20 and link 2, where it has two ends")
+    gap_seconds: float = checks.field(0.0, help="csma: of a frame, beyond what its bits take")
+    contention_seconds: float = checks.field(0.0, help="csma: wait of the last of many senders")
+    """What it waits, backed off, while the channel is already free."""
     peers: int = checks.field(8, help="gossip: whom a node passes a block to", least=1, most=1024)
     """gossip: to how many others a node passes a block on: its successor and, drawn each on its own
     so that one may be drawn twice, more; or once to each other node if there are no more."""
     world: bool = checks.field(False, help="gossip: nodes live in six regions")
-    """gossip: whether nodes live in the regions of the world."""
     serial: SerialLaw = SerialLaw()
 
     def __post_init__(self) -> None:
         _check_law(self.law)
         checks.declared(self)
-        number("jitter_fraction", self.jitter_fraction, most=10.0)
-        number("gap_seconds", self.gap_seconds)
-        number("contention_seconds", self.contention_seconds)
-        whole("packet_bytes", self.packet_bytes, least=1)
-        whole("header_bytes", self.header_bytes, least=0)
         one_of("transport", self.transport, ("udp", "tcp"))
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:
@@ -243,14 +235,12 @@ class Wires:
 def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
-    up: tuple[float, ...]
-    down: tuple[float, ...]
+    latencies = np.full((1, 1), latency, dtype=np.int64)
+    up: tuple[float, ...] = (network.rate_bits_per_second,)
+    down = up
     if network.is_regional:
         latencies = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64) * (SECOND // 1000)
         up, down = REGION_UPLOAD_BITS_PER_SECOND, REGION_DOWNLOAD_BITS_PER_SECOND
-    else:
-        latencies = np.full((1, 1), latency, dtype=np.int64)
-        up = down = (network.rate_bits_per_second,)
     slot, received = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (up, down)

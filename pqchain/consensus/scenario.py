@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pqchain import algorithms, checks
 from pqchain.chain import encoding
-from pqchain.checks import number, one_of, together, whole
+from pqchain.checks import one_of, together, whole
 from pqchain.consensus import lengths
 from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
@@ -94,12 +94,10 @@ class Faults:
     slow_factor: int = checks.field(
         _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
     )
-    """How many times longer slow delegates compute."""
     loss_probability: float = checks.field(0.0, help="that a message is lost", most=1.0)
     """Of a message; a lost message is not sent again."""
     delay_probability: float = checks.field(0.0, help="that a message is late", most=1.0)
     delay_seconds: float = checks.field(0.0, help="by how much", most=1e6)
-    """By how much a delayed message is late."""
     partition_fraction: float = checks.field(
         0.0, help="share of the nodes that is cut off", most=1.0
     )
@@ -107,7 +105,6 @@ class Faults:
     heal_seconds: float = checks.field(0.0, help="when the cut heals", most=1e6)
     """Until then the network holds what crosses the cut."""
     invalid: tuple[int, ...] = checks.field((), help="delegates that propose what does not verify")
-    """Delegates that propose a block which does not verify."""
     equivocating: tuple[int, ...] = checks.field((), help="delegates that propose two blocks")
     """Delegates that propose two blocks and vote for whatever the receiver holds."""
 
@@ -121,12 +118,9 @@ class Faults:
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
         checks.declared(self, prefix="faults.")
-        for one, other in (
-            ("delay_probability", "delay_seconds"),
-            ("partition_fraction", "heal_seconds"),
-        ):
-            values = getattr(self, one), getattr(self, other)
-            together(f"faults.{one}", values[0], f"faults.{other}", values[1])
+        for two in (("delay_probability", "delay_seconds"), ("partition_fraction", "heal_seconds")):
+            one, other = ((f"faults.{name}", getattr(self, name)) for name in two)
+            together(*one, *other)
         if self.slow and self.slow_factor == 1:
             raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:
@@ -146,7 +140,7 @@ class Scenario:
 
     algorithm: str
     costs: CostTable
-    nodes: int = 32
+    nodes: int = checks.field(32, help="nodes of the network", least=1, most=MAX_NODES)
     delegates: int | None = None
     """How many of the nodes verify and vote; all of them if not given."""
     network: Network = field(default_factory=lambda: named("paper-serial"))
@@ -168,9 +162,8 @@ class Scenario:
         0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
     )
     """Proof of Luck's ROUND_TIME; 0 means no waiting at all, as in the paper's tables."""
-    attestation_seconds: float = 0.0
-    """What the trusted environment takes to attest a block."""
-    attestation_verify_seconds: float = 0.0
+    attestation_seconds: float = checks.field(0.0, help="to attest a block, trusted", most=1e6)
+    attestation_verify_seconds: float = checks.field(0.0, help="to verify that", most=1e6)
     voting: Voting = checks.field(  # noqa: RUF009
         "plurality", help="how nodes elect delegates", choices=VOTING
     )
@@ -190,14 +183,12 @@ class Scenario:
         1, help="threads that verify a block", least=1, most=4096
     )
     blocks: int = checks.field(1, help="heights, one after the other", least=1, most=10**6)
-    """How many heights are run, one after the other."""
     view_timeout_seconds: float | None = checks.field(
         None, help="then the next delegate proposes; faults need it", least=1e-9, most=1e7
     )
-    """After this the next delegate proposes; must be given where faults are."""
-    max_views: int = 8
+    max_views: int = checks.field(8, help="views of a height at most", least=1, most=10**4)
     faults: Faults = Faults()
-    seed: int = 0
+    seed: int = checks.field(0, help="decides every draw", most=2**63)
 
     def __post_init__(self) -> None:
         """Fill in what follows from the rest and refuse impossible scenarios."""
@@ -208,7 +199,9 @@ class Scenario:
                 raise UsageError(f"{name} is {part!r}; expected a {expected.__name__}")
         object.__setattr__(self, "algorithm", algorithms.get(self.algorithm).name)
         row = self.costs[self.algorithm]
-        whole("nodes", self.nodes, least=1, most=MAX_NODES)
+        one_of("proposal", self.proposal, get_args(Proposal))
+        one_of("voting", self.voting, VOTING)
+        checks.declared(self)
         if self.delegates is None:
             object.__setattr__(self, "delegates", self.nodes)
         whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
@@ -221,17 +214,10 @@ class Scenario:
             raise UsageError(f"exchange is {self.exchange!r}, which {law} does not have")
         if self.vote_phases is None:
             object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
-        one_of("proposal", self.proposal, get_args(Proposal))
-        one_of("voting", self.voting, VOTING)
-        checks.declared(self)
         if self.exchange == "all-to-all" and self.vote_phases:
             raise UsageError(
                 f"vote_phases is {self.vote_phases}; all-to-all sends blocks and takes 0 phases"
             )
-        for name in ("attestation_seconds", "attestation_verify_seconds"):
-            number(name, getattr(self, name), most=1e6)
-        whole("max_views", self.max_views, least=1, most=10**4)
-        whole("seed", self.seed, least=0, most=2**63)
         smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
             row, max(self.signature_lengths())
         )
@@ -244,7 +230,6 @@ class Scenario:
         self._check_messages()
 
     def _check_faults(self) -> None:
-        """Refuse faults of delegates that do not exist, and faults without a timeout."""
         for name in _RANKS:
             for rank in getattr(self.faults, name):
                 whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)

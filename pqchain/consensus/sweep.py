@@ -110,14 +110,13 @@ def sweep(
 
 def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = False) -> list[Row]:
     """Run scenarios one after the other; what workers do."""
-
-    def row(scenario: Scenario) -> Row:
+    rows = []
+    for scenario in scenarios:
         try:
-            return metrics.record(model.run(scenario, engine=engine, progress=progress))
+            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
         except PqchainError as error:
-            return metrics.failed(scenario, error)
-
-    return [row(scenario) for scenario in scenarios]
+            rows.append(metrics.failed(scenario, error))
+    return rows
 
 
 _Task = tuple[list[Scenario], str]
@@ -127,7 +126,6 @@ _Task = tuple[list[Scenario], str]
 def _finished(
     tasks: list[_Task], workers: int | None, scheduler: str | None, *, progress: bool
 ) -> Iterator[list[Row]]:
-    """Yield results of batches as they come."""
     if scheduler is not None:
         yield from _with_dask(tasks, scheduler)
     elif len(tasks) < 2 or workers == 1:

@@ -169,10 +169,6 @@ class View:
             cut=self.side[senders] != self.side[receivers],
         )
 
-    def counts_for(self, sender: int, receiver: int) -> bool:
-        """Whether a vote of the sender is for the block that the receiver holds."""
-        return bool(self.values[sender] == self.values[receiver] or self.double[sender])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome(Alike):

@@ -5,6 +5,7 @@ Knows which rooms to ask and how their answers combine. Knows no layout, no file
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -119,7 +120,8 @@ def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
     baseline = own.get(plan.baseline)
     if plan.migration:
         own[MIX] = _mixed(plan, own)
-    return {name: each | _derived(plan, each, baseline) for name, each in own.items()}
+    none = dict.fromkeys(QUANTITIES, math.nan)
+    return {name: none | each | _derived(plan, each, baseline) for name, each in own.items()}
 
 
 def _kind(costs: CostTable) -> str:
@@ -132,7 +134,6 @@ def _kind(costs: CostTable) -> str:
 
 
 def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> tuple[str, str]:
-    """Return kind and source of a figure."""
     if scheme == MIX:
         return "modelled", f"mean by share over {costs.source}"
     row = costs[scheme]
@@ -168,7 +169,7 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
         "verify_seconds": row.verify_seconds,
         "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
         "transactions_per_block": 0.0,
-        "final_seconds": float("nan"),
+        "final_seconds": math.nan,
         "registration_bytes": _registration_bytes(plan, row),
     }
     if _fits(plan, row):
@@ -236,7 +237,7 @@ def _final_seconds(scenario: Scenario) -> float:
 def _registration_bytes(plan: Plan, row: Costs) -> float:
     """Return the size of a transaction of the baseline that registers a key of this scheme."""
     if not plan.baseline or row.public_key_bytes > encoding.MAX_DATA_BYTES:
-        return float("nan")
+        return math.nan
     return float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
 
 
@@ -269,10 +270,9 @@ def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
 def _derived(
     plan: Plan, own: Mapping[str, float], baseline: Mapping[str, float] | None
 ) -> dict[str, float]:
-    missing = float("nan")
+    """Return the figures that follow from a scheme's own; those that there are not are left out."""
     if own["transactions_per_block"] == 0:
-        rates = ("capacity_per_second", "throughput_per_second", "carried_share")
-        return dict.fromkeys(set(QUANTITIES) - set(own), missing) | dict.fromkeys(rates, 0.0)
+        return dict.fromkeys(("capacity_per_second", "throughput_per_second", "carried_share"), 0.0)
     cycle = _cycle_seconds(plan, own)
     capacity = own["transactions_per_block"] / cycle
     rate = min(plan.transactions_per_second, capacity)
@@ -296,10 +296,6 @@ def _derived(
         "repair_bytes": repair,
         "repair_seconds": 8 * repair / plan.repair_bits_per_second
         + repair / plan.decode_bytes_per_second,
-        "transaction_bytes_ratio": missing,
-        "capacity_ratio": missing,
-        "verification_ratio": missing,
-        "migration_seconds": missing,
     }
     if baseline is None:
         return derived

@@ -5,27 +5,52 @@ Knows the inputs, their units and bounds; knows nothing of files, nor how a figu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pqchain import algorithms
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
-from pqchain.errors import PqchainError, UnknownName
-from pqchain.study.network import NETWORK_INPUTS, WIRES, rewired, without_effect, wrong_network
-from pqchain.study.problems import ImpossiblePlan, Problem
+from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.works import papers
 
 SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
 """Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
 accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
 
-PUBLIC_KEYS = ("inline", "registered")
-
 BASELINE = "ECDSA-secp256k1"
+
+NETWORK_INPUTS = (
+    ("law", "", "law of the network"),
+    ("rate_bits_per_second", "bit/s", "rate of a link; regions have their own"),
+    ("latency_seconds", "s", "time of a message on a link; regions have their own"),
+    ("peers", "", "gossip: to how many a node passes a block on"),
+    ("world", "", "gossip: whether nodes live in the regions of the world"),
+)
+"""Parameters of a network that a study file may set: name, unit, meaning."""
+
+WIRES = tuple(name for name, _, _ in NETWORK_INPUTS)
+
+
+class Problem(NamedTuple):
+    """What is wrong with an input."""
+
+    input: str
+    message: str
+
+
+class ImpossiblePlan(UsageError):
+    """A plan has problems; the message lists all of them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(problem.message for problem in self.problems)
 
 
 @cache
@@ -239,7 +264,7 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 def wrong_values(plan: Any) -> Iterable[Problem]:
     """Yield what is wrong with single inputs; one that is None is left out."""
-    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": PUBLIC_KEYS}
+    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": ("inline", "registered")}
     for each in fields(Plan):
         name, value = each.name, getattr(plan, each.name)
         least, most = each.metadata["least"], each.metadata["most"]
@@ -251,8 +276,7 @@ def wrong_values(plan: Any) -> Iterable[Problem]:
         elif name in choices and value not in choices[name]:
             message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
         elif isinstance(value, (int, float)) and not least <= value <= most:
-            bounds = f"{least:g} to {most:g}"
-            message = f"{name} is {value:g}; expected {bounds} ({meaning(each)})"
+            message = f"{name} is {value:g}; expected {least:g} to {most:g} ({meaning(each)})"
         else:
             continue
         yield Problem(name, message)
@@ -276,17 +300,15 @@ def _wrong_schemes(plan: Any) -> Iterable[Problem]:
         except PqchainError as error:
             yield Problem(what, f"{what}: {error}")
     shares = list(migration.values())
-    message = ""
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
         message = f"migration has the shares {shares}; expected numbers of at least 0"
+        yield Problem("migration", message)
     elif shares and abs(sum(shares) - 1) > 1e-9:
         message = f"migration has shares that add up to {sum(shares):g}; expected 1"
-    if message:
         yield Problem("migration", message)
 
 
 def _wrong_together(plan: Plan) -> list[Problem]:
-    """Return combinations that cannot be."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
     has_falcon = any(algorithms.get(name).family == "Falcon" for name in plan.names)
@@ -307,3 +329,45 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          f"signing_factor is {plan.signing_factor:g} beside the signer {signer}; give one of them"),
     )  # fmt: skip
     return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]
+
+
+def without_effect(network: Network) -> frozenset[str]:
+    """Return the inputs that a network does not have."""
+    modelled = {"vote_phases", "verification_threads"} if network.law == "paper-serial" else set()
+    return frozenset(modelled | (set(WIRES) - {"law"} - network.parameters))
+
+
+def wrong_network(network: Network | None, settings: Mapping[str, Any]) -> Iterable[Problem]:
+    """Yield what cannot be set on a network, or on a new one."""
+    try:
+        plain = rewired(network, {"law": settings["law"]}) if "law" in settings else network
+    except PqchainError as error:
+        yield Problem("law", str(error))
+        return
+    assert plain is not None
+    possible = {}
+    for name, value in settings.items():
+        if name == "law":
+            continue
+        if name == "world" and not isinstance(value, bool):
+            yield Problem(name, f"world is {value!r}; expected true or false")
+            continue
+        try:
+            replace(plain, **{name: value})
+        except PqchainError as error:
+            yield Problem(name, str(error))
+        else:
+            possible[name] = value
+    idle = without_effect(replace(plain, **possible))
+    kind = f"{plain.law} with world" if plain.law == "gossip" else plain.law
+    for name in filter(idle.__contains__, possible):
+        yield Problem(name, f"{name} is set, but {kind} has no such input; leave it out")
+
+
+def rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
+    """Return a network with other parameters; another law comes with its own defaults."""
+    law = settings.get("law", "" if network is None else network.law)
+    rest = {name: value for name, value in settings.items() if name != "law"}
+    if network is None or law != network.law:
+        return named(law, **rest)
+    return replace(network, **rest)

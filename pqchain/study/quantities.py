@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pqchain.results import Contract
 
 STUDY = Contract.of(
-    "study",
-    ("str", "study scheme quantity"),
-    ("float64", "value"),
-    ("str", "unit kind source"),
+    "study", ("str", "study scheme quantity"), ("float64", "value"), ("str", "unit kind source")
 )
 
 
@@ -36,7 +32,7 @@ _REPAIR = _LOAD | {"retained_days"}
 _RATES = {"repair_bits_per_second", "decode_bytes_per_second"}
 _CHUNKS = frozenset({"data_chunks", "parity_chunks"})
 
-_FIGURES = {
+QUANTITIES: Mapping[str, Quantity] = {
     "public_key_bytes": Quantity("B", "public key", _COSTS),
     "signature_bytes": Quantity("B", "signature, the mean where it varies", _COSTS),
     "sign_seconds": Quantity("s", "one signature", _COSTS | {"signer", "signing_factor"}),
@@ -67,11 +63,7 @@ _FIGURES = {
     "capacity_ratio": Quantity("×", "capacity over the baseline's", _CYCLE),
     "verification_ratio": Quantity("×", "verification over the baseline's", _COSTS),
     "migration_seconds": Quantity(
-        "s",
-        "to register new keys of all accounts in full blocks",
-        _CYCLE | {"accounts"},
+        "s", "to register new keys of all accounts in full blocks", _CYCLE | {"accounts"}
     ),
 }
-
-QUANTITIES: Mapping[str, Quantity] = MappingProxyType(_FIGURES)
 """Every figure, in the order of the page."""

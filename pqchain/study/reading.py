@@ -16,9 +16,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study.network import WIRES, rewired, wrong_network
-from pqchain.study.plan import Plan, described, meaning, wrong_values
-from pqchain.study.problems import ImpossiblePlan, Problem
+from pqchain.study import plan as inputs
+from pqchain.study.plan import WIRES, ImpossiblePlan, Plan, Problem
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -106,17 +105,17 @@ def parse(text: str, name: str) -> Plan:
         needed = each.default is MISSING and each.default_factory is MISSING
         if needed and each.name not in values and each.name != "network":
             section = SECTIONS[each.name]
-            report(section, each.name, f"[{section}] lacks {each.name} ({meaning(each)})")
+            report(section, each.name, f"[{section}] lacks {each.name} ({inputs.meaning(each)})")
     wrong = [Problem("law", '[network] lacks law, such as law = "gossip"')]
     if "law" in settings:
-        wrong = list(wrong_network(None, settings))
+        wrong = list(inputs.wrong_network(None, settings))
     for key, message in wrong:
         report("network", key, message)
     if not wrong:
-        values["network"] = rewired(None, settings)
+        values["network"] = inputs.rewired(None, settings)
     if problems:
         unset = dict.fromkeys(each.name for each in fields(Plan))
-        wrong = list(wrong_values(SimpleNamespace(**(unset | values))))
+        wrong = list(inputs.wrong_values(SimpleNamespace(**(unset | values))))
     else:
         try:
             return Plan(**values)
@@ -189,7 +188,7 @@ def _unknown(section: str, key: str) -> str:
 
 def _near(key: str) -> str:
     """Suggest the inputs whose names are nearest, with their units."""
-    units = {name: unit for _, name, unit, _, _ in described()}
+    units = {name: unit for _, name, unit, _, _ in inputs.described()}
     near = difflib.get_close_matches(key, SECTIONS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"

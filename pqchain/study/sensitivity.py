@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -20,9 +21,7 @@ from pqchain.study.plan import Plan
 from pqchain.study.quantities import QUANTITIES
 
 TORNADO = Contract.of(
-    "study-tornado",
-    ("str", "scheme output unit input"),
-    ("float64", "base low high"),
+    "study-tornado", ("str", "scheme output unit input"), ("float64", "base low high")
 )
 
 PLANE = Contract.of(
@@ -49,28 +48,14 @@ SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 """Factors of the time of a verification."""
 
 INPUTS = (
-    "transactions_per_second",
-    "block_bytes",
-    "block_seconds",
-    "data_bytes",
-    "nodes",
-    "delegates",
-    "verification_threads",
-    "rate_bits_per_second",
-    "latency_of_links",
-    "retained_days",
-    "repair_bits_per_second",
-    "data_chunks",
-    "verify_seconds",
-    "sign_seconds",
-    "public_key_bytes",
+    *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
+    *("delegates", "verification_threads", "rate_bits_per_second", "latency_of_links"),
+    *("retained_days", "repair_bits_per_second", "data_chunks"),
+    *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )
 """What can be varied. Lengths of signatures are not: those of Falcon are counted."""
 
-_NETWORK = {
-    "rate_bits_per_second": "rate_bits_per_second",
-    "latency_of_links": "latency_seconds",
-}
+_NETWORK = {"rate_bits_per_second": "rate_bits_per_second", "latency_of_links": "latency_seconds"}
 """Inputs that are parameters of the network, which names them so."""
 
 _COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
@@ -156,11 +141,9 @@ def plane(
     if not contenders:
         raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
     alone = plan.with_(schemes=contenders, migration={}, baseline="")
-    ups = list(upwards_factors)
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
-        for right in across_factors
-        for up in ups
+        for right, up in product(across_factors, upwards_factors)
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -106,13 +107,10 @@ def figures_table(findings: Findings) -> Table:
 def tornado_table(tornado: pd.DataFrame) -> Table:
     """Return the values of a tornado."""
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    rows = [
-        [
-            numbers.spoken(row["input"]),
-            *(Shown(row[at], shown(row[at], row["unit"])) for at in titles),
-        ]
-        for row in tornado.to_dict("records")
-    ]
+    rows: list[list[Any]] = []
+    for row in tornado.to_dict("records"):
+        values = [Shown(row[at], shown(row[at], row["unit"])) for at in titles]
+        rows.append([numbers.spoken(row["input"]), *values])
     return Table(
         columns=[Column("input"), *(Column(title, numeric=True) for title in titles.values())],
         rows=rows,
@@ -226,7 +224,6 @@ def _tornado(tornado: pd.DataFrame) -> list[Markup]:
 
 
 def _plane(plane: pd.DataFrame) -> Markup:
-    """Draw who wins where."""
     return html.figure(
         plots.figure_bytes(plots.plot_plane(plane), "svg"),
         identifier="figure-plane",
@@ -254,13 +251,11 @@ def _only_winner(plane: pd.DataFrame) -> str:
 
 
 def _present(findings: Findings) -> list[str]:
-    """Return the figures that any scheme has."""
     schemes = findings.values.values()
     return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in schemes)]
 
 
 def _kinds(frame: pd.DataFrame) -> Mapping[str, Sequence[str]]:
-    """Return the kinds of number of each figure, in their order."""
     by_name = frame.groupby("quantity")["kind"].agg(set)
     return {str(name): [kind for kind in _KINDS if kind in of] for name, of in by_name.items()}
 

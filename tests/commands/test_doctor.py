@@ -84,7 +84,7 @@ def test_a_library_that_does_not_work_is_broken(monkeypatch, error):
     def fail(implementation):
         raise error
 
-    monkeypatch.setattr(doctor, "available", lambda implementation: "")
+    monkeypatch.setattr(doctor, "obstacle", lambda implementation: None)
     monkeypatch.setattr(doctor, "_library_detail", fail)
     finding = found("liboqs-0.13/ref")
     assert (finding.state, finding.healthy, finding.detail) == ("broken", False, str(error))

@@ -5,8 +5,7 @@ import pytest
 from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, ready
-from pqchain.study.plan import described, inputs
-from pqchain.study.problems import ImpossiblePlan
+from pqchain.study.plan import ImpossiblePlan, described, inputs
 from pqchain.study.reading import READY, parse
 from tests.study.plans import GOOD
 

@@ -39,10 +39,8 @@ class Rows:
         work = np.where(self.has_block, self.block, there)
         return np.where(self.block < NEVER, work, NEVER)
 
-    def settle(
-        self, bases: Array, votes: Array, commits: Array, *, brief: bool
-    ) -> tuple[Array, Array, Array]:
-        """Return when each verified the block, had a quorum of votes, and one of commits.
+    def settle(self, bases: Array, votes: Array, commits: Array, *, brief: bool) -> Array:
+        """Return [3, delegate]: when each verified the block, had a quorum of votes, of commits.
 
         `brief` asks for the first only, where that can be had for less.
         """
@@ -51,7 +49,7 @@ class Rows:
         out = np.full((3, self.view.count), NEVER, dtype=np.int64)
         for j in np.flatnonzero(self.view.alive):
             out[:, j] = self._row(int(j), bases, votes, commits)
-        return out[0], out[1], out[2]
+        return out
 
     def _row(self, j: int, bases: Array, votes: Array, commits: Array) -> tuple[int, int, int]:
         """Play the servers of one delegate, with numpy."""
@@ -60,9 +58,7 @@ class Rows:
         senders = np.arange(count)
         messages = [
             np.where(
-                (base < NEVER) & (senders != j),
-                view.arrivals(kind, senders, j, base=base),
-                NEVER,
+                (base < NEVER) & (senders != j), view.arrivals(kind, senders, j, base=base), NEVER
             )
             for kind, base in zip((VOTE, COMMIT), bases, strict=True)
         ]
@@ -91,9 +87,7 @@ class Rows:
             results.append(max(int(np.sort(times)[view.quorum - 1]), verified))
         return verified, results[0], results[1]
 
-    def _compiled(
-        self, bases: Array, votes: Array, commits: Array, brief: bool
-    ) -> tuple[Array, Array, Array]:
+    def _compiled(self, bases: Array, votes: Array, commits: Array, brief: bool) -> Array:
         """Play the servers of all delegates with numba, rows in parallel."""
         view, trouble = self.view, self.view.disturbance
         wires = view.wires
@@ -109,7 +103,7 @@ class Rows:
         )  # fmt: skip
         if view.count < _PARALLEL_ROWS:
             kernels.settle(0, view.count, *arguments)
-            return out[0], out[1], out[2]
+            return out
         # Rows write to their own places of `out` only. More parts than threads, because parts of
         # the same size need not take the same time.
         processors = os.cpu_count() or 1
@@ -121,7 +115,7 @@ class Rows:
             ]
             for part in parts:
                 part.result()
-        return out[0], out[1], out[2]
+        return out
 
 
 def _queue(arrivals: Array, service: Any) -> Array:

@@ -22,17 +22,9 @@ from pqchain.errors import UsageError
 MAX_MESSAGES = 2_000_000
 """The most messages of a view; at 10^5 a second that is a third of a minute."""
 
-_ARRIVAL = EventPriority(1)
-"""Priority of messages; SimPy's normal one."""
-
-_AFTER_ARRIVALS = EventPriority(2)
-"""Priority of what must see all messages of its nanosecond first."""
-
-_AFTER_REQUESTS = EventPriority(3)
-"""Priority of the shared channel, which must see all requests of its nanosecond."""
-
-Key = tuple[int, int, int]
-"""Time, kind and sender: the order of service everywhere."""
+_ARRIVAL, _AFTER_ARRIVALS, _AFTER_REQUESTS = map(EventPriority, (1, 2, 3))
+"""Priorities of messages (SimPy's normal one), of what must see all messages of its nanosecond
+first, and of the shared channel, which must see all requests of its nanosecond."""
 
 
 def _call_at(
@@ -59,7 +51,7 @@ class _Server:
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
-        self.coming: list[Key] = []
+        self.coming: list[tuple[int, int, int]] = []  # time, kind, sender: the order of service
         self.served: tuple[int, int] | None = None
         self.wakes = NEVER
 
@@ -115,8 +107,6 @@ def play(view: View) -> Outcome:
 
 
 class _Simulation:
-    """The state of one view."""
-
     def __init__(self, view: View) -> None:
         self.view = view
         # Times are absolute; the clock starts where the view does.
@@ -137,9 +127,7 @@ class _Simulation:
         self.got_votes = [self.env.event() for _ in range(count)]
         # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
         self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
-        self.channel = _Server(
-            self.env, self._use_channel, lambda kind, sender: None, _AFTER_REQUESTS
-        )
+        self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
         self.processors = [self._processor(rank) for rank in range(count)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
 
@@ -149,7 +137,6 @@ class _Simulation:
         return int(self.env.now)
 
     def run(self) -> Outcome:
-        """Start all delegates and the proposer, and run."""
         view = self.view
         for rank in range(view.count):
             if self.alive[rank]:
@@ -293,7 +280,6 @@ class _Simulation:
 
 
 def _run(env: simpy.Environment, deadline_ns: int) -> None:
-    """Run until nothing is left to happen, or to the deadline."""
     if deadline_ns == NEVER:
         env.run()
     elif deadline_ns > env.now:
@@ -322,7 +308,7 @@ def _play_serial(view: View) -> Outcome:
                 at = int(env.now)
                 if i != j:
                     at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
-                if at != NEVER and view.counts_for(i, j):
+                if at != NEVER and (view.values[i] == view.values[j] or view.double[i]):
                     copies[j].append(at)
 
     if view.alive[view.proposer]:
