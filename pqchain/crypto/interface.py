@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import cast
 
 from pqchain.algorithms import Algorithm, Kind
@@ -48,7 +49,7 @@ def needs(package: str, what: str) -> Iterator[None]:
         ) from error
 
 
-class _Scheme(ABC):
+class Scheme(ABC):
     """What signers and KEMs share: their names and the checks of lengths."""
 
     __slots__ = ("_public_key_bytes", "_secret_key_bytes", "algorithm", "implementation")
@@ -90,7 +91,7 @@ class _Scheme(ABC):
         return checked
 
 
-class Signer(_Scheme):
+class Signer(Scheme):
     """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
     __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
@@ -197,16 +198,10 @@ class Signer(_Scheme):
     ) -> list[int]:
         """Verify one by one; types and lengths have been checked."""
 
-        def part(first: int, last: int) -> list[int]:
-            wrong = []
-            for i in range(first, last):
-                if not self._verify(messages[i], signatures[i], public_keys[i], b""):
-                    wrong.append(i)
-                    if stop_at_first:
-                        break
-            return wrong
+        def wrong(i: int) -> bool:
+            return not self._verify(messages[i], signatures[i], public_keys[i], b"")
 
-        return in_parts(len(messages), part, threads=threads, stop_at_first=stop_at_first)
+        return in_parts(len(messages), wrong, threads=threads, stop_at_first=stop_at_first)
 
     def _checked_context(self, context: object) -> bytes:
         """Return the context as bytes if the family takes one of that length."""
@@ -255,21 +250,25 @@ def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
 
 
 def in_parts(
-    count: int, part: Callable[[int, int], list[int]], *, threads: int, stop_at_first: bool
+    count: int, wrong: Callable[[int], bool], *, threads: int, stop_at_first: bool
 ) -> list[int]:
-    """Run `part(first, last)` over contiguous parts in threads and join the indices they return."""
+    """Return the indices below `count` that are wrong, asked for in contiguous parts by threads."""
+
+    def part(first: int, last: int) -> list[int]:
+        found = (index for index in range(first, last) if wrong(index))
+        return list(islice(found, 1 if stop_at_first else None))
+
     workers = min(threads, count) or 1
-    edges = [count * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, count)
+    edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:
-        parts = list(pool.map(part, edges[:-1], edges[1:]))
-    # Parts are in order, so the first index of all is the lowest, whichever thread came first.
-    wrong = [index for indices in parts for index in indices]
-    return wrong[:1] if stop_at_first else wrong
+        # Parts are in order, so the first index of all is the lowest, whichever thread came first.
+        indices = list(chain.from_iterable(pool.map(part, edges[:-1], edges[1:])))
+    return indices[:1] if stop_at_first else indices
 
 
-class Kem(_Scheme):
+class Kem(Scheme):
     """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
     __slots__ = ("_ciphertext_bytes",)
