@@ -57,7 +57,6 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
 
 
 def _rate(bytes_per_second: float) -> str:
-    """Show how many bytes of block are validated in a second."""
     if not math.isfinite(bytes_per_second):
         return numbers.MISSING
     return f"{bytes_per_second / 1e6:.1f} MB/s"
@@ -197,7 +196,6 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
 
 
 def _remark(record: Record) -> str:
-    """Return the note of a row, or why it holds no numbers."""
     if record["status"] == "ok":
         return str(record["reason"])
     return f"{record['status']}: {record['reason']}"

@@ -162,9 +162,8 @@ def encoded_size(
 def check_key_mode(public_key: str) -> None:
     """Raise UsageError unless there is such a way to a public key."""
     if public_key not in get_args(KeyMode):
-        raise UsageError(
-            f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
-        )
+        expected = "expected 'inline', 'registered' or 'recovered'"
+        raise UsageError(f"public_key={public_key!r}; {expected}")
 
 
 def no_recovery(names: Iterable[str]) -> UsageError:
@@ -205,11 +204,9 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
 
 
 def _nominal(row: Algorithm, public_key: KeyMode) -> int:
-    if public_key != "recovered":
-        return row.signature_bytes
-    if row.name not in RECOVERABLE:
+    if public_key == "recovered" and row.name not in RECOVERABLE:
         raise no_recovery([row.name])
-    return RECOVERABLE[row.name]
+    return RECOVERABLE[row.name] if public_key == "recovered" else row.signature_bytes
 
 
 _LENGTH = Struct(">I")

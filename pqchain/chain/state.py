@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pqchain import algorithms
 from pqchain.chain.block import Block, make_block, transactions_root
-from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm
+from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm, algorithm_of
 from pqchain.chain.rejection import BlockRejected, Reason
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
@@ -197,22 +197,18 @@ class State:
             )
 
     def _check_algorithms(self, block: Block) -> None:
-        credentials: list[tuple[tuple[int, ...], Credential]] = [
-            ((index,), credential)
-            for index, transaction in enumerate(block.transactions)
-            for credential in transaction.credentials
-        ]
-        if block.seal is not None:
-            credentials.insert(0, ((), block.seal))
-        seen: set[int] = set()
-        for indices, credential in credentials:
-            if credential.identifier in seen:
-                continue
-            row, allowed = credential.algorithm, self.rules.algorithms
+        first: dict[int, tuple[int, ...]] = (
+            {} if block.seal is None else {block.seal.identifier: ()}
+        )
+        for index, transaction in enumerate(block.transactions):
+            for credential in transaction.credentials:
+                first.setdefault(credential.identifier, (index,))
+        allowed = self.rules.algorithms
+        for identifier, indices in first.items():
+            row = algorithm_of(identifier)
             if row is None or (allowed is not None and row.name not in allowed):
-                what = f"0x{credential.identifier:04x}" if row is None else row.name
+                what = f"0x{identifier:04x}" if row is None else row.name
                 raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
-            seen.add(credential.identifier)
 
     def _check_seal(self, block: Block, verifier: Verifier) -> None:
         seal = block.seal
@@ -266,7 +262,6 @@ class State:
 
 
 def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
-    """Return the error for a block that one transaction spoils."""
     return BlockRejected(reason, f"transaction {index} {detail}", (index,))
 
 

@@ -94,7 +94,7 @@ class Scheme(ABC):
 class Signer(Scheme):
     """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
-    __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
+    __slots__ = ("_context_bytes", "_possible")
 
     _kind = "signature"
 
@@ -102,8 +102,9 @@ class Signer(Scheme):
         super().__init__(algorithm, implementation)
         algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
-        self._signature_max_bytes = algorithm.signature_max_bytes
-        self._signature_min_bytes = 1 if algorithm.signature_varies else self._signature_max_bytes
+        longest = algorithm.signature_max_bytes
+        self._possible = range(1 if algorithm.signature_varies else longest, longest + 1)
+        """Lengths that a signature can have."""
 
     def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
         """Return a signature of the message.
@@ -134,9 +135,8 @@ class Signer(Scheme):
         public_key = self._exactly(self._public_key_bytes, "public key", public_key)
         if type(context) is not bytes or context:
             context = self._checked_context(context)
-        if not self._signature_min_bytes <= len(signature) <= self._signature_max_bytes:
-            return False
-        return self._verify(message, signature, public_key, context)
+        possible = len(signature) in self._possible
+        return possible and self._verify(message, signature, public_key, context)
 
     def verify_batch(
         self,
@@ -175,10 +175,9 @@ class Signer(Scheme):
             for key in keys:
                 self._exactly(self._public_key_bytes, "public key", key)
         lengths = list(map(len, checked[1]))
-        possible = range(self._signature_min_bytes, self._signature_max_bytes + 1)
-        if all(length in possible for length in set(lengths)):
+        if all(length in self._possible for length in set(lengths)):
             return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
-        kept = [i for i, length in enumerate(lengths) if length in possible]
+        kept = [i for i, length in enumerate(lengths) if length in self._possible]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
             kept = kept[: wrong[0]]  # all before the first wrong length are kept
@@ -196,7 +195,6 @@ class Signer(Scheme):
         threads: int,
         stop_at_first: bool,
     ) -> list[int]:
-        """Verify one by one; types and lengths have been checked."""
 
         def wrong(i: int) -> bool:
             return not self._verify(messages[i], signatures[i], public_keys[i], b"")
@@ -204,14 +202,11 @@ class Signer(Scheme):
         return in_parts(len(messages), wrong, threads=threads, stop_at_first=stop_at_first)
 
     def _checked_context(self, context: object) -> bytes:
-        """Return the context as bytes if the family takes one of that length."""
         checked = as_bytes("context", context)
         if len(checked) > self._context_bytes:
-            limit = (
-                f"takes at most {self._context_bytes}: shorten or hash it"
-                if self._context_bytes
-                else "takes no context: leave it out, or put it into the message"
-            )
+            limit = "takes no context: leave it out, or put it into the message"
+            if self._context_bytes:
+                limit = f"takes at most {self._context_bytes}: shorten or hash it"
             raise BadLength(f"the context has {len(checked)} bytes; {self.algorithm.name} {limit}.")
         return checked
 
@@ -284,8 +279,7 @@ class Kem(Scheme):
 
         Raises BadType, BadLength, and CryptoFailure if the library refuses the public key.
         """
-        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
-        return self._encapsulate(public_key)
+        return self._encapsulate(self._exactly(self._public_key_bytes, "public key", public_key))
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:
         """Return the shared secret that the ciphertext carries.

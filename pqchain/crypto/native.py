@@ -320,7 +320,6 @@ def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
 
 
 def _argument(value: int | float | BytesLike | None) -> Any:
-    """Return an argument of `Library.call` as ctypes passes it on."""
     if value is None or isinstance(value, bytes):
         return ctypes.c_char_p(value)
     if isinstance(value, int):

@@ -277,7 +277,6 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
 
 
 def _assumptions(engine: Engine, seam: str) -> str:
-    """Say in words what a modelled row rests on."""
     text = (
         f"{CLOCK_HZ / 1e6:g} MHz; {engine.adders} adder(s) of {engine.adder_latency}, "
         f"{engine.multipliers} multiplier(s) of {engine.multiplier_latency}, divider of "

@@ -102,7 +102,6 @@ class FalconSigner:
     def _open(
         self, backend: str, bitstream: Path | str | None, device: Any, timeout_seconds: float
     ) -> None:
-        """Make a backend ready, or raise why it does not work here."""
         if backend == "reference":
             return
         if reason := available(kernel.IMPLEMENTATION):
@@ -110,15 +109,13 @@ class FalconSigner:
         if backend == "kernel":
             return
         overlay = _import_for_boards("overlay")
-        if backend == "overlay":
+        with tempfile.TemporaryDirectory() as folder:
+            if backend == "simboard":
+                simboard = _import_for_boards("simboard")
+                bitstream = bitstream or simboard.write_placeholder(Path(folder))
+                device = simboard.SimulatedDevice() if device is None else device
             path = Path(__file__).parent / BITSTREAM if bitstream is None else Path(bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
-            return
-        simboard = _import_for_boards("simboard")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(bitstream or simboard.write_placeholder(Path(folder)))
-            board = simboard.SimulatedDevice() if device is None else device
-            self._board = overlay.Board(path, device=board, timeout_seconds=timeout_seconds)
 
     def _choose(self, *place: Any) -> tuple[str, str]:
         """Return the first backend that works, and why not those before it."""
@@ -244,7 +241,6 @@ class FalconSigner:
 
 
 def _import_for_boards(name: str) -> Any:
-    """Import a module that needs pynq; raises Unsupported."""
     try:
         with warnings.catch_warnings():
             # pynq warns on every processor that is not a board's; here that is no news.

@@ -140,7 +140,6 @@ def _label_rows(
 
 
 def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
-    """Return the style of a dot of the implementation at that place."""
     style = props(linestyle="none", marker=marker, color=colour)
     return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
 
