@@ -173,10 +173,8 @@ def choose(
     for row in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
         rows = by_implementation.setdefault(row["implementation"], {})
         if row["operation"] in rows:
-            raise DataError(
-                f"the measurements hold {row['operation']} of {algorithm} with "
-                f"{row['implementation']} twice; keep one of the runs"
-            )
+            what = f"{row['operation']} of {algorithm} with {row['implementation']}"
+            raise DataError(f"the measurements hold {what} twice; keep one of the runs")
         rows[row["operation"]] = row
     if implementation is not None:
         return by_implementation.get(implementation, {})

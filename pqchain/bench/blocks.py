@@ -217,10 +217,8 @@ def _measure(
         "block_hash": block.hash().hex(),
     }
     if len(payments) < transactions:
-        case.reason = (
-            f"signing took longer than {preset.sign_seconds:g} s: {len(payments)} of "
-            f"{transactions} transactions"
-        )
+        made = f"{len(payments)} of {transactions} transactions"
+        case.reason = f"signing took longer than {preset.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     _validate(case, state, block, data, verifiers, preset)
     case.status = "ok"

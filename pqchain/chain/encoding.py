@@ -193,10 +193,8 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
     rows = [row if isinstance(row, Algorithm) else algorithms.get(row) for row in several]
     names = [row.name for row in rows]
     if not 1 <= len(rows) <= MAX_CREDENTIALS or len(set(names)) < len(names):
-        raise UsageError(
-            f"{len(rows)} algorithms ({', '.join(names) or 'none'}); a transaction has 1 to "
-            f"{MAX_CREDENTIALS}, each once"
-        )
+        given = f"{len(rows)} algorithms ({', '.join(names) or 'none'})"
+        raise UsageError(f"{given}; a transaction has 1 to {MAX_CREDENTIALS}, each once")
     for row in rows:
         if row.kind != "signature":
             raise UsageError(f"{row.name} is a {row.kind}; a transaction needs a signature scheme")

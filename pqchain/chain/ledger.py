@@ -148,9 +148,8 @@ def _as_data_error(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise DataError(
-            f"{path}: {error}; restore the file from a copy, or see who else holds it"
-        ) from error
+        remedy = "restore the file from a copy, or see who else holds it"
+        raise DataError(f"{path}: {error}; {remedy}") from error
 
 
 @contextmanager

@@ -85,10 +85,8 @@ class Verifier:
         self, signer: Signer, group: Sequence[Check], stop_at_first: bool
     ) -> list[int]:
         if not isinstance(signer, RecoverableSigner):
-            raise Unsupported(
-                f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; "
-                "leave out the implementation"
-            )
+            what = f"{signer.implementation} cannot recover keys of {signer.algorithm.name}"
+            raise Unsupported(f"{what}; leave out the implementation")
 
         def wrong(i: int) -> bool:
             check = group[i]

@@ -189,10 +189,8 @@ class FalconSigner:
         if len(secret_key) != self.algorithm.secret_key_bytes:
             other = {1281: 512, 2305: 1024}.get(len(secret_key))
             hint = f"it is a key of Falcon-{other}" if other else "pass it whole and unpadded"
-            raise BadLength(
-                f"the secret key has {len(secret_key)} bytes; {self.algorithm.name} needs exactly "
-                f"{self.algorithm.secret_key_bytes}: {hint}."
-            )
+            expected = f"{self.algorithm.name} needs exactly {self.algorithm.secret_key_bytes}"
+            raise BadLength(f"the secret key has {len(secret_key)} bytes; {expected}: {hint}.")
         return message, secret_key
 
     def _sign_on_board(
@@ -234,10 +232,8 @@ class FalconSigner:
                 return signature
         finally:
             kernel.wipe(request)
-        raise CryptoFailure(
-            f"{kernel.MOST_ATTEMPTS} attempts on the board gave no short signature: the secret key "
-            "is damaged"
-        )
+        tried = f"{kernel.MOST_ATTEMPTS} attempts on the board"
+        raise CryptoFailure(f"{tried} gave no short signature: the secret key is damaged")
 
 
 def _import_for_boards(name: str) -> Any:

@@ -74,9 +74,8 @@ def require(frame: pd.DataFrame, columns: str, *, empty: bool = False) -> None:
     """Refuse a frame that lacks columns, or rows unless it may be empty."""
     missing = [name for name in columns.split() if name not in frame.columns]
     if missing:
-        raise DataError(
-            f"this plot needs the columns {missing}, but the frame has {list(frame.columns)}"
-        )
+        given = list(frame.columns)
+        raise DataError(f"this plot needs the columns {missing}, but the frame has {given}")
     if frame.empty and not empty:
         raise UsageError("there are no rows to draw; pass a frame that has some")
 

@@ -79,10 +79,8 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
     frame = frame[rank == rank.groupby([frame["algorithm"], frame["operation"]]).transform("min")]
     if frame.empty:
-        raise UsageError(
-            "no algorithm here has both a /ref and an /avx2 row with status 'ok'; "
-            "measure both implementations"
-        )
+        lacking = "no algorithm here has both a /ref and an /avx2 row with status 'ok'"
+        raise UsageError(f"{lacking}; measure both implementations")
     return dots(
         frame.assign(row=frame["algorithm"], implementation="", status="ok"),
         value="speedup",
