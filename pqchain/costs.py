@@ -30,8 +30,6 @@ MEASUREMENT = Contract.of(
 PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
 """What stands for "measured here" where nobody chose; without it the fastest that ran."""
 
-_NEEDED_COLUMNS = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
-
 
 class MissingCosts(DataError, KeyError):
     """The table has no costs of that algorithm; the message says why."""
@@ -55,11 +53,9 @@ class Costs:
     """Where these numbers come from, down to the table or the implementation."""
 
     def __post_init__(self) -> None:
-        if algorithms.get(self.algorithm).name != self.algorithm:
-            raise UsageError(
-                f"{self.algorithm!r} is an alias; use the canonical name "
-                f"{algorithms.get(self.algorithm).name!r}"
-            )
+        name = algorithms.get(self.algorithm).name
+        if name != self.algorithm:
+            raise UsageError(f"{self.algorithm!r} is an alias; use the canonical name {name!r}")
         for name in ("public_key_bytes", "signature_bytes"):
             whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
@@ -125,7 +121,8 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
     varies. Without `implementation`, the one that `choose` prefers stands for each algorithm.
     Raises DataError if the frame lacks columns or no scheme is complete.
     """
-    require_columns(measurements, _NEEDED_COLUMNS, "a measurement frame")
+    needed = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
+    require_columns(measurements, needed, "a measurement frame")
     machine = measurements.attrs.get("provenance", {}).get("machine_id", "unknown machine")
     rows, gaps = [], []
     for name in dict.fromkeys(measurements["algorithm"]):
@@ -134,23 +131,22 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
         seconds = {
-            f"{operation}_seconds": float(row["median_seconds"])
-            for operation, row in chosen.items()
-            if row["status"] == "ok"
+            f"{operation}_seconds": float(measured["median_seconds"])
+            for operation, measured in chosen.items()
+            if measured["status"] == "ok"
         }
         lacking = [name for name in algorithm.operations if f"{name}_seconds" not in seconds]
         if lacking:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
             continue
-        rows.append(
-            Costs(
-                algorithm=algorithm.name,
-                public_key_bytes=algorithm.public_key_bytes,
-                signature_bytes=algorithm.signature_bytes,
-                **seconds,
-                source=f"{chosen['sign']['implementation']} on {machine}",
-            )
+        row = Costs(
+            algorithm=algorithm.name,
+            public_key_bytes=algorithm.public_key_bytes,
+            signature_bytes=algorithm.signature_bytes,
+            **seconds,
+            source=f"{chosen['sign']['implementation']} on {machine}",
         )
+        rows.append(row)
     if not rows:
         raise DataError(
             "no signature scheme has all of generate_keypair, sign and verify measured"
@@ -173,24 +169,19 @@ def choose(
     library that the registry names first for the algorithm, then PREFERRED_IMPLEMENTATION, then the
     smallest sum of medians. No rows if nothing fits. Raises DataError if an operation occurs twice.
     """
-    by_implementation: dict[str, dict[str, dict[str, Any]]] = {}
-    for record in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
-        row = {str(column): record[column] for column in record}
+    by_implementation: dict[str, dict[str, dict[Any, Any]]] = {}
+    for row in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
         rows = by_implementation.setdefault(row["implementation"], {})
         if row["operation"] in rows:
-            raise DataError(
-                f"the measurements hold {row['operation']} of {algorithm} with "
-                f"{row['implementation']} twice; keep one of the runs"
-            )
+            what = f"{row['operation']} of {algorithm} with {row['implementation']}"
+            raise DataError(f"the measurements hold {what} twice; keep one of the runs")
         rows[row["operation"]] = row
     if implementation is not None:
         return by_implementation.get(implementation, {})
     fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
-
     libraries = [name.partition("/")[0] for name in algorithms.get(algorithm).implementations]
 
     def rank(name: str) -> tuple[int, int, bool, float, str]:
-        """Order implementations; the smallest is chosen, whatever the order of the frame."""
         rows = by_implementation[name].values()
         measured = [row["median_seconds"] for row in rows if row["status"] == "ok"]
         library = name.partition("/")[0]

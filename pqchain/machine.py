@@ -27,16 +27,19 @@ _NOTABLE_FLAGS = (
 )  # fmt: skip
 """The flags that explain a difference in speed, or how far the cycle counter can be trusted."""
 
-_FROM_PYPERF = {
-    "platform": "platform",
-    "timer": "timer",
-    "aslr": "aslr",
-    "cpu_affinity": "cpu_affinity",
-    "cpu_config": "cpu_config",
-    "cpu_freq": "cpu_frequency",
-    "load_avg_1min": "load_average",
-}
+_FROM_PYPERF = (
+    "platform",
+    "timer",
+    "aslr",
+    "cpu_affinity",
+    "cpu_config",
+    "cpu_freq",
+    "load_avg_1min",
+)
 """What we keep of pyperf's metadata; its host name, paths and build arguments stay out."""
+
+_OURS = {"cpu_freq": "cpu_frequency", "load_avg_1min": "load_average"}
+"""What we call it where we do not call it as pyperf does."""
 
 
 def provenance() -> dict[str, Any]:
@@ -51,9 +54,8 @@ def provenance() -> dict[str, Any]:
     import pyperf  # loaded here: slow, and few need it
 
     metadata = pyperf.Run([1.0], collect_metadata=True).get_metadata()
-    cpu_model = _cpu_model() or str(
-        metadata.get("cpu_model_name", platform.processor() or "unknown")
-    )
+    other_name = platform.processor() or "unknown"
+    cpu_model = _cpu_model() or str(metadata.get("cpu_model_name", other_name))
     cpu_count = os.cpu_count() or 1
     system = f"{platform.system()} {platform.machine()}"
     return {
@@ -61,7 +63,7 @@ def provenance() -> dict[str, Any]:
         "cpu_model": cpu_model,
         "cpu_count": cpu_count,
         "cpu_flags": sorted(cpu_flags().intersection(_NOTABLE_FLAGS)),
-        **{ours: metadata[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in metadata},
+        **{_OURS.get(key, key): metadata[key] for key in _FROM_PYPERF if key in metadata},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "pqchain": VERSION,
         "commit": _commit(HOME.parent),
@@ -107,9 +109,8 @@ def native_builds() -> dict[str, dict[str, Any]]:
             try:
                 facts = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
-                raise DataError(
-                    f"cannot read {path}: {error}; build the native libraries again with `make`"
-                ) from error
+                remedy = "build the native libraries again with `make`"
+                raise DataError(f"cannot read {path}: {error}; {remedy}") from error
             builds.setdefault(path.parent.name, facts)
     return builds
 

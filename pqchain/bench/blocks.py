@@ -9,29 +9,30 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine
-from pqchain.algorithms import Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import BlockPreset
 from pqchain.bench.timing import median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
-from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, signature_schemes
+from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, check_key_mode, signature_schemes
 from pqchain.chain.rejection import BlockRejected, Reason
 from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import whole
+from pqchain.crypto import Signer
 from pqchain.crypto.schemes import plain_loop
-from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.errors import PqchainError, UnknownAlgorithm, Unsupported, UsageError
 from pqchain.results import Contract
 
 BLOCK = Contract.of(
@@ -51,8 +52,6 @@ BLOCK = Contract.of(
     ),
     ("str", "valid tampered previous_hash block_hash status reason"),
 )
-
-_SENDER_BALANCE = 2**40
 
 _FEWEST_ROUNDS = 3
 
@@ -109,9 +108,7 @@ def measure_blocks(
     """
     whole("transactions", transactions, least=1, most=1_000_000)
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    if public_key not in get_args(KeyMode):
-        modes = ", ".join(get_args(KeyMode))
-        raise UsageError(f"public_key={public_key!r}; expected one of {modes}")
+    check_key_mode(public_key)
     chosen = presets.named(preset).blocks
     counts = _thread_counts(threads)
     if implementation is not None:
@@ -119,8 +116,9 @@ def measure_blocks(
     cases = _cases(registry.names("signature") if algorithms is None else algorithms)
     for case in with_bar(cases, lambda case: case.name, unit="scheme", show=progress):
         try:
-            _open(case, implementation)
-            _measure(case, transactions, counts, public_key, data_bytes, chosen)
+            signers = [_signer(name, implementation) for name in case.names]
+            case.implementations = tuple(signer.implementation for signer in signers)
+            _measure(case, signers, transactions, counts, public_key, data_bytes, chosen)
         except (Unsupported, UsageError) as error:
             if isinstance(error, UsageError) and public_key != "recovered":
                 raise
@@ -135,12 +133,10 @@ def measure_blocks(
         "data_bytes": data_bytes,
     }
     frame.attrs["rounds"] = pd.DataFrame(
-        [
-            {"algorithm": case.name, "threads": count, "round": index, **seconds}
-            for case in cases
-            for count, rounds in case.rounds.items()
-            for index, seconds in enumerate(rounds)
-        ]
+        {"algorithm": case.name, "threads": count, "round": index, **seconds}
+        for case in cases
+        for count, rounds in case.rounds.items()
+        for index, seconds in enumerate(rounds)
     )
     return frame
 
@@ -155,54 +151,38 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     return list(dict.fromkeys(counts))
 
 
-def _cases(names: Iterable[str] | str) -> list[_Case]:
+def _cases(named: Iterable[str] | str) -> list[_Case]:
     """Read names, each case once; raises UnknownAlgorithm and UsageError."""
-    cases = {}
-    for name in [names] if isinstance(names, str) else names:
-        case = _case(name)
-        signature_schemes(case.names)
-        cases[case.names] = case
-    if not cases:
+    together = [_together(name) for name in ([named] if isinstance(named, str) else named)]
+    for names in together:
+        signature_schemes(names)
+    if not together:
         raise UsageError("no algorithm was named; name at least one, or give None for all")
-    return list(cases.values())
+    return [_Case(names) for names in dict.fromkeys(together)]
 
 
-def _case(name: str) -> _Case:
+def _together(name: str) -> tuple[str, ...]:
     """Read a name, or several joined by "+"; names of SPHINCS+ hold that letter themselves."""
     try:
-        return _Case((_signature(name).name,))
-    except PqchainError:
+        return (registry.get(name).name,)
+    except UnknownAlgorithm:
         for at, letter in enumerate(name if isinstance(name, str) else ""):
-            if letter != "+":
-                continue
-            try:
-                first = _signature(name[:at])
-                return _Case((first.name, *_case(name[at + 1 :]).names))
-            except PqchainError:
-                continue
+            if letter == "+":
+                with suppress(UnknownAlgorithm):
+                    return (registry.get(name[:at]).name, *_together(name[at + 1 :]))
         raise
 
 
-def _signature(name: str) -> Algorithm:
-    row = registry.get(name)
-    if row.kind != "signature":
-        raise UsageError(f"{row.name} is a {row.kind}; a block needs a signature scheme")
-    return row
-
-
-def _open(case: _Case, wanted: str | None) -> None:
-    """Choose the implementations; raises Unsupported."""
-    chosen = []
-    for name in case.names:
-        offered = registry.get(name).implementations
-        best = wanted or next((each for each in offered if not crypto.obstacle(each)), None)
-        # Says why, if there is none or it cannot run here.
-        chosen.append(crypto.open_signer(name, best).implementation)
-    case.implementations = tuple(chosen)
+def _signer(name: str, wanted: str | None) -> Signer:
+    """Open the implementation that was asked for, or the fastest; raises Unsupported."""
+    offered = registry.get(name).implementations
+    best = wanted or next((each for each in offered if not crypto.obstacle(each)), None)
+    return crypto.open_signer(name, best)  # says why, if there is none or it cannot run here
 
 
 def _measure(
     case: _Case,
+    signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
     public_key: KeyMode,
@@ -211,7 +191,6 @@ def _measure(
 ) -> None:
     """Make the wallets, the block and the validations of one case."""
     chosen = dict(zip(case.names, case.implementations, strict=True))
-    signers = [crypto.open_signer(*pair) for pair in chosen.items()]
     wallet = partial(Wallet, case.names, public_key=public_key, signers=signers)
     alice, bob = wallet(), wallet()
     making = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
@@ -221,7 +200,7 @@ def _measure(
         payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
 
     signing = list(repeated(pay, transactions, preset.sign_seconds))
-    state = State.genesis({alice.address: _SENDER_BALANCE}, Rules(limit_bytes=2**40, sealed=False))
+    state = State.genesis({alice.address: 2**40}, Rules(limit_bytes=2**40, sealed=False))
     block = state.propose(payments, proposer=bob.address, timestamp=0)
     data = block.encode()
     signatures = [sum(len(each.signature) for each in paid.credentials) for paid in payments]
@@ -238,10 +217,8 @@ def _measure(
         "block_hash": block.hash().hex(),
     }
     if len(payments) < transactions:
-        case.reason = (
-            f"signing took longer than {preset.sign_seconds:g} s: {len(payments)} of "
-            f"{transactions} transactions"
-        )
+        made = f"{len(payments)} of {transactions} transactions"
+        case.reason = f"signing took longer than {preset.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     _validate(case, state, block, data, verifiers, preset)
     case.status = "ok"
@@ -284,7 +261,6 @@ def _validate(
 def _plain_loop(
     case: _Case, verifier: Verifier, checks: Sequence[Check]
 ) -> Callable[[], object] | None:
-    """Return the bare loop of C over the same signatures, where there is one."""
     if len(case.names) > 1 or any(check.public_key is None for check in checks):
         return None
     return plain_loop(
@@ -296,7 +272,6 @@ def _plain_loop(
 
 
 def _verdict(state: State, data: bytes, verifier: Verifier) -> str:
-    """Return "yes", or why the block is refused."""
     try:
         state.apply(data, verifier=verifier)
     except BlockRejected as error:
@@ -308,9 +283,8 @@ def _tampered(state: State, block: Block) -> Block:
     """Return the block with one bit of the first signature flipped, hashed anew."""
     first, *others = block.transactions
     damaged, *rest = first.credentials
-    middle = len(damaged.signature) // 2
     flipped = bytearray(damaged.signature)
-    flipped[middle] ^= 1
+    flipped[len(flipped) // 2] ^= 1
     credentials = (replace(damaged, signature=bytes(flipped)), *rest)
     return state.propose(
         [Transaction(first.payment, credentials), *others],

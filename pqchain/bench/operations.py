@@ -20,7 +20,7 @@ from pqchain.bench import presets, rounds
 from pqchain.bench.presets import Preset
 from pqchain.bench.timing import median_and_mad, one_processor, with_bar
 from pqchain.costs import MEASUREMENT
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
 
 SAMPLES = Contract.of(
@@ -124,14 +124,12 @@ def _plan(
     operations: Iterable[str] | str | None,
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
-    """Return the cells to measure, with those marked that cannot run here."""
     names = _listed(algorithms, "algorithm")
     wanted = _listed(operations, "operation") or list(OPERATIONS)
     chosen = _listed(implementations, "implementation")
     for operation in wanted:
         if operation not in OPERATIONS:
-            known = ", ".join(OPERATIONS)
-            raise UsageError(f"unknown operation {operation!r}; expected one of {known}")
+            raise UnknownName("operation", operation, OPERATIONS)
     for implementation in chosen or ():
         registry.implementation(implementation)
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
@@ -160,14 +158,12 @@ def _is_usual(implementation: str) -> bool:
 
 
 def _why_not(algorithm: Algorithm, implementation: str) -> str:
-    """Return why the algorithm cannot run in the implementation here, or ""."""
     if not algorithm.implementations:
         return f"this version of pqchain has no implementation of {algorithm.name}"
     if implementation not in algorithm.implementations:
         return f"{implementation} does not offer {algorithm.name}"
     try:
-        opener = crypto.open_signer if algorithm.kind == "signature" else crypto.open_kem
-        opener(algorithm.name, implementation)
+        crypto.opened(algorithm, implementation)
     except PqchainError as error:
         return str(error)
     return ""
@@ -179,17 +175,11 @@ def _run_round(
     """Measure one round of a cell and append its samples, or mark the cell as failed."""
     key = (cell.algorithm.name, cell.implementation)
     # Preparing inputs must not take longer than measuring does: SPHINCS+ signs for seconds.
-    pool = int(preset.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
-    pool = max(1, min(preset.pool, pool))
+    affordable = int(preset.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
+    pool = max(1, min(preset.pool, affordable))
     try:
-        samples = rounds.run(
-            cell.algorithm,
-            cell.implementation,
-            cell.operation,
-            preset=preset,
-            pool=pool,
-            index=index,
-        )
+        what = (cell.algorithm, cell.implementation, cell.operation)
+        samples = rounds.run(*what, preset=preset, pool=pool, index=index)
     except PqchainError as error:
         cell.status, cell.reason = "failed", str(error)
         return
@@ -220,17 +210,12 @@ def _row(cell: _Cell) -> dict[str, Any]:
 
 
 def _samples_frame(cells: Sequence[_Cell]) -> pd.DataFrame:
-    """Return all samples, warm-ups labelled (contract "samples")."""
-    tables = [(cell.names, np.concatenate(cell.samples)) for cell in cells if cell.samples]
-    return results.joined(
-        (
-            pd.DataFrame(names, index=range(len(table))).assign(
-                index=range(len(table)),
-                warmup=table[:, 2].astype(bool),
-                seconds=table[:, 0],
-                cycles=table[:, 1],
+    frames = []
+    for cell in cells:
+        if cell.samples:
+            frame = pd.DataFrame(
+                np.concatenate(cell.samples), columns=["seconds", "cycles", "warmup"]
             )
-            for names, table in tables
-        ),
-        SAMPLES,
-    )
+            warmup = frame["warmup"].astype(bool)
+            frames.append(frame.assign(index=frame.index, warmup=warmup, **cell.names))
+    return results.joined(frames, SAMPLES)

@@ -29,8 +29,7 @@ def run(
 
     Raises Unsupported and CryptoFailure, and PqchainError if a valid signature did not verify.
     """
-    in_c = implementation(by).timed_in_c
-    measure = _in_c if in_c else _in_python
+    measure = _in_c if implementation(by).timed_in_c else _in_python
     seconds, cycles = measure(algorithm, by, operation, preset, pool, index)
     warmup = np.arange(len(seconds)) < preset.warmup
     return np.column_stack([seconds, cycles, warmup])
@@ -84,24 +83,20 @@ def _operation(
 ) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
     """Return what prepares the arguments of sample i, and the call to time."""
     rng = np.random.default_rng([index, MESSAGE_BYTES])
-    if algorithm.kind == "kem":
-        kem = crypto.open_kem(algorithm.name, by)
-        if operation == "generate_keypair":
-            return lambda i: (), kem.generate_keypair
-        pairs = [kem.generate_keypair() for _ in range(pool)]
-        if operation == "encapsulate":
-            return lambda i: (pairs[i % pool][0],), kem.encapsulate
-        sealed = [(kem.encapsulate(public)[0], secret) for public, secret in pairs]
-        return lambda i: sealed[i % pool], kem.decapsulate
-    signer = crypto.open_signer(algorithm.name, by)
+    scheme = crypto.opened(algorithm, by)
     if operation == "generate_keypair":
-        return lambda i: (), signer.generate_keypair
-    pairs = [signer.generate_keypair() for _ in range(pool)]
+        return lambda i: (), scheme.generate_keypair
+    pairs = [scheme.generate_keypair() for _ in range(pool)]
+    if isinstance(scheme, crypto.Kem):
+        if operation == "encapsulate":
+            return lambda i: (pairs[i % pool][0],), scheme.encapsulate
+        sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
+        return lambda i: sealed[i % pool], scheme.decapsulate
     if operation == "sign":
-        return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), signer.sign
+        return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
     messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]
     signed = [
-        (message, signer.sign(message, secret), public)
+        (message, scheme.sign(message, secret), public)
         for message, (public, secret) in zip(messages, pairs, strict=True)
     ]
-    return lambda i: signed[i % pool], signer.verify
+    return lambda i: signed[i % pool], scheme.verify

@@ -57,10 +57,8 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
 
 
 def _rate(bytes_per_second: float) -> str:
-    """Show how many bytes of block are validated in a second."""
-    if not math.isfinite(bytes_per_second):
-        return numbers.MISSING
-    return f"{bytes_per_second / 1e6:.1f} MB/s"
+    known = math.isfinite(bytes_per_second)
+    return f"{bytes_per_second / 1e6:.1f} MB/s" if known else numbers.MISSING
 
 
 def _numeric(titles: Iterable[str], show: Callable[[Any], str]) -> list[Column]:
@@ -85,14 +83,11 @@ def _thread_table(records: Sequence[Record]) -> Table:
     return Table(columns=columns, rows=rows)
 
 
-_OF_A_BLOCK = [
-    "public_key_bytes",
-    "signature_bytes",
-    "transactions",
-    "transaction_bytes",
-    "wallet_median_seconds",
-    "sign_median_seconds",
-]
+def _or_missing(text: str) -> str:
+    return text or numbers.MISSING
+
+
+_IMPLEMENTATION = Column("implementation", show=_or_missing)
 
 
 def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
@@ -105,7 +100,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         *_numeric(["tx", "B / tx"], numbers.integer),
         *_numeric(times, numbers.seconds),
         *_numeric(["rate"], _rate),
-        Column("tampered", show=lambda value: value or numbers.MISSING),
+        Column("tampered", show=_or_missing),
     ]
     rows, remarks = [], []
     for name, group in measured.groupby("algorithm", sort=False):
@@ -118,7 +113,10 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         verify = [row["verify_median_seconds"] / row["transactions"] for row in records]
         whole = last["apply_median_seconds"]
         block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
-        rows.append([name, *(first[column] for column in _OF_A_BLOCK), *verify, *block])
+        sizes = [first[f"{what}_bytes"] for what in ("public_key", "signature")]
+        sizes += [first["transactions"], first["transaction_bytes"]]
+        making = [first[f"{what}_median_seconds"] for what in ("wallet", "sign")]
+        rows.append([name, *sizes, *making, *verify, *block])
     return Table(
         columns=columns,
         rows=rows,
@@ -134,7 +132,7 @@ def operation_table(measurements: pd.DataFrame) -> Table:
     """Return a row for each algorithm, implementation and operation of a measurement frame."""
     columns = [
         Column("algorithm"),
-        Column("implementation", show=lambda name: name or numbers.MISSING),
+        _IMPLEMENTATION,
         Column("operation"),
         *(
             Column(name, numeric=True, show=numbers.seconds, key=f"{name.lower()}_seconds")
@@ -142,10 +140,8 @@ def operation_table(measurements: pd.DataFrame) -> Table:
         ),
         Column("samples", numeric=True),
     ]
-    remarked = measurements.assign(
-        remark=[_remark(record) for record in measurements.to_dict("records")]
-    )
-    return Table.of(remarked, columns, remark="remark")
+    remarks = list(map(_remark, measurements.to_dict("records")))
+    return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
 
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
@@ -162,10 +158,7 @@ def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Ta
 def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Table:
     present = set(measurements["operation"])
     operations = [name for name in algorithms.OPERATIONS if name in present]
-    columns = [
-        Column("algorithm"),
-        Column("implementation", show=lambda name: name or numbers.MISSING),
-    ]
+    columns = [Column("algorithm"), _IMPLEMENTATION]
     for name in map(numbers.spoken, operations):
         columns += [
             Column("median", name, True, numbers.seconds),
@@ -197,10 +190,8 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
 
 
 def _remark(record: Record) -> str:
-    """Return the note of a row, or why it holds no numbers."""
-    if record["status"] == "ok":
-        return str(record["reason"])
-    return f"{record['status']}: {record['reason']}"
+    ran = record["status"] == "ok"
+    return str(record["reason"]) if ran else f"{record['status']}: {record['reason']}"
 
 
 def _spread(record: Record, what: str) -> str:

@@ -121,10 +121,8 @@ class Block:
         seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
         count = reader.number(4, "the number of transactions")
         if count * MIN_TRANSACTION_BYTES > reader.left:
-            raise Malformed(
-                f"{count} transactions are claimed in {reader.left} bytes; one takes at least "
-                f"{MIN_TRANSACTION_BYTES}"
-            )
+            claim = f"{count} transactions are claimed in {reader.left} bytes"
+            raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
         transactions = tuple(Transaction.read(reader) for _ in range(count))
         reader.end("block")
         return cls(Header(height, previous, root, timestamp, proposer), transactions, seal)
@@ -140,7 +138,7 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
         with ThreadPoolExecutor(min(threads, len(groups))) as pool:
             hashes = list(pool.map(_group_hash, groups))
     else:
-        hashes = [_group_hash(group) for group in groups]
+        hashes = list(map(_group_hash, groups))
     return sha3_256(b"".join((_ROOT, len(transactions).to_bytes(4, "big"), *hashes)))
 
 
@@ -163,9 +161,8 @@ def pack(
         row = algorithms.get(seal) if isinstance(seal, str) else seal
         room -= encoded_size(row, kind="seal", signature_bytes=row.signature_max_bytes)
     if room < 0:
-        raise UsageError(
-            f"limit_bytes={limit_bytes} is less than an empty block needs: {limit_bytes - room}"
-        )
+        needed = limit_bytes - room
+        raise UsageError(f"limit_bytes={limit_bytes} is less than an empty block needs: {needed}")
     taken: list[Transaction] = []
     for transaction in transactions:
         room -= len(transaction.encoded)

@@ -162,9 +162,8 @@ def encoded_size(
 def check_key_mode(public_key: str) -> None:
     """Raise UsageError unless there is such a way to a public key."""
     if public_key not in get_args(KeyMode):
-        raise UsageError(
-            f"public_key={public_key!r}; expected 'inline', 'registered' or 'recovered'"
-        )
+        expected = "expected 'inline', 'registered' or 'recovered'"
+        raise UsageError(f"public_key={public_key!r}; {expected}")
 
 
 def no_recovery(names: Iterable[str]) -> UsageError:
@@ -194,10 +193,8 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
     rows = [row if isinstance(row, Algorithm) else algorithms.get(row) for row in several]
     names = [row.name for row in rows]
     if not 1 <= len(rows) <= MAX_CREDENTIALS or len(set(names)) < len(names):
-        raise UsageError(
-            f"{len(rows)} algorithms ({', '.join(names) or 'none'}); a transaction has 1 to "
-            f"{MAX_CREDENTIALS}, each once"
-        )
+        given = f"{len(rows)} algorithms ({', '.join(names) or 'none'})"
+        raise UsageError(f"{given}; a transaction has 1 to {MAX_CREDENTIALS}, each once")
     for row in rows:
         if row.kind != "signature":
             raise UsageError(f"{row.name} is a {row.kind}; a transaction needs a signature scheme")
@@ -205,11 +202,9 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
 
 
 def _nominal(row: Algorithm, public_key: KeyMode) -> int:
-    if public_key != "recovered":
-        return row.signature_bytes
-    if row.name not in RECOVERABLE:
+    if public_key == "recovered" and row.name not in RECOVERABLE:
         raise no_recovery([row.name])
-    return RECOVERABLE[row.name]
+    return RECOVERABLE[row.name] if public_key == "recovered" else row.signature_bytes
 
 
 _LENGTH = Struct(">I")

@@ -10,6 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from pqchain.chain.block import Block
@@ -134,9 +135,8 @@ class Ledger:
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     """Open the file so that what was acknowledged survives a crash of the machine too."""
     with _as_data_error(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
-        )
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         # A hostile file may bring triggers and views of its own; none of them shall run.
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA synchronous = EXTRA")
@@ -145,13 +145,11 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 @contextmanager
 def _as_data_error(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
     try:
         yield
     except sqlite3.Error as error:
-        raise DataError(
-            f"{path}: {error}; restore the file from a copy, or see who else holds it"
-        ) from error
+        remedy = "restore the file from a copy, or see who else holds it"
+        raise DataError(f"{path}: {error}; {remedy}") from error
 
 
 @contextmanager
@@ -168,16 +166,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _describe(state: State) -> str:
-    rules = state.rules
-    return json.dumps(
-        {
-            "chain": rules.chain,
-            "limit_bytes": rules.limit_bytes,
-            "algorithms": None if rules.algorithms is None else sorted(rules.algorithms),
-            "sealed": rules.sealed,
-            "balances": {a.hex(): account.balance for a, account in state.accounts.items()},
-        }
-    )
+    balances = {address.hex(): account.balance for address, account in state.accounts.items()}
+    return json.dumps({**asdict(state.rules), "balances": balances}, default=sorted)
 
 
 def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:

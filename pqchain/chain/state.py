@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from pqchain import algorithms
 from pqchain.chain.block import Block, make_block, transactions_root
-from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm
+from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm, algorithm_of
 from pqchain.chain.rejection import BlockRejected, Reason
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
@@ -168,9 +168,8 @@ class State:
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
-            raise BlockRejected(
-                Reason.OVERSIZE, f"{length} bytes; at most {self.rules.limit_bytes} are allowed"
-            )
+            detail = f"{length} bytes; at most {self.rules.limit_bytes} are allowed"
+            raise BlockRejected(Reason.OVERSIZE, detail)
         if isinstance(block, Block):
             return block
         try:
@@ -183,36 +182,28 @@ class State:
         if header.height == self.height and block.hash() == self.tip:
             raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
         if header.height != self.height + 1:
-            raise BlockRejected(
-                Reason.WRONG_HEIGHT, f"height {header.height}; the next is {self.height + 1}"
-            )
+            detail = f"height {header.height}; the next is {self.height + 1}"
+            raise BlockRejected(Reason.WRONG_HEIGHT, detail)
         if header.previous != self.tip:
-            raise BlockRejected(
-                Reason.WRONG_PREVIOUS_HASH,
-                f"{header.previous.hex()}; the last block has {self.tip.hex()}",
-            )
+            detail = f"{header.previous.hex()}; the last block has {self.tip.hex()}"
+            raise BlockRejected(Reason.WRONG_PREVIOUS_HASH, detail)
         if header.timestamp < self.timestamp:
-            raise BlockRejected(
-                Reason.BAD_TIMESTAMP, f"{header.timestamp} s is before {self.timestamp} s"
-            )
+            detail = f"{header.timestamp} s is before {self.timestamp} s"
+            raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
     def _check_algorithms(self, block: Block) -> None:
-        credentials: list[tuple[tuple[int, ...], Credential]] = [
-            ((index,), credential)
-            for index, transaction in enumerate(block.transactions)
-            for credential in transaction.credentials
-        ]
+        first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
-            credentials.insert(0, ((), block.seal))
-        seen: set[int] = set()
-        for indices, credential in credentials:
-            if credential.identifier in seen:
-                continue
-            row, allowed = credential.algorithm, self.rules.algorithms
+            first[block.seal.identifier] = ()
+        for index, transaction in enumerate(block.transactions):
+            for credential in transaction.credentials:
+                first.setdefault(credential.identifier, (index,))
+        allowed = self.rules.algorithms
+        for identifier, indices in first.items():
+            row = algorithm_of(identifier)
             if row is None or (allowed is not None and row.name not in allowed):
-                what = f"0x{credential.identifier:04x}" if row is None else row.name
+                what = f"0x{identifier:04x}" if row is None else row.name
                 raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
-            seen.add(credential.identifier)
 
     def _check_seal(self, block: Block, verifier: Verifier) -> None:
         seal = block.seal
@@ -246,13 +237,11 @@ class State:
             if payment.amount > sender.balance:
                 detail = f"pays {payment.amount} of {sender.balance}"
                 raise _refused(Reason.OVERSPEND, index, detail)
-            accounts[payment.sender] = Account(
-                sender.balance - payment.amount, sender.nonce + 1, registered
-            )
+            left = sender.balance - payment.amount
+            accounts[payment.sender] = Account(left, sender.nonce + 1, registered)
             recipient = accounts.get(payment.recipient, _NOBODY)
-            accounts[payment.recipient] = Account(
-                recipient.balance + payment.amount, recipient.nonce, recipient.keys
-            )
+            received = recipient.balance + payment.amount
+            accounts[payment.recipient] = Account(received, recipient.nonce, recipient.keys)
             of_sender = True
             if all(key is not None for _, key in keys):  # else recovery compares the address
                 if keys not in addresses:
@@ -266,7 +255,6 @@ class State:
 
 
 def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
-    """Return the error for a block that one transaction spoils."""
     return BlockRejected(reason, f"transaction {index} {detail}", (index,))
 
 

@@ -67,15 +67,11 @@ class Credential:
         if self.form is KeyForm.RECOVERED and algorithm.name not in RECOVERABLE:
             raise Malformed(f"{algorithm.name} has no key recovery; the key must be given")
         if carries_key and len(self.public_key) != algorithm.public_key_bytes:
-            raise Malformed(
-                f"a public key of {len(self.public_key)} bytes; {algorithm.name} has "
-                f"{algorithm.public_key_bytes}"
-            )
-        limit = signature_limit(algorithm, self.form)
-        if not 0 < len(self.signature) <= limit:
-            raise Malformed(
-                f"a signature of {len(self.signature)} bytes; {algorithm.name} has 1 to {limit}"
-            )
+            given, expected = len(self.public_key), algorithm.public_key_bytes
+            raise Malformed(f"a public key of {given} bytes; {algorithm.name} has {expected}")
+        given, limit = len(self.signature), signature_limit(algorithm, self.form)
+        if not 0 < given <= limit:
+            raise Malformed(f"a signature of {given} bytes; {algorithm.name} has 1 to {limit}")
 
     @property
     def algorithm(self) -> Algorithm | None:

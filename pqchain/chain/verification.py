@@ -85,21 +85,13 @@ class Verifier:
         self, signer: Signer, group: Sequence[Check], stop_at_first: bool
     ) -> list[int]:
         if not isinstance(signer, RecoverableSigner):
-            raise Unsupported(
-                f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; "
-                "leave out the implementation"
-            )
+            what = f"{signer.implementation} cannot recover keys of {signer.algorithm.name}"
+            raise Unsupported(f"{what}; leave out the implementation")
 
-        def part(first: int, last: int) -> list[int]:
-            wrong = []
-            for i in range(first, last):
-                check = group[i]
-                recovered = signer.recover(check.message, check.signature)
-                keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
-                if recovered is None or address_of(keys) != check.sender:
-                    wrong.append(i)
-                    if stop_at_first:
-                        break
-            return wrong
+        def wrong(i: int) -> bool:
+            check = group[i]
+            recovered = signer.recover(check.message, check.signature)
+            keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
+            return recovered is None or address_of(keys) != check.sender
 
-        return in_parts(len(group), part, threads=self.threads, stop_at_first=stop_at_first)
+        return in_parts(len(group), wrong, threads=self.threads, stop_at_first=stop_at_first)

@@ -21,7 +21,7 @@ from pqchain.errors import UsageError
 class Wallet:
     """One account: a key pair for each of its algorithms. Keeps no nonce; the ledger knows it."""
 
-    __slots__ = ("_keys", "_secret_keys", "_signers", "address", "public_key")
+    __slots__ = ("_secret_keys", "_signers", "address", "algorithms", "keys", "public_key")
 
     def __init__(
         self,
@@ -41,11 +41,12 @@ class Wallet:
         UsageError unless there are 1 to 4 algorithms, each once.
         """
         names = [row.name for row in signature_schemes(algorithm)]
-        if signers is None:
-            signers = [open_signer(name, implementation) for name in names]
-        self._signers = tuple(signers)
+        opened = (open_signer(name, implementation) for name in names)
+        self._signers = tuple(opened if signers is None else signers)
         self.public_key = public_key
         check_key_mode(public_key)
+        self.algorithms = tuple(signer.algorithm.name for signer in self._signers)
+        """Names of the algorithms that sign."""
         given = list(self.algorithms)
         if given != names:
             raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
@@ -55,24 +56,15 @@ class Wallet:
             raise UsageError(f"{len(keypairs)} key pairs for {len(names)} algorithms")
         pairs = keypairs or [signer.generate_keypair() for signer in self._signers]
         self._secret_keys = tuple(secret_key for _, secret_key in pairs)
-        self._keys = tuple(
+        self.keys = tuple(
             (algorithm_identifier(name), key) for name, (key, _) in zip(names, pairs, strict=True)
         )
-        self.address = address_of(self._keys)
+        """The algorithm identifier and public key of each."""
+        self.address = address_of(self.keys)
 
     def __repr__(self) -> str:
         """Name the algorithms and the address, never a secret."""
         return f"<Wallet {'+'.join(self.algorithms)} {self.address.hex()[:16]}>"
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Names of the algorithms that sign."""
-        return tuple(signer.algorithm.name for signer in self._signers)
-
-    @property
-    def keys(self) -> tuple[tuple[int, bytes], ...]:
-        """The algorithm identifier and public key of each."""
-        return self._keys
 
     def transfer(
         self, recipient: bytes, amount: int, *, nonce: int, data: bytes = b"", chain: int = 1
@@ -86,12 +78,11 @@ class Wallet:
     def sign(self, payment: Payment) -> Transaction:
         """Sign a payment as it stands, even one that the ledger will refuse."""
         forms = [self._form(signer, payment.nonce) for signer in self._signers]
-        identifiers = [identifier for identifier, _ in self._keys]
+        identifiers = [identifier for identifier, _ in self.keys]
         message = payment.message(list(zip(identifiers, forms, strict=True)))
         credentials = []
-        for signer, secret_key, (identifier, key), form in zip(
-            self._signers, self._secret_keys, self._keys, forms, strict=True
-        ):
+        signing = zip(self._signers, self._secret_keys, self.keys, forms, strict=True)
+        for signer, secret_key, (identifier, key), form in signing:
             if form is KeyForm.RECOVERED and isinstance(signer, RecoverableSigner):
                 signature = signer.sign_recoverable(message, secret_key)
             else:
@@ -102,9 +93,9 @@ class Wallet:
 
     def seal(self, message: bytes) -> Credential:
         """Sign as the proposer of a block, with the first algorithm."""
-        if len(self._keys) > 1:
+        if len(self.keys) > 1:
             raise UsageError(f"{self!r} has several algorithms; a block is sealed with one")
-        identifier, key = self._keys[0]
+        identifier, key = self.keys[0]
         signature = self._signers[0].sign(message, self._secret_keys[0])
         return Credential(identifier, KeyForm.INLINE, key, signature)
 

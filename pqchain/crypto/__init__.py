@@ -20,11 +20,11 @@ __all__ = [
     "obstacle",
     "open_kem",
     "open_signer",
+    "opened",
 ]
 
 
 def _choose(name: str, kind: Kind, implementation: str | None) -> tuple[Algorithm, Implementation]:
-    """Return the algorithm and the implementation that is to serve it."""
     algorithm = algorithms.get(name)
     offered = algorithm.implementations
     if algorithm.kind != kind:
@@ -41,9 +41,9 @@ def _choose(name: str, kind: Kind, implementation: str | None) -> tuple[Algorith
         implementation = next((each for each in offered if not obstacle(each)), offered[0])
     row = algorithms.implementation(implementation)
     if implementation not in offered:
+        known = ", ".join(offered)
         raise Unsupported(
-            f"{implementation} does not offer {algorithm.name}; expected one of "
-            f"{', '.join(offered)}"
+            f"{implementation} does not offer {algorithm.name}; expected one of {known}"
         )
     if not row.library and (reason := available(implementation)):
         raise Unsupported(reason)
@@ -74,3 +74,9 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     if chosen.name == IMPLEMENTATION:
         return LiboqsKem(algorithm)
     return NativeKem(algorithm, chosen.name)
+
+
+def opened(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
+    """Open an algorithm of either kind, as `open_signer` and `open_kem` do."""
+    opener = open_kem if algorithm.kind == "kem" else open_signer
+    return opener(algorithm.name, implementation)

@@ -58,7 +58,6 @@ class _Secp256k1(Signer):
         return done
 
     def _sign_with(self, function: str, signature: Any, message: bytes, secret_key: bytes) -> None:
-        """Fill in an ECDSA signature of the hashed message."""
         digest, null = sha256(message).digest(), self._ffi.NULL
         if not self._call(function, signature, digest, secret_key, null, null):
             raise _refused_secret_key(self.algorithm)
@@ -70,7 +69,6 @@ class _Secp256k1(Signer):
                 return self._serialized(point), secret_key
 
     def _serialized(self, point: Any) -> bytes:
-        """Return the point in 33 bytes."""
         length, public_key = self._ffi.new("size_t *", 33), self._ffi.new("unsigned char[33]")
         compressed = self._lib.SECP256K1_EC_COMPRESSED
         self._call("ec_pubkey_serialize", public_key, length, point, compressed)
@@ -109,10 +107,8 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
         self._call("ecdsa_recoverable_signature_convert", plain, parsed)
         if self._call("ecdsa_signature_normalize", self._ffi.NULL, plain):
             return None
-        digest = sha256(message).digest()
-        return (
-            self._serialized(point) if self._call("ecdsa_recover", point, parsed, digest) else None
-        )
+        recovered = self._call("ecdsa_recover", point, parsed, sha256(message).digest())
+        return self._serialized(point) if recovered else None
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature, compact = self._new("ecdsa_signature"), self._ffi.new("unsigned char[64]")

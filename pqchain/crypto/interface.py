@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import cast
 
 from pqchain.algorithms import Algorithm, Kind
@@ -48,7 +49,7 @@ def needs(package: str, what: str) -> Iterator[None]:
         ) from error
 
 
-class _Scheme(ABC):
+class Scheme(ABC):
     """What signers and KEMs share: their names and the checks of lengths."""
 
     __slots__ = ("_public_key_bytes", "_secret_key_bytes", "algorithm", "implementation")
@@ -90,10 +91,10 @@ class _Scheme(ABC):
         return checked
 
 
-class Signer(_Scheme):
+class Signer(Scheme):
     """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
-    __slots__ = ("_context_bytes", "_signature_max_bytes", "_signature_min_bytes")
+    __slots__ = ("_context_bytes", "_possible")
 
     _kind = "signature"
 
@@ -101,8 +102,9 @@ class Signer(_Scheme):
         super().__init__(algorithm, implementation)
         algorithm = self.algorithm
         self._context_bytes = algorithm.family_facts.context_bytes
-        self._signature_max_bytes = algorithm.signature_max_bytes
-        self._signature_min_bytes = 1 if algorithm.signature_varies else self._signature_max_bytes
+        longest = algorithm.signature_max_bytes
+        self._possible = range(1 if algorithm.signature_varies else longest, longest + 1)
+        """Lengths that a signature can have."""
 
     def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
         """Return a signature of the message.
@@ -133,9 +135,8 @@ class Signer(_Scheme):
         public_key = self._exactly(self._public_key_bytes, "public key", public_key)
         if type(context) is not bytes or context:
             context = self._checked_context(context)
-        if not self._signature_min_bytes <= len(signature) <= self._signature_max_bytes:
-            return False
-        return self._verify(message, signature, public_key, context)
+        possible = len(signature) in self._possible
+        return possible and self._verify(message, signature, public_key, context)
 
     def verify_batch(
         self,
@@ -174,10 +175,9 @@ class Signer(_Scheme):
             for key in keys:
                 self._exactly(self._public_key_bytes, "public key", key)
         lengths = list(map(len, checked[1]))
-        possible = range(self._signature_min_bytes, self._signature_max_bytes + 1)
-        if all(length in possible for length in set(lengths)):
+        if all(length in self._possible for length in set(lengths)):
             return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
-        kept = [i for i, length in enumerate(lengths) if length in possible]
+        kept = [i for i, length in enumerate(lengths) if length in self._possible]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
             kept = kept[: wrong[0]]  # all before the first wrong length are kept
@@ -195,28 +195,18 @@ class Signer(_Scheme):
         threads: int,
         stop_at_first: bool,
     ) -> list[int]:
-        """Verify one by one; types and lengths have been checked."""
 
-        def part(first: int, last: int) -> list[int]:
-            wrong = []
-            for i in range(first, last):
-                if not self._verify(messages[i], signatures[i], public_keys[i], b""):
-                    wrong.append(i)
-                    if stop_at_first:
-                        break
-            return wrong
+        def wrong(i: int) -> bool:
+            return not self._verify(messages[i], signatures[i], public_keys[i], b"")
 
-        return in_parts(len(messages), part, threads=threads, stop_at_first=stop_at_first)
+        return in_parts(len(messages), wrong, threads=threads, stop_at_first=stop_at_first)
 
     def _checked_context(self, context: object) -> bytes:
-        """Return the context as bytes if the family takes one of that length."""
         checked = as_bytes("context", context)
         if len(checked) > self._context_bytes:
-            limit = (
-                f"takes at most {self._context_bytes}: shorten or hash it"
-                if self._context_bytes
-                else "takes no context: leave it out, or put it into the message"
-            )
+            limit = "takes no context: leave it out, or put it into the message"
+            if self._context_bytes:
+                limit = f"takes at most {self._context_bytes}: shorten or hash it"
             raise BadLength(f"the context has {len(checked)} bytes; {self.algorithm.name} {limit}.")
         return checked
 
@@ -255,21 +245,25 @@ def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
 
 
 def in_parts(
-    count: int, part: Callable[[int, int], list[int]], *, threads: int, stop_at_first: bool
+    count: int, wrong: Callable[[int], bool], *, threads: int, stop_at_first: bool
 ) -> list[int]:
-    """Run `part(first, last)` over contiguous parts in threads and join the indices they return."""
+    """Return the indices below `count` that are wrong, asked for in contiguous parts by threads."""
+
+    def part(first: int, last: int) -> list[int]:
+        found = (index for index in range(first, last) if wrong(index))
+        return list(islice(found, 1 if stop_at_first else None))
+
     workers = min(threads, count) or 1
-    edges = [count * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, count)
+    edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:
-        parts = list(pool.map(part, edges[:-1], edges[1:]))
-    # Parts are in order, so the first index of all is the lowest, whichever thread came first.
-    wrong = [index for indices in parts for index in indices]
-    return wrong[:1] if stop_at_first else wrong
+        # Parts are in order, so the first index of all is the lowest, whichever thread came first.
+        indices = list(chain.from_iterable(pool.map(part, edges[:-1], edges[1:])))
+    return indices[:1] if stop_at_first else indices
 
 
-class Kem(_Scheme):
+class Kem(Scheme):
     """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
     __slots__ = ("_ciphertext_bytes",)
@@ -285,8 +279,7 @@ class Kem(_Scheme):
 
         Raises BadType, BadLength, and CryptoFailure if the library refuses the public key.
         """
-        public_key = self._exactly(self._public_key_bytes, "public key", public_key)
-        return self._encapsulate(public_key)
+        return self._encapsulate(self._exactly(self._public_key_bytes, "public key", public_key))
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:
         """Return the shared secret that the ciphertext carries.

@@ -48,7 +48,6 @@ def _install_path(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _failures_of(operation: str, algorithm: Algorithm, key: str = "key") -> Iterator[None]:
-    """Turn what liboqs-python raises into ours."""
     try:
         yield
     except RuntimeError as error:
@@ -86,8 +85,6 @@ def module() -> ModuleType:
 class LiboqsSigner(NativeSigner):
     """A signature scheme through liboqs-python; key pairs and batches come from the C interface."""
 
-    __slots__ = ("_oqs", "_shared")
-
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""
         super().__init__(algorithm, IMPLEMENTATION)
@@ -115,8 +112,6 @@ class LiboqsSigner(NativeSigner):
 
 class LiboqsKem(NativeKem):
     """A KEM through liboqs-python; key pairs come from the C interface."""
-
-    __slots__ = ("_oqs", "_shared")
 
     def __init__(self, algorithm: Algorithm) -> None:
         """Open the scheme; raises Unsupported if the build does not hold it."""

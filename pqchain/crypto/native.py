@@ -34,6 +34,12 @@ _FAILURES = {
     -4: "an operation gave a wrong result",
 }
 
+_SPOKEN = {
+    "keypair": "key generation of",
+    "encapsulate": "encapsulation with",
+    "decapsulate": "decapsulation with",
+}
+
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 _TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
 
@@ -99,9 +105,8 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 def _expect_ok(code: int, what: str) -> None:
     if code != _OK:
-        raise CryptoFailure(
-            f"{what}: {_FAILURES.get(code, f'code {code}')}; the key may be damaged"
-        )
+        reason = _FAILURES.get(code, f"code {code}")
+        raise CryptoFailure(f"{what}: {reason}; the key may be damaged")
 
 
 class Library:
@@ -117,19 +122,17 @@ class Library:
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
-            raise NativeLibraryMissing(
-                f"{path.name} is not a library of pqchain: {MEND}"
-            ) from error
+            said = f"{path.name} is not a library of pqchain: {MEND}"
+            raise NativeLibraryMissing(said) from error
         if abi != _ABI:
-            raise NativeLibraryMissing(
-                f"{path} has interface {abi}, this pqchain needs {_ABI}: {MEND}"
-            )
+            said = f"{path} has interface {abi}, this pqchain needs {_ABI}: {MEND}"
+            raise NativeLibraryMissing(said)
         self.source: str = self._handle.pq_source().decode()
         self._schemes: dict[str, int] = {}
 
     def names(self) -> list[str]:
         """Return the names of the algorithms in this build."""
-        names = (self._handle.pq_name(index) for index in range(self._handle.pq_count()))
+        names = map(self._handle.pq_name, range(self._handle.pq_count()))
         return [name.decode() for name in names if name is not None]
 
     def build_facts(self) -> dict[str, Any]:
@@ -223,13 +226,18 @@ class Library:
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
-    def keypair(self, algorithm: Algorithm) -> tuple[bytes, bytes]:
-        """Return a fresh public key and its secret key; raises CryptoFailure."""
-        public_key = ctypes.create_string_buffer(algorithm.public_key_bytes)
-        secret_key = ctypes.create_string_buffer(algorithm.secret_key_bytes)
-        code = self._handle.pq_keypair(self.scheme(algorithm.name), public_key, secret_key)
-        _expect_ok(code, f"key generation of {algorithm.name}")
-        return public_key.raw, secret_key.raw
+    def filled(
+        self, operation: str, algorithm: Algorithm, lengths: Sequence[str], *given: bytes
+    ) -> list[bytes]:
+        """Return what an operation writes, given what it reads; raises CryptoFailure.
+
+        `lengths` are the attributes of the algorithm that say how much it writes.
+        """
+        buffers = [ctypes.create_string_buffer(getattr(algorithm, name)) for name in lengths]
+        scheme = self.scheme(algorithm.name)
+        code = getattr(self._handle, f"pq_{operation}")(scheme, *buffers, *given)
+        _expect_ok(code, f"{_SPOKEN[operation]} {algorithm.name}")
+        return [buffer.raw for buffer in buffers]
 
     def sign(
         self, algorithm: Algorithm, message: bytes, secret_key: bytes, context: bytes
@@ -260,23 +268,6 @@ class Library:
         if code != _REJECTED:
             _expect_ok(code, f"verification with {algorithm.name}")
         return code == _OK
-
-    def encapsulate(self, algorithm: Algorithm, public_key: bytes) -> tuple[bytes, bytes]:
-        """Return a ciphertext and the shared secret; raises CryptoFailure."""
-        ciphertext = ctypes.create_string_buffer(algorithm.ciphertext_bytes)
-        shared_secret = ctypes.create_string_buffer(algorithm.shared_secret_bytes)
-        scheme = self.scheme(algorithm.name)
-        code = self._handle.pq_encapsulate(scheme, ciphertext, shared_secret, public_key)
-        _expect_ok(code, f"encapsulation with {algorithm.name}")
-        return ciphertext.raw, shared_secret.raw
-
-    def decapsulate(self, algorithm: Algorithm, ciphertext: bytes, secret_key: bytes) -> bytes:
-        """Return the shared secret; raises CryptoFailure."""
-        shared_secret = ctypes.create_string_buffer(algorithm.shared_secret_bytes)
-        scheme = self.scheme(algorithm.name)
-        code = self._handle.pq_decapsulate(scheme, shared_secret, ciphertext, secret_key)
-        _expect_ok(code, f"decapsulation with {algorithm.name}")
-        return shared_secret.raw
 
 
 class Batch:
@@ -329,7 +320,6 @@ def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
 
 
 def _argument(value: int | float | BytesLike | None) -> Any:
-    """Return an argument of `Library.call` as ctypes passes it on."""
     if value is None or isinstance(value, bytes):
         return ctypes.c_char_p(value)
     if isinstance(value, int):

@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.crypto.interface import Kem, Signer
+from pqchain.crypto.interface import Kem, Scheme, Signer
 
 
-class NativeSigner(Signer):
-    """A signature scheme of a native library."""
-
-    __slots__ = ("library",)
+class _Native(Scheme):
+    """What both kinds share: the library, and its key pairs."""
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         """Load the library; raises Unsupported if it is not here or lacks the algorithm."""
@@ -21,7 +19,15 @@ class NativeSigner(Signer):
         self.library.scheme(algorithm.name)
 
     def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self.library.keypair(self.algorithm)
+        public_key, secret_key = self._filled("keypair", "public_key_bytes secret_key_bytes")
+        return public_key, secret_key
+
+    def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:
+        return self.library.filled(operation, self.algorithm, lengths.split(), *given)
+
+
+class NativeSigner(_Native, Signer):
+    """A signature scheme of a native library."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         return self.library.sign(self.algorithm, message, secret_key, context)
@@ -47,25 +53,16 @@ class NativeSigner(Signer):
         return batch.wrong()[:1] if stop_at_first else batch.wrong()
 
 
-class NativeKem(Kem):
+class NativeKem(_Native, Kem):
     """A key-encapsulation mechanism of a native library."""
 
-    __slots__ = ("library",)
-
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Load the library; raises Unsupported if it is not here or lacks the algorithm."""
-        super().__init__(algorithm, implementation)
-        self.library = native.library(implementation)
-        self.library.scheme(algorithm.name)
-
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        return self.library.keypair(self.algorithm)
-
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
-        return self.library.encapsulate(self.algorithm, public_key)
+        lengths = "ciphertext_bytes shared_secret_bytes"
+        ciphertext, shared_secret = self._filled("encapsulate", lengths, public_key)
+        return ciphertext, shared_secret
 
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        return self.library.decapsulate(self.algorithm, ciphertext, secret_key)
+        return self._filled("decapsulate", "shared_secret_bytes", ciphertext, secret_key)[0]
 
 
 def plain_loop(

@@ -39,8 +39,7 @@ def check_degree(degree: object) -> int:
     return 9 if degree == 512 else 10
 
 
-_LOGN = {algorithms.get(f"Falcon-{degree}").secret_key_bytes: degree.bit_length() - 1
-         for degree in (512, 1024)}  # fmt: skip
+_LOGN = {algorithms.get(f"Falcon-{1 << logn}").secret_key_bytes: logn for logn in (9, 10)}
 """log2 of the degree, by the length of the secret key: the padded form has the same."""
 
 

@@ -7,7 +7,6 @@ from stated latencies; no synthesis has been run, and resources are quoted only 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -67,10 +66,9 @@ class Engine:
     """False: each operation waits for the one before."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if field.type == "int":
-                value = getattr(self, field.name)
-                whole(f"{field.name} of engine {self.name!r}", value, least=1)
+        for each in fields(self):
+            if each.type == "int":
+                whole(f"{each.name} of engine {self.name!r}", getattr(self, each.name), least=1)
 
 
 PIPELINED = Engine(name="pipelined")
@@ -88,25 +86,6 @@ ENGINES = (
     SERIAL,
 )
 """The engines that the notebook and the command show."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Processor:
-    """The processor that keeps the software part: cycles, estimated on a Cortex-M4."""
-
-    key_decoding: Mapping[int, float]
-    key_completion: Mapping[int, float]
-    hash_to_point: Mapping[int, float]
-    encoding: Mapping[int, float]
-    generator_block: float
-    """One block of 64 bytes of ChaCha20."""
-    square_root: float
-    multiplication: float
-    register_access: float
-    """One access to a register of the engine: assumed, not measured."""
-    sign: Mapping[int, float]
-    """A whole signature in portable C."""
-    cycles_per_instruction: float
 
 
 _INSTRUCTIONS = {
@@ -127,19 +106,18 @@ PQM4_CYCLES = {512: 62_255_726, 1024: 136_241_759}
 """pqm4, implementation `clean`, sign, 24 MHz, gcc 11.3.1 (benchmarks.csv before 2025-02-03)."""
 
 
-CORTEX_M4 = Processor(
-    **{
-        part: {degree: count * CYCLES_PER_INSTRUCTION for degree, count in counts.items()}
-        for part, counts in _INSTRUCTIONS.items()
-    },
-    generator_block=10_480 / 8 * CYCLES_PER_INSTRUCTION,
-    square_root=1_839 * CYCLES_PER_INSTRUCTION,
-    multiplication=89 * CYCLES_PER_INSTRUCTION,
-    register_access=10.0,
-    cycles_per_instruction=CYCLES_PER_INSTRUCTION,
-)
+_CYCLES = {
+    part: {degree: count * CYCLES_PER_INSTRUCTION for degree, count in counts.items()}
+    for part, counts in _INSTRUCTIONS.items()
+}
+_GENERATOR_BLOCK_CYCLES = 10_480 / 8 * CYCLES_PER_INSTRUCTION
+_DEVIATION_CYCLES = 1_839 * CYCLES_PER_INSTRUCTION + 89 * CYCLES_PER_INSTRUCTION
 """A Cortex-M4 without a unit for binary64, running portable C. Instructions of one ChaCha20 block,
-square root and multiplication are those of the round-3 code's own emulation."""
+and of a square root and a multiplication for a deviation, are those of the round-3 code's own
+emulation."""
+
+_REGISTER_ACCESS_CYCLES = 10.0
+"""One access to a register of the engine: assumed, not measured."""
 
 
 def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
@@ -240,8 +218,8 @@ def register_accesses(degree: int) -> float:
     return steps * step + loads + rounds + peeks + begins + draws
 
 
-def software_cycles(degree: int, seam: str, processor: Processor = CORTEX_M4) -> dict[str, float]:
-    """Return the estimated cycles of what stays on the processor, by part.
+def software_cycles(degree: int, seam: str) -> dict[str, float]:
+    """Return the estimated cycles of what stays on the processor, a Cortex-M4, by part.
 
     `seam` "whole": an attempt is one offload, its random bits included. "split": software draws
     the random bits, computes the deviation of each leaf and commands each step and attempt.
@@ -251,21 +229,21 @@ def software_cycles(degree: int, seam: str, processor: Processor = CORTEX_M4) ->
     if seam not in ("whole", "split"):
         raise UsageError(f"the seam is {seam!r}; expected 'whole' or 'split'")
     parts = {
-        "decode the key": processor.key_decoding[degree],
-        "complete the key (NTT)": processor.key_completion[degree],
-        "hash to a point": processor.hash_to_point[degree],
-        "encode": processor.encoding[degree],
+        "decode the key": _CYCLES["key_decoding"][degree],
+        "complete the key (NTT)": _CYCLES["key_completion"][degree],
+        "hash to a point": _CYCLES["hash_to_point"][degree],
+        "encode": _CYCLES["encoding"][degree],
     }
     if seam == "split":
         # 12 bytes per attempt: 9 for the base draw, a sign, and a little more than one to decide.
         blocks = MEAN_ATTEMPTS[degree] * 11.004 / 62.46
-        parts["random bits"] = blocks * processor.generator_block
-        parts["deviations"] = degree * (processor.square_root + processor.multiplication)
-        parts["commands"] = register_accesses(degree) * processor.register_access
+        parts["random bits"] = blocks * _GENERATOR_BLOCK_CYCLES
+        parts["deviations"] = degree * _DEVIATION_CYCLES
+        parts["commands"] = register_accesses(degree) * _REGISTER_ACCESS_CYCLES
     return parts
 
 
-def rebuild_table3(engine: Engine = PIPELINED, processor: Processor = CORTEX_M4) -> pd.DataFrame:
+def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
     """Rebuild the times of the paper's Table 3.
 
     Returns a frame with the columns algorithm, row, seconds, kind ("estimated", "modelled"),
@@ -273,9 +251,9 @@ def rebuild_table3(engine: Engine = PIPELINED, processor: Processor = CORTEX_M4)
     (split seam, one operation at a time); the same seam with `engine`; a whole attempt as one
     offload with `engine`.
     """
-    columns = ("algorithm", "row", "kind", "seconds", "engine_seconds", "software_seconds")
+    columns = ["algorithm", "row", "kind", "seconds", "engine_seconds", "software_seconds"]
     measured = (
-        f"instructions under QEMU x {processor.cycles_per_instruction} cycles, calibrated on pqm4; "
+        f"instructions under QEMU x {CYCLES_PER_INSTRUCTION} cycles, calibrated on pqm4; "
         "no wait states"
     )
     schedules = (
@@ -285,21 +263,20 @@ def rebuild_table3(engine: Engine = PIPELINED, processor: Processor = CORTEX_M4)
     )
     rows: list[tuple[Any, ...]] = []
     for degree in (512, 1024):
-        name, alone = f"Falcon-{degree}", processor.sign[degree] / CLOCK_HZ
+        name, alone = f"Falcon-{degree}", _CYCLES["sign"][degree] / CLOCK_HZ
         rows.append((name, "M4 software", "estimated", alone, 0.0, alone, measured))
         for label, seam, chosen in schedules:
             phases = engine_cycles(degree, chosen)
             if seam == "split":
                 phases.pop("leaves")
             hardware = sum(phases.values()) / CLOCK_HZ
-            software = sum(software_cycles(degree, seam, processor).values()) / CLOCK_HZ
+            software = sum(software_cycles(degree, seam).values()) / CLOCK_HZ
             times = (hardware + software, hardware, software)
             rows.append((name, label, "modelled", *times, _assumptions(chosen, seam)))
     return pd.DataFrame(rows, columns=[*columns, "assumptions"])
 
 
 def _assumptions(engine: Engine, seam: str) -> str:
-    """Say in words what a modelled row rests on."""
     text = (
         f"{CLOCK_HZ / 1e6:g} MHz; {engine.adders} adder(s) of {engine.adder_latency}, "
         f"{engine.multipliers} multiplier(s) of {engine.multiplier_latency}, divider of "
@@ -309,7 +286,7 @@ def _assumptions(engine: Engine, seam: str) -> str:
     if seam == "split":
         text += (
             "; random bits, deviations and commands in software, "
-            f"{CORTEX_M4.register_access:g} cycles per register access (assumed)"
+            f"{_REGISTER_ACCESS_CYCLES:g} cycles per register access (assumed)"
         )
     return text
 
@@ -320,24 +297,21 @@ def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
     Returns a frame with the columns algorithm, change, cycles, seconds and gain (the base's time
     over this one's). All modelled.
     """
-    more = base.multipliers + 1
-    changes = {
-        "as it is": base,
-        "one more multiplier": replace(base, multipliers=more),
-        "one more adder": replace(base, adders=base.adders + 1),
-        "one more of both": replace(base, multipliers=more, adders=base.adders + 1),
-        "pipelined divider": replace(base, divider_pipelined=True),
-        "half the latency of the divider": replace(
-            base, divider_latency=max(1, base.divider_latency // 2)
-        ),
-        "pipelined divider, one more of both": replace(
-            base, divider_pipelined=True, multipliers=more, adders=base.adders + 1
-        ),
+    adder, multiplier = {"adders": base.adders + 1}, {"multipliers": base.multipliers + 1}
+    both = {**adder, **multiplier}
+    changes: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "one more multiplier": multiplier,
+        "one more adder": adder,
+        "one more of both": both,
+        "pipelined divider": {"divider_pipelined": True},
+        "half the latency of the divider": {"divider_latency": max(1, base.divider_latency // 2)},
+        "pipelined divider, one more of both": {"divider_pipelined": True, **both},
     }
     rows = []
     for degree in (512, 1024):
         first = sum(engine_cycles(degree, base).values())
-        for change, engine in changes.items():
-            cycles = sum(engine_cycles(degree, engine).values())
+        for change, units in changes.items():
+            cycles = sum(engine_cycles(degree, replace(base, **units)).values())
             rows.append((f"Falcon-{degree}", change, cycles, cycles / CLOCK_HZ, first / cycles))
     return pd.DataFrame(rows, columns=["algorithm", "change", "cycles", "seconds", "gain"])

@@ -11,9 +11,7 @@ import pandas as pd
 from pqchain.crypto import native
 from pqchain.errors import CryptoFailure
 from pqchain.falcon import kernel
-
-COLUMNS = ("step", "seconds", "calls", "where")
-"""Of every profile."""
+from pqchain.falcon.signer import Lap
 
 PARTS = (
     ("decode the key", "software"),
@@ -31,7 +29,7 @@ PARTS = (
 
 
 def _frame(rows: list[tuple[str, float, int, str]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=["step", "seconds", "calls", "where"])
 
 
 def whole(sign: Callable[[], bytes]) -> pd.DataFrame:
@@ -55,10 +53,6 @@ def parts(secret_key: bytes, nonce: bytes, seed: bytes, message: bytes, logn: in
         raise CryptoFailure("the secret key is damaged; pass it as key generation gave it")
     rows = zip(PARTS, times, calls, strict=True)
     return _frame([(step, ns * 1e-9, count, where) for (step, where), ns, count in rows])
-
-
-Lap = Callable[[str, str], None]
-"""Called with the name of a step when it has ended, and where it ran."""
 
 
 def laps(run: Callable[[Lap], bytes]) -> pd.DataFrame:

@@ -37,11 +37,10 @@ BACKENDS = ("reference", "kernel", "simboard", "overlay")
 BITSTREAM = "falcon_sign.bit"
 """Name of the bitstream; it is looked for beside this module unless another place is given."""
 
-_REFERENCES = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
-
 _log = logging.getLogger(__name__)
 
-Source = Callable[[int], bytes]
+Lap = Callable[[str, str], None]
+"""Called with the name of a step when it has ended, and where it ran."""
 
 
 class FalconSigner:
@@ -63,7 +62,7 @@ class FalconSigner:
         padded: bool = False,
         bitstream: Path | str | None = None,
         device: Any = None,
-        random_bytes: Source | None = None,
+        random_bytes: Callable[[int], bytes] | None = None,
         timeout_seconds: float = 10.0,
     ) -> None:
         """Open a signer of degree 512 or 1024.
@@ -77,9 +76,8 @@ class FalconSigner:
         """
         self._logn = kernel.check_degree(degree)
         if backend != "auto" and backend not in BACKENDS:
-            raise UsageError(
-                f"unknown backend {backend!r}; expected auto or one of {', '.join(BACKENDS)}"
-            )
+            known = ", ".join(BACKENDS)
+            raise UsageError(f"unknown backend {backend!r}; expected auto or one of {known}")
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
@@ -96,7 +94,7 @@ class FalconSigner:
 
     def _open_reference(self) -> Signer:
         """Return the fastest liboqs that runs here; it also verifies for everyone."""
-        for name in _REFERENCES:
+        for name in ("liboqs-0.13/avx2", "liboqs-0.13/ref"):
             if not (reason := available(name)):
                 return open_signer(self.algorithm.name, name)
         raise Unsupported(f"Falcon needs liboqs for keys and verification: {reason}")
@@ -104,7 +102,6 @@ class FalconSigner:
     def _open(
         self, backend: str, bitstream: Path | str | None, device: Any, timeout_seconds: float
     ) -> None:
-        """Make a backend ready, or raise why it does not work here."""
         if backend == "reference":
             return
         if reason := available(kernel.IMPLEMENTATION):
@@ -112,24 +109,20 @@ class FalconSigner:
         if backend == "kernel":
             return
         overlay = _import_for_boards("overlay")
-        if backend == "overlay":
+        with tempfile.TemporaryDirectory() as folder:
+            if backend == "simboard":
+                simboard = _import_for_boards("simboard")
+                bitstream = bitstream or simboard.write_placeholder(Path(folder))
+                device = simboard.SimulatedDevice() if device is None else device
             path = Path(__file__).parent / BITSTREAM if bitstream is None else Path(bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
-            return
-        simboard = _import_for_boards("simboard")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(bitstream or simboard.write_placeholder(Path(folder)))
-            board = simboard.SimulatedDevice() if device is None else device
-            self._board = overlay.Board(path, device=board, timeout_seconds=timeout_seconds)
 
-    def _choose(
-        self, bitstream: Path | str | None, device: Any, timeout_seconds: float
-    ) -> tuple[str, str]:
+    def _choose(self, *place: Any) -> tuple[str, str]:
         """Return the first backend that works, and why not those before it."""
         passed_over = []
         for backend in ("overlay", "kernel"):
             try:
-                self._open(backend, bitstream, device, timeout_seconds)
+                self._open(backend, *place)
             except (PqchainError, RuntimeError, OSError) as error:
                 passed_over.append(f"{backend}: {error}")
                 _log.info("passed over %s: %s", backend, error)
@@ -196,19 +189,12 @@ class FalconSigner:
         if len(secret_key) != self.algorithm.secret_key_bytes:
             other = {1281: 512, 2305: 1024}.get(len(secret_key))
             hint = f"it is a key of Falcon-{other}" if other else "pass it whole and unpadded"
-            raise BadLength(
-                f"the secret key has {len(secret_key)} bytes; {self.algorithm.name} needs exactly "
-                f"{self.algorithm.secret_key_bytes}: {hint}."
-            )
+            expected = f"{self.algorithm.name} needs exactly {self.algorithm.secret_key_bytes}"
+            raise BadLength(f"the secret key has {len(secret_key)} bytes; {expected}: {hint}.")
         return message, secret_key
 
     def _sign_on_board(
-        self,
-        message: bytes,
-        secret_key: bytes,
-        nonce: bytes,
-        seed: bytes,
-        lap: Callable[[str, str], None],
+        self, message: bytes, secret_key: bytes, nonce: bytes, seed: bytes, lap: Lap
     ) -> bytes:
         """Let the board make attempts until one fits, and verify it here."""
         board = self._board
@@ -236,9 +222,7 @@ class FalconSigner:
                 if signature is None and not self.algorithm.signature_varies:
                     continue
                 lap("encode the signature", "software")
-                valid = signature is not None and self._reference.verify(
-                    message, signature, public_key
-                )
+                valid = signature is not None and self.verify(message, signature, public_key)
                 lap("verify the signature", "software")
                 if signature is None or not valid:
                     raise BadBoardSignature(
@@ -248,14 +232,11 @@ class FalconSigner:
                 return signature
         finally:
             kernel.wipe(request)
-        raise CryptoFailure(
-            f"{kernel.MOST_ATTEMPTS} attempts on the board gave no short signature: the secret key "
-            "is damaged"
-        )
+        tried = f"{kernel.MOST_ATTEMPTS} attempts on the board"
+        raise CryptoFailure(f"{tried} gave no short signature: the secret key is damaged")
 
 
 def _import_for_boards(name: str) -> Any:
-    """Import a module that needs pynq; raises Unsupported."""
     try:
         with warnings.catch_warnings():
             # pynq warns on every processor that is not a board's; here that is no news.

@@ -96,9 +96,8 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def allocate(self, shape: Any, dtype: Any, **kwargs: Any) -> Any:
         """Return a buffer with device memory of its own behind it."""
         address = self._next
-        buffer = PynqBuffer(
-            shape, dtype, device=self, device_address=address, bo=address, coherent=False
-        )
+        place = {"device": self, "device_address": address, "bo": address}
+        buffer = PynqBuffer(shape, dtype, **place, coherent=False)
         self._memory[address] = bytearray(buffer.nbytes)
         self._next += -(-buffer.nbytes // _PAGE) * _PAGE
         # Without these pynq would give the memory back through a C library of the board.
@@ -156,9 +155,8 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         if answer:
             self._memory[self._argument("response")][: len(answer)] = answer
         self._registers[BASE + REGISTERS["status"]] = status
-        self._registers[BASE + REGISTERS["version"]] = (
-            version if self.faults.version is None else self.faults.version
-        )
+        said = version if self.faults.version is None else self.faults.version
+        self._registers[BASE + REGISTERS["version"]] = said
         self._registers[BASE] = _DONE | _IDLE | _READY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.resources import as_file, files
 from typing import Any, Literal
 
@@ -42,11 +42,8 @@ def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"
     if not isinstance(owner, Figure):
         raise UsageError("these axes belong to no figure; create them with Figure().subplots()")
     buffer = io.BytesIO()
-    undated: dict[str, Any] = {
-        "svg": {"Date": None, "Creator": None},
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }[file_format]
+    dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
+    undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
     with mpl.rc_context({"svg.hashsalt": "pqchain", "svg.fonttype": "path"}):
         owner.savefig(buffer, format=file_format, metadata=undated, dpi=220)
     return buffer.getvalue()
@@ -55,10 +52,7 @@ def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"
 @contextmanager
 def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
     """Give the caller's axes as they are, or new ones in our style for as long as we draw."""
-    if ax is not None:
-        yield ax
-        return
-    with panels(1, 1, height_inches) as (axes,):
+    with nullcontext([ax]) if ax is not None else panels(1, 1, height_inches) as (axes,):
         yield axes
 
 
@@ -80,9 +74,8 @@ def require(frame: pd.DataFrame, columns: str, *, empty: bool = False) -> None:
     """Refuse a frame that lacks columns, or rows unless it may be empty."""
     missing = [name for name in columns.split() if name not in frame.columns]
     if missing:
-        raise DataError(
-            f"this plot needs the columns {missing}, but the frame has {list(frame.columns)}"
-        )
+        given = list(frame.columns)
+        raise DataError(f"this plot needs the columns {missing}, but the frame has {given}")
     if frame.empty and not empty:
         raise UsageError("there are no rows to draw; pass a frame that has some")
 

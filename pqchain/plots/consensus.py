@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import INK, PAPER, canvas, look, panels, require
-from pqchain.plots.marks import beside, grid, legend_above, log_ticks, props
+from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props
 from pqchain.render import numbers
 
 TIE = 1.005
@@ -56,12 +56,10 @@ def plot_cells(
             factor = nodes ** (-2.0 if seconds else 2.0) if per_pair else np.ones_like(nodes)
             ours, printed = (group[f"{side}{column}"].to_numpy() for side in ("", "published_"))
             axes.plot(nodes, factor * ours, color=colour, linewidth=1.1)
-            style = props(linestyle="", marker=marker, markerfacecolor=PAPER)
-            axes.plot(
-                nodes, factor * printed, color=colour, markersize=5.5, label=str(name), **style
-            )
+            style = props(linestyle="", marker=marker, markerfacecolor=PAPER, markersize=5.5)
+            axes.plot(nodes, factor * printed, color=colour, label=str(name), **style)
         _ticks_of_two(axes, sorted(set(cells["nodes"])), plain=True)
-        log_ticks(axes, "y", lambda value: numbers.seconds(value, 1) if seconds else f"{value:g}")
+        log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
         grid(axes)
@@ -96,11 +94,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
             last = (nodes[-1], latency[-1])
-            if elected:
-                above = "regions" in str(name)
-                beside(axes, str(name), last, (0, 7) if above else (0, -12), size=8, leftwards=True)
-            else:
-                beside(axes, str(name), last, (6, 0), size=8)
+            offset = (6, 0) if not elected else (0, 7) if "regions" in str(name) else (0, -12)
+            beside(axes, str(name), last, offset, size=8, leftwards=elected)
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
@@ -126,11 +121,11 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     colours = {name: look(index)[0] for index, name in enumerate(names)}
     across = min(2, len(questions))
     down = -(-len(questions) // across)
-    rates = sorted(set(winners["rate_bits_per_second"]))
-    nodes = sorted(set(winners["nodes"]))
+    rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
     with panels(down, across, 0.5 + down * (0.55 + 0.36 * len(rates))) as squares:
         for axes, question in zip(squares, questions, strict=False):
-            for cell in winners[winners["question"] == question].to_dict("records"):
+            cells = winners[winners["question"] == question].to_dict("records")
+            for cell in cells:
                 x, y = nodes.index(cell["nodes"]), rates.index(cell["rate_bits_per_second"])
                 _square(axes, x, y, cell, colours[cell["winner"]])
             axes.set_xlim(-0.5, len(nodes) - 0.5)
@@ -138,8 +133,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xticks(range(len(nodes)), [_power(node) for node in nodes])
             axes.set_yticks(range(len(rates)), [_rate(rate) for rate in rates])
             axes.tick_params(length=0)
-            first = winners[winners["question"] == question].iloc[0]
-            title = _title(first["ranked_by"], first["amount"])
+            title = _title(cells[0]["ranked_by"], cells[0]["amount"])
             axes.set_title(title, size=8, weight="normal", loc="left", color=INK)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
@@ -178,14 +172,13 @@ def _title(ranked_by: str, amount: float) -> str:
 def _ticks_of_two(axes: Axes, nodes: Sequence[int], *, plain: bool = False) -> None:
     axes.xaxis.set_major_locator(FixedLocator([float(node) for node in nodes]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:g}" if plain else _power(int(value)))
-    )
+    show = "{:g}".format if plain else _power
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
 
 
-def _power(nodes: int) -> str:
+def _power(nodes: float) -> str:
     exponent = int(nodes).bit_length() - 1
-    return f"$2^{{{exponent}}}$" if nodes == 2**exponent else str(nodes)
+    return f"$2^{{{exponent}}}$" if nodes == 2**exponent else str(int(nodes))
 
 
 def _rate(value: float) -> str:
@@ -195,6 +188,4 @@ def _rate(value: float) -> str:
 
 
 def _long(value: float) -> str:
-    if value < 1:
-        return numbers.seconds(value, 1)
-    return f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"
+    return brief(value) if value < 1 else f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"

@@ -16,7 +16,8 @@ from matplotlib.transforms import ScaledTranslation
 
 from pqchain.algorithms import ALGORITHMS
 from pqchain.plots.canvas import INK, MUTED, canvas, require
-from pqchain.plots.marks import grid, log_ticks, props, spoken
+from pqchain.plots.marks import grid, log_ticks, props
+from pqchain.render import numbers
 
 OPERATION_LOOK = {
     "generate_keypair": ("#0072B2", "o"),
@@ -37,9 +38,7 @@ _FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...]
 )  # fmt: skip
 """Filling of an algorithm's first, second, ... implementation in the order of the registry."""
 
-_ROW_INCHES = 0.25
-
-_LEGEND_INCHES = 0.17
+_ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
 
 _LEGEND_LETTERS = 64
 """In a line of the legend; more would be cut off at the edge."""
@@ -66,10 +65,8 @@ def dots(
     heights = _heights(frame[["row", "algorithm"]].drop_duplicates("row"))
     operations = [name for name in looks if name in set(frame["operation"])]
     shift = {name: 0.0 if joined else _SHIFT.get(name, 0.0) for name in operations}
-    drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value])]
-    drawn = drawn[drawn[value] > 0]
-    inches = 1.0 + _ROW_INCHES * (max(heights.values()) + 1)
-    with canvas(ax, inches) as axes:
+    drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
+    with canvas(ax, 1.0 + _ROW_INCHES * (max(heights.values()) + 1)) as axes:
         axes.set_xscale("log")
         if origin is not None:
             axes.axvline(origin, color=INK, linewidth=0.8, zorder=1)
@@ -90,7 +87,7 @@ def dots(
             if origin is not None:
                 axes.hlines(levels, origin, group[value], linewidth=0.8, **faint)
             style = _marker(marker, colour, rank) | props(zorder=3, markersize=4.6)
-            axes.plot(group[value], levels, label=spoken(operation), **style)
+            axes.plot(group[value], levels, label=numbers.spoken(operation), **style)
         _label_rows(axes, heights, frame, drawn)
         log_ticks(axes, "x", axis_format)
         grid(axes, "x")
@@ -114,13 +111,10 @@ def ranked(frame: pd.DataFrame) -> pd.DataFrame:
 def _heights(rows: pd.DataFrame) -> dict[str, float]:
     """Place rows from the top in the registry's order, with more air between families."""
     order = {name: index for index, name in enumerate(ALGORITHMS)}
-    ranked = sorted(
-        zip(rows["row"], rows["algorithm"], strict=True),
-        key=lambda pair: order.get(pair[1], len(order)),
-    )
+    pairs = zip(rows["row"], rows["algorithm"], strict=True)
     heights: dict[str, float] = {}
     height, previous = 0.0, None
-    for row, algorithm in ranked:
+    for row, algorithm in sorted(pairs, key=lambda pair: order.get(pair[1], len(order))):
         facts = ALGORITHMS[algorithm].family_facts if algorithm in ALGORITHMS else None
         family = "" if facts is None else facts.name if facts.post_quantum else "classical"
         if previous is not None:
@@ -146,7 +140,6 @@ def _label_rows(
 
 
 def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
-    """Return the style of a dot of the implementation at that place."""
     style = props(linestyle="none", marker=marker, color=colour)
     return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
 
@@ -154,7 +147,7 @@ def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
 def _legend(axes: Axes, operations: Sequence[tuple[str, str, str]], frame: pd.DataFrame) -> None:
     """Explain markers, and fillings where more than one is in use, above the plot."""
     handles = [
-        Line2D([], [], linestyle="none", color=colour, marker=marker, label=spoken(name))
+        Line2D([], [], linestyle="none", color=colour, marker=marker, label=numbers.spoken(name))
         for name, colour, marker in operations
     ]
     named = frame[frame["implementation"] != ""]

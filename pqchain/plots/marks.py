@@ -32,9 +32,9 @@ def bytes_label(value: float) -> str:
     return f"{value:g}{numbers.NARROW_SPACE}B"
 
 
-def spoken(operation: str) -> str:
-    """Write an operation as people say it."""
-    return operation.replace("_", " ").replace("keypair", "key pair")
+def brief(value: float) -> str:
+    """Show a tick in the unit of time that fits."""
+    return numbers.seconds(value, 1)
 
 
 def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:

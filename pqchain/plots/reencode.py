@@ -17,8 +17,7 @@ _PHASES = {
     "io": ("#222222", ""),
     "other": ("#dcdcdc", "\\\\\\\\"),
 }
-"""Colour and hatching of a phase, so that both eyes and a black-and-white printer tell them apart.
-"""
+"""Colour and hatching of a phase, so that a black-and-white printer tells them apart as well."""
 
 _STREAMS = {"single": ("#0072B2", "o", "-"), "multiplexed": ("#D55E00", "s", "--")}
 

@@ -14,8 +14,7 @@ from pqchain.algorithms import ALGORITHMS, FAMILIES, get, names
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import PAPER, canvas, look, require
 from pqchain.plots.dots import dots
-from pqchain.plots.marks import beside, bytes_label, grid, log_ticks, props
-from pqchain.render import numbers
+from pqchain.plots.marks import beside, brief, bytes_label, grid, log_ticks, props
 
 SIZE_LOOK = {
     "public key": ("#0072B2", "o"),
@@ -88,7 +87,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             axes.plot([size], [time], color=colour, **point, **style)
         axes.margins(0.14)
         log_ticks(axes, "x", bytes_label)
-        log_ticks(axes, "y", _seconds)
+        log_ticks(axes, "y", brief)
         grid(axes)
         _place_labels(axes, bytes_on_chain, times, [row.name for row in chosen])
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
@@ -110,19 +109,16 @@ def plot_blocks(
         "algorithm implementation threads transactions block_bytes transaction_bytes "
         "verify_median_seconds apply_median_seconds status",
     )
-    transactions, size = (
-        blocks[name].astype("float64") for name in ("transactions", "block_bytes")
-    )
     show: Callable[[float], str]
     if quantity == "bytes":
         label, show = "bytes of block per transaction (log scale)", bytes_label
         values = blocks["transaction_bytes"]
     elif quantity == "verify":
-        label, show = "checking one signature of a block (median)", _seconds
-        values = blocks["verify_median_seconds"] / transactions
+        label, show = "checking one signature of a block (median)", brief
+        values = blocks["verify_median_seconds"] / blocks["transactions"].astype("float64")
     else:
         label, show = "block validated in a second, all of it (median)", _rate
-        values = size / blocks["apply_median_seconds"]
+        values = blocks["block_bytes"].astype("float64") / blocks["apply_median_seconds"]
     threads = blocks["threads"].astype("int64")
     named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
     frame = blocks.assign(row=blocks["algorithm"], value=values, operation=named, implementation="")
@@ -138,10 +134,6 @@ def plot_blocks(
         looks={name: look(index) for index, name in enumerate(ordered)},
         joined=True,
     )
-
-
-def _seconds(value: float) -> str:
-    return numbers.seconds(value, 1)
 
 
 def _rate(value: float) -> str:

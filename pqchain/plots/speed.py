@@ -9,17 +9,22 @@ from matplotlib.axes import Axes
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import MUTED, PAPER, canvas, require
 from pqchain.plots.dots import dots, ranked
-from pqchain.plots.marks import beside, grid, legend_above, log_ticks, name_levels, props, spoken
+from pqchain.plots.marks import (
+    beside,
+    brief,
+    grid,
+    legend_above,
+    log_ticks,
+    name_levels,
+    props,
+)
 from pqchain.render import numbers
 
-_VARIANT_COLOUR = {"ref": "#0072B2", "avx2": "#D55E00"}
-"""Colour of the bars of reference code and of AVX2 code."""
-
 _BARS = (
-    ("ref", "published", "reference, printed"),
-    ("ref", "here", "reference, here"),
-    ("avx2", "published", "AVX2, printed"),
-    ("avx2", "here", "AVX2, here"),
+    ("ref", "published", "reference, printed", "#0072B2"),
+    ("ref", "here", "reference, here", "#0072B2"),
+    ("avx2", "published", "AVX2, printed", "#D55E00"),
+    ("avx2", "here", "AVX2, here", "#D55E00"),
 )
 """Bars of an algorithm from the top: printed ones are hatched, ours are full."""
 
@@ -37,7 +42,7 @@ def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         value="median_seconds",
         whiskers=("min_seconds", "p95_seconds"),
         axis_label="time of one operation (median; whisker: minimum to 95th percentile)",
-        axis_format=lambda value: numbers.seconds(value, 1),
+        axis_format=brief,
         ax=ax,
     )
 
@@ -74,10 +79,8 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
     frame = frame[rank == rank.groupby([frame["algorithm"], frame["operation"]]).transform("min")]
     if frame.empty:
-        raise UsageError(
-            "no algorithm here has both a /ref and an /avx2 row with status 'ok'; "
-            "measure both implementations"
-        )
+        lacking = "no algorithm here has both a /ref and an /avx2 row with status 'ok'"
+        raise UsageError(f"{lacking}; measure both implementations")
     return dots(
         frame.assign(row=frame["algorithm"], implementation="", status="ok"),
         value="speedup",
@@ -107,13 +110,9 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
     with canvas(ax, 0.8 + 0.62 * len(names)) as axes:
         axes.set_xscale("log")
-        for index, (variant, side, label) in enumerate(_BARS):
-            colour = _VARIANT_COLOUR[variant]
-            style = (
-                props(color=colour, edgecolor=colour, hatch="")
-                if side == "here"
-                else props(color=PAPER, edgecolor=colour, hatch="//////")
-            )
+        for index, (variant, side, label, colour) in enumerate(_BARS):
+            fill, hatch = (colour, "") if side == "here" else (PAPER, "//////")
+            style = props(color=fill, edgecolor=colour, hatch=hatch)
             for cell in rows[rows["variant"] == variant].to_dict("records"):
                 level, value = names.index(cell["algorithm"]) + (index - 1.5) * 0.2, cell[side]
                 if not np.isfinite(value):
@@ -124,9 +123,9 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                 beside(axes, numbers.seconds(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
         name_levels(axes, names)
-        log_ticks(axes, "x", lambda value: numbers.seconds(value, 1))
+        log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{spoken(operation)}: median here, as printed there (log scale)")
+        axes.set_xlabel(f"{numbers.spoken(operation)}: median here, as printed there (log scale)")
         legend_above(axes, 4)
     return axes
 
@@ -140,10 +139,11 @@ def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     needed = "algorithm implementation operation median_seconds status"
     require(measurements, needed, empty=True)
     fine = measurements[measurements["status"] == "ok"]
-    split = fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$")
-    fine = fine.assign(library=split["library"], variant=split["variant"])
-    keys = ["algorithm", "operation", "library"]
-    ref = fine[fine["variant"] == "ref"].set_index(keys)["median_seconds"].rename("ref_seconds")
-    avx2 = fine[fine["variant"] == "avx2"].set_index(keys)["median_seconds"].rename("avx2_seconds")
+    fine = fine.join(fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$"))
+    timed = fine.set_index(["algorithm", "operation", "library"])
+    ref, avx2 = (
+        timed[timed["variant"] == variant]["median_seconds"].rename(f"{variant}_seconds")
+        for variant in ("ref", "avx2")
+    )
     paired = pd.concat([ref, avx2], axis=1, join="inner").reset_index()
     return paired.assign(speedup=paired["ref_seconds"] / paired["avx2_seconds"])

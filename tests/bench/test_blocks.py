@@ -137,7 +137,7 @@ def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
     ],
 )
 def test_impossible_measurements_are_refused_before_any_work(arguments, monkeypatch):
-    monkeypatch.setattr(blockbench, "_open", lambda case, wanted: pytest.fail("work was done"))
+    monkeypatch.setattr(blockbench, "_signer", lambda name, wanted: pytest.fail("work was done"))
     with pytest.raises(UsageError):
         measure_blocks(**{"algorithms": "Ed25519", "transactions": 1, **arguments})
 
@@ -236,5 +236,5 @@ def test_plots_of_blocks_show_every_scheme_and_number_of_threads(quantity):
 
 
 def test_the_registry_is_measured_by_default():
-    names = [case.names for case in map(blockbench._case, algorithms.names("signature"))]
+    names = [case.names for case in blockbench._cases(algorithms.names("signature"))]
     assert names == [(name,) for name in algorithms.names("signature")]
