@@ -27,19 +27,16 @@ _NOTABLE_FLAGS = (
 )  # fmt: skip
 """The flags that explain a difference in speed, or how far the cycle counter can be trusted."""
 
-_FROM_PYPERF = (
-    "platform",
-    "timer",
-    "aslr",
-    "cpu_affinity",
-    "cpu_config",
-    "cpu_freq",
-    "load_avg_1min",
-)
+_FROM_PYPERF = {
+    "platform": "platform",
+    "timer": "timer",
+    "aslr": "aslr",
+    "cpu_affinity": "cpu_affinity",
+    "cpu_config": "cpu_config",
+    "cpu_freq": "cpu_frequency",
+    "load_avg_1min": "load_average",
+}
 """What we keep of pyperf's metadata; its host name, paths and build arguments stay out."""
-
-_OURS = {"cpu_freq": "cpu_frequency", "load_avg_1min": "load_average"}
-"""What we call it where we do not call it as pyperf does."""
 
 
 def provenance() -> dict[str, Any]:
@@ -63,7 +60,7 @@ def provenance() -> dict[str, Any]:
         "cpu_model": cpu_model,
         "cpu_count": cpu_count,
         "cpu_flags": sorted(cpu_flags().intersection(_NOTABLE_FLAGS)),
-        **{_OURS.get(key, key): metadata[key] for key in _FROM_PYPERF if key in metadata},
+        **{ours: metadata[theirs] for theirs, ours in _FROM_PYPERF.items() if theirs in metadata},
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "pqchain": VERSION,
         "commit": _commit(HOME.parent),
