@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 
 from pqchain import installation, plots
+from pqchain.errors import UnknownName
 from pqchain.installation import read_toml
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
@@ -116,8 +118,15 @@ class Work:
                 continue
             yield Figure(
                 name=row["name"],
-                axes=getattr(plots, f"plot_{row['plot']}")(frame, **row.get("options", {})),
+                axes=_plot(row["plot"])(frame, **row.get("options", {})),
                 description=row["description"],
                 caption=row["caption"],
                 part=row["part"],
             )
+
+
+def _plot(name: str) -> Callable[..., Any]:
+    known = {each.removeprefix("plot_"): each for each in plots.__all__ if each[:5] == "plot_"}
+    if name not in known:
+        raise UnknownName("plot", name, known, "pqchain.plots.")
+    return cast(Callable[..., Any], getattr(plots, known[name]))

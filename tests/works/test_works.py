@@ -2,10 +2,11 @@
 
 import inspect
 
+import pandas as pd
 import pytest
 
 from pqchain import plots
-from pqchain.errors import UnknownPaper
+from pqchain.errors import UnknownName, UnknownPaper
 from pqchain.installation import read_toml
 from pqchain.works import papers, registry
 from pqchain.works.work import Bench, Work
@@ -46,3 +47,11 @@ def test_a_work_is_complete_without_a_line_of_code():
     assert work.schemes() == ("Falcon-512", "Falcon-1024")
     assert work.compute(Bench()) == {}
     assert list(work.tables({})) == list(work.figures({})) == []
+
+
+def test_a_figure_of_no_plot_is_refused_with_the_nearest(tmp_path):
+    figure = 'name = "a"\nplot = "spead"\nframe = "f"\npart = "p"\ndescription = "d"\ncaption = "c"'
+    (tmp_path / "figures.toml").write_text(f"[[figures]]\n{figure}\n", encoding="utf-8")
+    frames = {"f": pd.DataFrame({"x": [1]})}
+    with pytest.raises(UnknownName, match="did you mean 'speed'"):
+        list(Work(tmp_path).figures(frames))

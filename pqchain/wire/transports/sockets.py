@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 from pqchain.wire.session import Address, Closed, Deliver
@@ -25,7 +26,7 @@ class Session(Protocol):
 SessionT = TypeVar("SessionT", bound=Session)
 
 
-class Sockets(Generic[SessionT]):
+class Sockets(ABC, Generic[SessionT]):
     """All sessions of one node; a transport adds how to listen and to connect."""
 
     def __init__(self, place: Place) -> None:
@@ -38,9 +39,9 @@ class Sockets(Generic[SessionT]):
         self.numbers = itertools.count(1)
         self._dialling: dict[int, asyncio.Task[None]] = {}
 
+    @abstractmethod
     async def connect(self, session: int, peer: int, address: Address) -> None:
         """Connect and deliver `Opened`. Raises OSError if that fails."""
-        raise NotImplementedError
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Connect in the background; there is no 0-RTT."""

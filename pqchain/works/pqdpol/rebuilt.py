@@ -10,6 +10,7 @@ from pqchain.consensus.scenario import preset
 from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.works import papers
+from pqchain.works.paper import Erratum
 from pqchain.works.pqdpol import calibration
 
 CELLS = Contract.of(
@@ -26,25 +27,30 @@ QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
 """What each table prints."""
 
 
+def corrected(table: str) -> dict[tuple[str, int], Erratum]:
+    """Return the errata of the cells of a table, by algorithm and n."""
+    paper = papers.paper("pqdpol")
+    return {
+        (paper.names[erratum.row], int(erratum.column)): erratum
+        for erratum in paper.errata
+        if erratum.table == table and erratum.row
+    }
+
+
 def cells() -> pd.DataFrame:
     """Return the 30 cells of Tables 5 and 6, errata corrected.
 
-    Columns: algorithm, n, latency_seconds, throughput_per_second, note (the erratum, or ""), table
-    (that it is about, or "").
+    Columns: algorithm, n, latency_seconds, throughput_per_second, note (the erratum, or "").
     """
     latency, rate = (
         papers.table("pqdpol", name).drop(columns="printed_name") for name in ("table6", "table5")
     )
-    frame = latency.merge(rate, on=["algorithm", "n"], validate="one_to_one")
-    frame = frame.assign(note="", table="")
-    paper = papers.paper("pqdpol")
-    for erratum in paper.errata:
-        if erratum.table in QUANTITIES and erratum.row:
-            row = frame["algorithm"] == paper.names[erratum.row]
-            row &= frame["n"] == int(erratum.column)
-            frame.loc[row, QUANTITIES[erratum.table]] = float(erratum.expected)
-            frame.loc[row, "note"] = f"{erratum.table} corrected: {erratum.note}"
-            frame.loc[row, "table"] = erratum.table
+    frame = latency.merge(rate, on=["algorithm", "n"], validate="one_to_one").assign(note="")
+    for table, quantity in QUANTITIES.items():
+        for (algorithm, n), erratum in corrected(table).items():
+            row = (frame["algorithm"] == algorithm) & (frame["n"] == n)
+            frame.loc[row, quantity] = float(erratum.expected)
+            frame.loc[row, "note"] = f"{table} corrected: {erratum.note}"
     return frame
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from pqchain.consensus import landscape
 from pqchain.render import numbers
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.pqdpol.rebuilt import cells
+from pqchain.works.pqdpol.rebuilt import corrected
 from pqchain.works.work import Frames
 
 CALIBRATED_ON = (
@@ -68,9 +68,7 @@ def rebuilt(frames: Frames) -> Iterator[Table]:
 def _rows(frame: pd.DataFrame, quantity: str, exponents: list[int]) -> Iterator[list[Any]]:
     """Yield for each algorithm the print, ours and the error, across n."""
     table, _, column, _ = _TABLES[quantity]
-    printed = cells()
-    wrong = printed[printed["table"] == table]
-    errata = set(zip(wrong["algorithm"], wrong["n"], strict=True))
+    errata = corrected(table)
 
     for name, group in frame.groupby("algorithm", sort=False):
         at = group.set_index("n")
