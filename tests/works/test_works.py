@@ -50,8 +50,11 @@ def test_a_work_is_complete_without_a_line_of_code():
 
 
 def test_a_figure_of_no_plot_is_refused_with_the_nearest(tmp_path):
-    figure = 'name = "a"\nplot = "speeds"\nframe = "f"\npart = "p"\ndescription = "d"\ncaption = "c"'
-    (tmp_path / "figures.toml").write_text(f"[[figures]]\n{figure}\n", encoding="utf-8")
+    texts = dict.fromkeys(("name", "part", "description", "caption"), "any")
+    fields = texts | {"plot": "speeds", "frame": "f"}
+    lines = [f'{field} = "{value}"' for field, value in fields.items()]
+    text = "\n".join(["[[figures]]", *lines])
+    (tmp_path / "figures.toml").write_text(text, encoding="utf-8")
     frames = {"f": pd.DataFrame({"x": [1]})}
     with pytest.raises(UnknownName, match="did you mean 'speed'"):
         list(Work(tmp_path).figures(frames))
