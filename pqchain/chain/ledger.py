@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pqchain.chain.block import Block
@@ -37,18 +37,14 @@ _GENESIS_BYTES = 64_000_000
 """The longest genesis that is read: about 700,000 accounts."""
 
 
+@dataclass(slots=True, eq=False)
 class Ledger:
     """A state, and the file that holds the blocks which led to it."""
 
-    __slots__ = ("_connection", "path", "state", "verifier")
-
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, state: State, verifier: Verifier
-    ) -> None:
-        self._connection = connection
-        self.path = path
-        self.state = state
-        self.verifier = verifier
+    _connection: sqlite3.Connection
+    path: Path
+    state: State
+    verifier: Verifier
 
     @classmethod
     def create(
@@ -69,7 +65,8 @@ class Ledger:
             raise UsageError(f"{path} is there already; open it, or choose another name")
         if not path.parent.is_dir():
             raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
-        description = _describe(state)
+        genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
+        description = json.dumps(genesis, default=sorted)
         if len(description) > _GENESIS_BYTES:
             raise UsageError(f"{len(balances)} accounts at the start are too many for a file")
         connection = _connect(path, "rwc")
@@ -160,23 +157,18 @@ def _as_data_error(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {error}; {remedy}") from error
 
 
-def _describe(state: State) -> str:
-    balances = {address.hex(): account.balance for address, account in state.accounts.items()}
-    return json.dumps({**asdict(state.rules), "balances": balances}, default=sorted)
-
-
 def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:
     """Return the first state, after looking whether the file is one of ours."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     tables = dict(connection.execute("SELECT name, type FROM sqlite_schema"))
     if application != _APPLICATION or tables != {"genesis": "table", "blocks": "table"}:
         raise DataError(f"{path} is no ledger of pqchain; expected a file of Ledger.create")
-    lengths = connection.execute("SELECT length(description) FROM genesis").fetchall()
-    if len(lengths) != 1 or not 0 < (lengths[0][0] or 0) <= _GENESIS_BYTES:
+    short = "CASE WHEN length(description) <= ? THEN description END"
+    found = connection.execute(f"SELECT {short} FROM genesis LIMIT 2", (_GENESIS_BYTES,)).fetchall()
+    if len(found) != 1 or not found[0][0]:
         raise DataError(f"{path} has no usable genesis; restore it")
-    (description,) = connection.execute("SELECT description FROM genesis").fetchone()
     try:
-        genesis = json.loads(description)
+        genesis = json.loads(found[0][0])
         balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
         return State.genesis(balances, Rules(**{name: genesis[name] for name in Rules.__slots__}))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pqchain.chain.transaction import address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
@@ -29,26 +29,19 @@ class Check:
     """All keys of the sender, with None for the one to recover."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Verifier:
     """Opens each scheme once and verifies with it; threads may share it."""
 
-    __slots__ = ("_implementations", "_signers", "threads")
-
-    def __init__(
-        self, *, threads: int = 1, implementations: Mapping[str, str] | None = None
-    ) -> None:
-        """Note how many threads to use, and the implementation of algorithms by name.
-
-        Algorithms that are not named use the default implementation.
-        """
-        self.threads = threads
-        self._implementations = dict(implementations or {})
-        self._signers: dict[str, Signer] = {}
+    threads: int = 1
+    implementations: Mapping[str, str] | None = None
+    """Who computes, by algorithm; the default implementation where none is named."""
+    _signers: dict[str, Signer] = field(default_factory=dict, init=False, repr=False)
 
     def signer(self, algorithm: str) -> Signer:
         """Return the open scheme; raises Unsupported if it cannot run here."""
         if algorithm not in self._signers:
-            by = self._implementations.get(algorithm)
+            by = (self.implementations or {}).get(algorithm)
             self._signers[algorithm] = open_signer(algorithm, by)
         return self._signers[algorithm]
 

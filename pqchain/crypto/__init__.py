@@ -38,13 +38,13 @@ def _choose(name: str, kind: Kind, implementation: str | None) -> tuple[Algorith
     if implementation is None:
         runs = (each for each in offered if not obstacle(each))
         implementation = IMPLEMENTATION if IMPLEMENTATION in offered else next(runs, offered[0])
-    algorithms.implementation(implementation)
+    blocked = obstacle(implementation)
     if implementation not in offered:
         known = ", ".join(offered)
         raise Unsupported(
             f"{implementation} does not offer {algorithm.name}; expected one of {known}"
         )
-    if blocked := obstacle(implementation):
+    if blocked:
         raise blocked.error(str(blocked))
     return algorithm, implementation
 

@@ -177,9 +177,9 @@ class Library:
     def call(self, name: str, *arguments: int | float | BytesLike | None) -> int:
         """Call a function that only this library has; return its int64_t.
 
-        Numbers go over as int64_t and double; buffers as pointers to
-        their first byte, those to be written to as bytearray or writable memoryview, None as the
-        null pointer. The function sees no lengths: give it what its header asks for.
+        Numbers go over as int64_t and double; buffers as pointers to their first byte, those to be
+        written to as bytearray or writable memoryview, None as the null pointer. The function sees
+        no lengths: give it what its header asks for.
 
         Raises NativeLibraryMissing if the library has no such function.
         """
