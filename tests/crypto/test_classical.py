@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain.algorithms import ALGORITHMS, IMPLEMENTATIONS, get
-from pqchain.crypto import classical, open_signer
+from pqchain.crypto import available, classical, open_signer
 from pqchain.errors import (
     BadLength,
     BadType,
@@ -450,11 +450,11 @@ def test_missing_package_says_what_to_install(name, implementation, monkeypatch)
     for module in [module for module in sys.modules if module.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Unsupported, match=f"{package} is not installed: install pqchain again"):
-        open_signer(name, implementation)
-    scheme = classical.SIGNERS[name, implementation]
     with pytest.raises(Unsupported, match=f"{name} by {implementation} needs .* install pqchain"):
-        scheme(get(name), implementation)
+        open_signer(name, implementation)
+    assert available(implementation) == (
+        f"the Python package {package} is not installed: install pqchain again"
+    )
 
 
 def test_importing_loads_no_native_code():
