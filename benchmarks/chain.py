@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from harness import spread, table
 
 from pqchain.chain import Block, Rules, State, Verifier, Wallet
-from pqchain.crypto import schemes
+from pqchain.crypto import native
 
 TRANSACTIONS, ROUNDS, THREADS = 1000, 41, 4
 SPEED_UP, OVERHEAD = 3.3, 1.05
@@ -46,7 +46,7 @@ def main() -> int:
         [check.signature for check in checks],
         [check.public_key or b"" for check in checks],
     )
-    loops = [schemes.plain_loop(verifiers[1].signer(ALGORITHM), *columns) for _ in range(THREADS)]
+    loops = [native.plain_loop(verifiers[1].signer(ALGORITHM), *columns) for _ in range(THREADS)]
     pool = ThreadPoolExecutor(THREADS)
 
     def control() -> None:

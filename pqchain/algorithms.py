@@ -108,19 +108,12 @@ class Algorithm:
 
     def sized_for(self, implementation: str) -> Algorithm:
         """Return the same algorithm with the sizes that this implementation gives it."""
-        library = implementation.partition("/")[0]
-        for row in _OFFERS["sizes"]:
-            if (row["algorithm"], row["library"]) == (self.name, library):
-                return replace(self, **row["bytes"])
-        return self
+        sizes = _OFFERS["sizes"].get(self.name, {}).get(implementation.partition("/")[0])
+        return replace(self, **sizes) if sizes else self
 
     def note(self, implementation: str) -> str:
         """Return what to know before reading times of that implementation; "" for nothing."""
-        asked = (self.name, implementation)
-        rows = (
-            row for row in _OFFERS["notes"] if (row["algorithm"], row["implementation"]) == asked
-        )
-        return next((str(row["note"]) for row in rows), "")
+        return str(_OFFERS["notes"].get(self.name, {}).get(implementation, ""))
 
 
 _FOLDER = installation.data("algorithms")

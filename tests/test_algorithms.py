@@ -189,11 +189,12 @@ def test_sizes_differ_where_a_library_has_another_version() -> None:
 
 def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
     offers = installation.read_toml(DATA / "offers.toml")
-    for row in offers["sizes"]:
-        offered = ALGORITHMS[row["algorithm"]].implementations
-        assert any(each.startswith(f"{row['library']}/") for each in offered)
-    for row in offers["notes"]:
-        assert row["implementation"] in ALGORITHMS[row["algorithm"]].implementations
+    for name, libraries in offers["sizes"].items():
+        offered = ALGORITHMS[name].implementations
+        for library in libraries:
+            assert any(each.startswith(f"{library}/") for each in offered)
+    for name, notes in offers["notes"].items():
+        assert set(notes) <= set(ALGORITHMS[name].implementations)
 
 
 def test_a_column_of_rainbow_that_is_not_avx2_says_so() -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nist_drbg import NistDrbg
+
 from pqchain import open_signer
 from pqchain.crypto import native
-from pqchain.crypto.randomness import NistDrbg
 
 FOLDER = Path(__file__).resolve().parent.parent / "csim" / "vectors"
 COUNT = 3

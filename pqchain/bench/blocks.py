@@ -23,15 +23,14 @@ from pqchain.bench import presets
 from pqchain.bench.presets import BlockPreset
 from pqchain.bench.timing import median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
-from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, check_key_mode, signature_schemes
-from pqchain.chain.rejection import BlockRejected, Reason
-from pqchain.chain.state import Rules, State
+from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
+from pqchain.chain.state import BlockRejected, Reason, Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import whole
+from pqchain.checks import one_of, whole
 from pqchain.crypto import Signer
-from pqchain.crypto.schemes import plain_loop
+from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, UnknownAlgorithm, Unsupported, UsageError
 from pqchain.results import Contract
 
@@ -108,7 +107,7 @@ def measure_blocks(
     """
     whole("transactions", transactions, least=1, most=1_000_000)
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    check_key_mode(public_key)
+    one_of("public_key", public_key, KEY_MODES)
     chosen = presets.named(preset).blocks
     counts = _thread_counts(threads)
     if implementation is not None:

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from pqchain.chain.block import Block, Header, make_block, pack
     from pqchain.chain.encoding import encoded_size, header_bytes
     from pqchain.chain.ledger import Ledger
-    from pqchain.chain.rejection import BlockRejected, Reason
-    from pqchain.chain.state import Account, Rules, State
+    from pqchain.chain.state import Account, BlockRejected, Reason, Rules, State
     from pqchain.chain.transaction import Credential, Payment, Transaction
     from pqchain.chain.verification import Verifier
     from pqchain.chain.wallet import Wallet
@@ -28,8 +27,7 @@ _HOME = {
     "block": "Block Header make_block pack",
     "encoding": "encoded_size header_bytes",
     "ledger": "Ledger",
-    "rejection": "BlockRejected Reason",
-    "state": "Account Rules State",
+    "state": "Account BlockRejected Reason Rules State",
     "transaction": "Credential Payment Transaction",
     "verification": "Verifier",
     "wallet": "Wallet",

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha3_256
 from struct import Struct
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.chain.encoding import (
-    HEADER_BYTES,
     MIN_TRANSACTION_BYTES,
     VERSION,
     KeyForm,
     Reader,
-    check_hash,
-    check_number,
+    check_fields,
     encoded_size,
     expect,
     header_bytes,
@@ -24,7 +23,6 @@ from pqchain.chain.encoding import (
 from pqchain.chain.transaction import Credential, Transaction
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import whole
-from pqchain.crypto.hashing import sha3_256
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
@@ -53,11 +51,8 @@ class Header:
     proposer: bytes
 
     def __post_init__(self) -> None:
-        check_number("height", self.height, bits=32)
-        check_number("timestamp", self.timestamp, bits=32)
-        check_hash("previous hash", self.previous)
-        check_hash("root", self.root)
-        check_hash("proposer", self.proposer)
+        hashes = ("previous", "root", "proposer")
+        check_fields(self, hashes=hashes, height=32, timestamp=32)
 
     def encode(self) -> bytes:
         """Return its bytes."""
@@ -67,7 +62,7 @@ class Header:
 
     def hash(self) -> bytes:
         """Return the SHA3-256 by which the next block names this one."""
-        return sha3_256(_BLOCK + self.encode())
+        return sha3_256(_BLOCK + self.encode()).digest()
 
     @property
     def seal_message(self) -> bytes:
@@ -113,9 +108,7 @@ class Block:
         BadType for no bytes.
         """
         reader = Reader(as_bytes("block", data))
-        version, height, previous, root, timestamp, proposer = _FIXED.unpack(
-            reader.take(HEADER_BYTES, "the header of a block")
-        )
+        version, *fields = reader.unpack(_FIXED, "the header of a block")
         expect(version, (VERSION,), "the version of a block")
         identifier = reader.number(2, "the algorithm of the seal")
         seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
@@ -125,7 +118,7 @@ class Block:
             raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
         transactions = tuple(Transaction.read(reader) for _ in range(count))
         reader.end("block")
-        return cls(Header(height, previous, root, timestamp, proposer), transactions, seal)
+        return cls(Header(*fields), transactions, seal)
 
 
 def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) -> bytes:
@@ -139,11 +132,11 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
             hashes = list(pool.map(_group_hash, groups))
     else:
         hashes = list(map(_group_hash, groups))
-    return sha3_256(b"".join((_ROOT, len(transactions).to_bytes(4, "big"), *hashes)))
+    return sha3_256(b"".join((_ROOT, len(transactions).to_bytes(4, "big"), *hashes))).digest()
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:
-    return sha3_256(b"".join((_GROUP, *(each.encoded for each in group))))
+    return sha3_256(b"".join((_GROUP, *(each.encoded for each in group)))).digest()
 
 
 def pack(

@@ -42,7 +42,7 @@ from typing import Any, Literal, get_args
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import whole
+from pqchain.checks import one_of, whole
 from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
@@ -75,6 +75,8 @@ Falcon's specification (1.2, section 3.12) describes a mode with key recovery; l
 
 KeyMode = Literal["inline", "registered", "recovered"]
 """How a verifier comes to the public key, as users name it."""
+
+KEY_MODES: tuple[str, ...] = get_args(KeyMode)
 
 
 class KeyForm(IntEnum):
@@ -114,13 +116,6 @@ def algorithm_of(identifier: int) -> Algorithm | None:
     return next(map(algorithms.get, match), None)
 
 
-def signature_limit(algorithm: Algorithm, form: KeyForm) -> int:
-    """Return the greatest length of a signature of that algorithm in that form."""
-    if form is KeyForm.RECOVERED:
-        return RECOVERABLE.get(algorithm.name, 0)
-    return algorithm.signature_max_bytes
-
-
 def encoded_size(
     algorithm: str | Algorithm | Sequence[str | Algorithm],
     *,
@@ -143,27 +138,23 @@ def encoded_size(
     (1651, 754)
     """
     rows = signature_schemes(algorithm)
-    if kind not in ("transaction", "seal"):
-        raise UsageError(f"unknown kind {kind!r}; expected transaction or seal")
-    check_key_mode(public_key)
+    one_of("kind", kind, ("transaction", "seal"))
+    one_of("public_key", public_key, KEY_MODES)
     if kind == "seal" and (len(rows) > 1 or public_key != "inline" or data_bytes):
         raise UsageError("a seal is one signature with its public key and holds no data")
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    if signature_bytes is None:
-        signature_bytes = sum(_nominal(row, public_key) for row in rows)
+    if signature_bytes is None and public_key == "recovered":
+        if incapable := [row.name for row in rows if row.name not in RECOVERABLE]:
+            raise no_recovery(incapable)
+        signature_bytes = sum(RECOVERABLE[row.name] for row in rows)
+    elif signature_bytes is None:
+        signature_bytes = sum(row.signature_bytes for row in rows)
     whole("signature_bytes", signature_bytes, least=0)
     keys = sum(row.public_key_bytes for row in rows) if public_key == "inline" else 0
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
         return payload
     return _TRANSACTION_BYTES + data_bytes + CREDENTIAL_BYTES * len(rows) + payload
-
-
-def check_key_mode(public_key: str) -> None:
-    """Raise UsageError unless there is such a way to a public key."""
-    if public_key not in get_args(KeyMode):
-        expected = "expected 'inline', 'registered' or 'recovered'"
-        raise UsageError(f"public_key={public_key!r}; {expected}")
 
 
 def no_recovery(names: Iterable[str]) -> UsageError:
@@ -199,12 +190,6 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
         if row.kind != "signature":
             raise UsageError(f"{row.name} is a {row.kind}; a transaction needs a signature scheme")
     return rows
-
-
-def _nominal(row: Algorithm, public_key: KeyMode) -> int:
-    if public_key == "recovered" and row.name not in RECOVERABLE:
-        raise no_recovery([row.name])
-    return RECOVERABLE[row.name] if public_key == "recovered" else row.signature_bytes
 
 
 _LENGTH = Struct(">I")
@@ -264,16 +249,17 @@ class Reader:
             raise Malformed(f"{self.left} bytes follow after the {what}; expected none")
 
 
-def check_number(what: str, value: object, *, bits: int) -> None:
-    """Raise Malformed unless the value is a whole number of at most that many bits."""
-    if type(value) is not int or not 0 <= value < 2**bits:
-        raise Malformed(f"the {what} is {value!r}; expected a whole number from 0 to 2^{bits} - 1")
-
-
-def check_hash(what: str, value: object) -> None:
-    """Raise Malformed unless the value is as long as a hash or an address."""
-    if not isinstance(value, bytes) or len(value) != HASH_BYTES:
-        raise Malformed(f"the {what} is {value!r}; expected {HASH_BYTES} bytes")
+def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
+    """Raise Malformed unless fields are hashes or addresses, and numbers of at most some bits."""
+    for name in hashes:
+        value = getattr(record, name)
+        if not isinstance(value, bytes) or len(value) != HASH_BYTES:
+            raise Malformed(f"the {name} is {value!r}; expected {HASH_BYTES} bytes")
+    for name, most in bits.items():
+        value = getattr(record, name)
+        if type(value) is not int or not 0 <= value < 1 << most:
+            expected = f"expected a whole number from 0 to 2^{most} - 1"
+            raise Malformed(f"the {name} is {value!r}; {expected}")
 
 
 def expect(value: int, allowed: Collection[int], what: str) -> int:

@@ -10,12 +10,11 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pqchain.chain.block import Block
-from pqchain.chain.rejection import BlockRejected
-from pqchain.chain.state import Rules, State
+from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.verification import Verifier
 from pqchain.errors import DataError, PqchainError, UsageError
 
@@ -27,22 +26,25 @@ CREATE TABLE genesis (description TEXT NOT NULL);
 CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL);
 """
 
+_NEXT = """
+SELECT height, hash, typeof(data), length(data),
+    CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
+FROM blocks WHERE height > ? ORDER BY height LIMIT 1
+"""
+"""Fetches the next block, without its bytes if they are too many."""
+
 _GENESIS_BYTES = 64_000_000
 """The longest genesis that is read: about 700,000 accounts."""
 
 
+@dataclass(slots=True, eq=False)
 class Ledger:
     """A state, and the file that holds the blocks which led to it."""
 
-    __slots__ = ("_connection", "path", "state", "verifier")
-
-    def __init__(
-        self, connection: sqlite3.Connection, path: Path, state: State, verifier: Verifier
-    ) -> None:
-        self._connection = connection
-        self.path = path
-        self.state = state
-        self.verifier = verifier
+    _connection: sqlite3.Connection
+    path: Path
+    state: State
+    verifier: Verifier
 
     @classmethod
     def create(
@@ -63,11 +65,13 @@ class Ledger:
             raise UsageError(f"{path} is there already; open it, or choose another name")
         if not path.parent.is_dir():
             raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
-        description = _describe(state)
+        genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
+        description = json.dumps(genesis, default=sorted)
         if len(description) > _GENESIS_BYTES:
             raise UsageError(f"{len(balances)} accounts at the start are too many for a file")
         connection = _connect(path, "rwc")
-        with _as_data_error(path), _transaction(connection):
+        with _as_data_error(path), connection:
+            connection.execute("BEGIN IMMEDIATE")
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -102,7 +106,8 @@ class Ledger:
         """
         state = self.state.apply(block, verifier=self.verifier)
         data = block.encode() if isinstance(block, Block) else bytes(block)
-        with _as_data_error(self.path), _transaction(self._connection):
+        with _as_data_error(self.path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
             (last,) = self._connection.execute("SELECT max(height) FROM blocks").fetchone()
             if (last or 0) != self.state.height:
                 raise DataError(
@@ -152,41 +157,20 @@ def _as_data_error(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {error}; {remedy}") from error
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what the block does, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _describe(state: State) -> str:
-    balances = {address.hex(): account.balance for address, account in state.accounts.items()}
-    return json.dumps({**asdict(state.rules), "balances": balances}, default=sorted)
-
-
 def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:
     """Return the first state, after looking whether the file is one of ours."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     tables = dict(connection.execute("SELECT name, type FROM sqlite_schema"))
     if application != _APPLICATION or tables != {"genesis": "table", "blocks": "table"}:
         raise DataError(f"{path} is no ledger of pqchain; expected a file of Ledger.create")
-    lengths = connection.execute("SELECT length(description) FROM genesis").fetchall()
-    if len(lengths) != 1 or not 0 < (lengths[0][0] or 0) <= _GENESIS_BYTES:
+    short = "CASE WHEN length(description) <= ? THEN description END"
+    found = connection.execute(f"SELECT {short} FROM genesis LIMIT 2", (_GENESIS_BYTES,)).fetchall()
+    if len(found) != 1 or not found[0][0]:
         raise DataError(f"{path} has no usable genesis; restore it")
-    (description,) = connection.execute("SELECT description FROM genesis").fetchone()
     try:
-        genesis = json.loads(description)
+        genesis = json.loads(found[0][0])
         balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
-        named = {name: genesis[name] for name in ("chain", "limit_bytes", "sealed", "algorithms")}
-        if named["algorithms"] is not None:
-            named["algorithms"] = frozenset(named["algorithms"])
-        return State.genesis(balances, Rules(**named))
+        return State.genesis(balances, Rules(**{name: genesis[name] for name in Rules.__slots__}))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
         raise DataError(f"{path} has no usable genesis ({error}); restore it") from error
 
@@ -209,21 +193,11 @@ def _read_blocks(
 ) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield height, hash and bytes of each block; one that is too long is not read."""
     height = 0
-    while True:
-        row = connection.execute(
-            "SELECT height, typeof(data), length(data) FROM blocks WHERE height > ? "
-            "ORDER BY height LIMIT 1",
-            (height,),
-        ).fetchone()
-        if row is None:
-            return
-        height, kind, length = row
-        if kind != "blob" or length > rules.limit_bytes:
+    while row := connection.execute(_NEXT, (rules.limit_bytes, height)).fetchone():
+        height, digest, kind, length, data = row
+        if data is None:
             raise DataError(
                 f"{path}, block {height}: {length} bytes of type {kind}; at most "
                 f"{rules.limit_bytes} bytes of type blob are allowed"
             )
-        digest, data = connection.execute(
-            "SELECT hash, data FROM blocks WHERE height = ?", (height,)
-        ).fetchone()
         yield height, digest, data

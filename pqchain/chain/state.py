@@ -9,21 +9,57 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from hashlib import sha3_256
 from types import MappingProxyType
 
 from pqchain import algorithms
 from pqchain.chain.block import Block, make_block, transactions_root
 from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm, algorithm_of
-from pqchain.chain.rejection import BlockRejected, Reason
-from pqchain.chain.transaction import Credential, Transaction, address_of
+from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import whole
-from pqchain.crypto.hashing import sha3_256
 from pqchain.crypto.interface import as_bytes
-from pqchain.errors import Malformed, UsageError
+from pqchain.errors import Malformed, PqchainError, UsageError
 
 _GENESIS = b"pqchain genesis 1\0"
+
+
+class Reason(Enum):
+    """Why a ledger refuses a block, in the order in which it checks."""
+
+    MALFORMED = "malformed"
+    OVERSIZE = "oversize"
+    DUPLICATE = "duplicate"
+    """This very block, a transaction twice in one block, or a key registered twice."""
+    WRONG_HEIGHT = "wrong height"
+    WRONG_PREVIOUS_HASH = "wrong previous hash"
+    BAD_TIMESTAMP = "bad timestamp"
+    WRONG_ROOT = "wrong root"
+    WRONG_CHAIN = "wrong chain"
+    UNKNOWN_ALGORITHM = "unknown algorithm"
+    """Not in the registry, or not allowed on this chain."""
+    UNKNOWN_KEY = "unknown key"
+    """A transaction relies on a registered key, and there is none."""
+    BAD_NONCE = "bad nonce"
+    OVERSPEND = "overspend"
+    BAD_SIGNATURE = "bad signature"
+    """Also: the keys are not those of the address that sends or proposes."""
+
+
+class BlockRejected(PqchainError):
+    """A block that the ledger does not take. The state is what it was before."""
+
+    def __init__(self, reason: Reason, detail: str, indices: tuple[int, ...] = ()) -> None:
+        super().__init__(reason, detail, indices)
+        self.reason = reason
+        self.detail = detail
+        self.indices = indices
+        """Of the transactions concerned, from 0; empty if it is the block as a whole."""
+
+    def __str__(self) -> str:
+        return f"block rejected, {self.reason.value}: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +98,9 @@ class Account:
 
 _NOBODY = Account()
 
+_Keys = tuple[tuple[int, bytes | None], ...]
+"""Algorithm identifier and public key of all who sign, None for a key to recover."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -84,12 +123,11 @@ class State:
         for address, balance in balances.items():
             if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
                 raise UsageError(f"{address!r} is no address; expected 32 bytes, as Wallet.address")
-            if not isinstance(balance, int) or balance < 0:
-                raise UsageError(f"the balance {balance!r}; expected a whole number, 0 or more")
+            whole("the balance", balance, least=0, most=2**64 - 1)
         if sum(balances.values()) >= 2**64:
             raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
         listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
-        tip = sha3_256(_GENESIS + rules.chain.to_bytes(4, "big") + listed)
+        tip = sha3_256(_GENESIS + rules.chain.to_bytes(4, "big") + listed).digest()
         accounts = {address: Account(balance) for address, balance in balances.items()}
         return cls(rules, 0, tip, 0, MappingProxyType(accounts))
 
@@ -134,10 +172,9 @@ class State:
         self._check_place(block)
         if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
             raise BlockRejected(Reason.WRONG_ROOT, "the transactions are not those of the header")
-        self._check_algorithms(block)
-        self._check_seal(block, verifier)
-        accounts, checks = self._transfer(block)
-        wrong = {check.index for check in checks if not check.of_sender}
+        names = self._algorithms(block)
+        self._check_seal(block, names, verifier)
+        accounts, checks, wrong = self._transfer(block, names)
         if not wrong or all_wrong:
             wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
         if wrong:
@@ -157,8 +194,7 @@ class State:
 
         Raises BlockRejected where nonces, balances or keys already forbid it.
         """
-        self._check_algorithms(block)
-        return self._transfer(block)[1]
+        return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
         """Return the block, after a look at its size; bytes too long are not even read.
@@ -191,21 +227,24 @@ class State:
             detail = f"{header.timestamp} s is before {self.timestamp} s"
             raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
-    def _check_algorithms(self, block: Block) -> None:
+    def _algorithms(self, block: Block) -> dict[int, str]:
+        """Return the names of all algorithms in the block by identifier, if they are allowed."""
         first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
             first[block.seal.identifier] = ()
         for index, transaction in enumerate(block.transactions):
             for credential in transaction.credentials:
                 first.setdefault(credential.identifier, (index,))
-        allowed = self.rules.algorithms
+        names = {}
         for identifier, indices in first.items():
-            row = algorithm_of(identifier)
+            row, allowed = algorithm_of(identifier), self.rules.algorithms
             if row is None or (allowed is not None and row.name not in allowed):
                 what = f"0x{identifier:04x}" if row is None else row.name
                 raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
+            names[identifier] = row.name
+        return names
 
-    def _check_seal(self, block: Block, verifier: Verifier) -> None:
+    def _check_seal(self, block: Block, names: Mapping[int, str], verifier: Verifier) -> None:
         seal = block.seal
         if seal is None:
             if self.rules.sealed:
@@ -214,15 +253,21 @@ class State:
         if address_of([(seal.identifier, seal.public_key)]) != block.header.proposer:
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is not by the proposer's key")
         message = block.header.seal_message
-        check = Check(0, _name(seal), message, seal.signature, seal.public_key)
+        check = Check(0, names[seal.identifier], message, seal.signature, seal.public_key)
         if verifier.wrong([check]):
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is wrong")
 
-    def _transfer(self, block: Block) -> tuple[dict[bytes, Account], list[Check]]:
-        """Carry out all payments on a copy; return it and the signatures that allow them."""
+    def _transfer(
+        self, block: Block, names: Mapping[int, str]
+    ) -> tuple[dict[bytes, Account], list[Check], set[int]]:
+        """Carry out all payments on a copy.
+
+        Return it, the signatures that allow them, and the transactions not signed by their sender.
+        """
         accounts = dict(self.accounts)
         checks: list[Check] = []
-        addresses: dict[tuple[tuple[int, bytes | None], ...], bytes] = {}
+        strangers: set[int] = set()
+        addresses: dict[_Keys, bytes] = {}
         for index, transaction in enumerate(block.transactions):
             payment = transaction.payment
             if payment.chain != self.rules.chain:
@@ -242,16 +287,16 @@ class State:
             recipient = accounts.get(payment.recipient, _NOBODY)
             received = recipient.balance + payment.amount
             accounts[payment.recipient] = Account(received, recipient.nonce, recipient.keys)
-            of_sender = True
             if all(key is not None for _, key in keys):  # else recovery compares the address
                 if keys not in addresses:
                     addresses[keys] = address_of([(i, key or b"") for i, key in keys])
-                of_sender = addresses[keys] == payment.sender
+                if addresses[keys] != payment.sender:
+                    strangers.add(index)
             message, address = transaction.message, payment.sender
-            for credential, (_, key) in zip(transaction.credentials, keys, strict=True):
-                name, signature = _name(credential), credential.signature
-                checks.append(Check(index, name, message, signature, key, address, keys, of_sender))
-        return accounts, checks
+            for credential, (identifier, key) in zip(transaction.credentials, keys, strict=True):
+                name, signature = names[identifier], credential.signature
+                checks.append(Check(index, name, message, signature, key, address, keys))
+        return accounts, checks, strangers
 
 
 def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
@@ -260,30 +305,19 @@ def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
 
 def _resolve(
     transaction: Transaction, sender: Account, index: int
-) -> tuple[tuple[tuple[int, bytes | None], ...], tuple[tuple[int, bytes], ...]]:
+) -> tuple[_Keys, tuple[tuple[int, bytes], ...]]:
     """Return the public keys that sign, None for one to recover, and those then registered."""
+    held, registered = dict(sender.keys), sender.keys
     keys: list[tuple[int, bytes | None]] = []
-    registered = sender.keys
     for credential in transaction.credentials:
-        key: bytes | None = credential.public_key
-        held = None
-        if credential.form is not KeyForm.INLINE:
-            held = dict(sender.keys).get(credential.identifier)
-        if credential.form is KeyForm.RECOVERED:
-            key = None
-        elif credential.form is KeyForm.REGISTERED:
-            if held is None:
+        identifier, form, key = credential.identifier, credential.form, credential.public_key
+        if form is KeyForm.REGISTERED:
+            if identifier not in held:
                 raise _refused(Reason.UNKNOWN_KEY, index, "relies on a key never registered")
-            key = held
-        elif credential.form is KeyForm.REGISTERING:
-            if held is not None:
+            key = held[identifier]
+        elif form is KeyForm.REGISTERING:
+            if identifier in held:
                 raise _refused(Reason.DUPLICATE, index, "registers a key again")
-            registered = (*registered, (credential.identifier, credential.public_key))
-        keys.append((credential.identifier, key))
+            registered = (*registered, (identifier, key))
+        keys.append((identifier, None if form is KeyForm.RECOVERED else key))
     return tuple(keys), registered
-
-
-def _name(credential: Credential) -> str:
-    """Return the name of an algorithm that is known to be in the registry."""
-    row = credential.algorithm
-    return "" if row is None else row.name

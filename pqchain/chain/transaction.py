@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha3_256
 from struct import Struct
 
 from pqchain.algorithms import Algorithm
@@ -16,12 +17,9 @@ from pqchain.chain.encoding import (
     KeyForm,
     Reader,
     algorithm_of,
-    check_hash,
-    check_number,
+    check_fields,
     expect,
-    signature_limit,
 )
-from pqchain.crypto.hashing import sha3_256
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed
 
@@ -41,7 +39,7 @@ def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
     parts = [_ADDRESS]
     for identifier, public_key in keys:
         parts += (identifier.to_bytes(2, "big"), len(public_key).to_bytes(4, "big"), public_key)
-    return sha3_256(b"".join(parts))
+    return sha3_256(b"".join(parts)).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +56,19 @@ class Credential:
     def __post_init__(self) -> None:
         if not 0 < self.identifier <= 0xFFFF:
             raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
-        carries_key = self.form.carries_key
+        carries_key, recovered = self.form.carries_key, self.form is KeyForm.RECOVERED
         if self.public_key and not carries_key:
             raise Malformed(f"a public key stands where the form {self.form.name} has none")
         algorithm = algorithm_of(self.identifier)
         if algorithm is None:
             return
-        if self.form is KeyForm.RECOVERED and algorithm.name not in RECOVERABLE:
+        if recovered and algorithm.name not in RECOVERABLE:
             raise Malformed(f"{algorithm.name} has no key recovery; the key must be given")
         if carries_key and len(self.public_key) != algorithm.public_key_bytes:
             given, expected = len(self.public_key), algorithm.public_key_bytes
             raise Malformed(f"a public key of {given} bytes; {algorithm.name} has {expected}")
-        given, limit = len(self.signature), signature_limit(algorithm, self.form)
+        limit = RECOVERABLE[algorithm.name] if recovered else algorithm.signature_max_bytes
+        given = len(self.signature)
         if not 0 < given <= limit:
             raise Malformed(f"a signature of {given} bytes; {algorithm.name} has 1 to {limit}")
 
@@ -101,11 +100,7 @@ class Payment:
     chain: int = 1
 
     def __post_init__(self) -> None:
-        check_hash("sender", self.sender)
-        check_hash("recipient", self.recipient)
-        check_number("amount", self.amount, bits=64)
-        check_number("nonce", self.nonce, bits=64)
-        check_number("chain", self.chain, bits=32)
+        check_fields(self, hashes=("sender", "recipient"), amount=64, nonce=64, chain=32)
         if not isinstance(self.data, bytes):
             object.__setattr__(self, "data", as_bytes("data of a payment", self.data))
         if len(self.data) > MAX_DATA_BYTES:
@@ -141,7 +136,7 @@ class Transaction:
     @property
     def identifier(self) -> bytes:
         """Its hash, by which people refer to it."""
-        return sha3_256(_IDENTIFIER + self.encoded)
+        return sha3_256(_IDENTIFIER + self.encoded).digest()
 
     @classmethod
     def read(cls, reader: Reader) -> Transaction:
@@ -156,10 +151,11 @@ class Transaction:
         expect(version, (VERSION,), "the version of a transaction")
         data = reader.take(data_bytes, "the data of a transaction")
         count = reader.number(1, "the number of credentials")
-        if not 1 <= count <= MAX_CREDENTIALS:
-            raise Malformed(f"{count} credentials; expected 1 to {MAX_CREDENTIALS}")
         named = reader.take(CREDENTIAL_BYTES * count, "the kinds of credentials")
-        kinds = [(identifier, _form(form)) for identifier, form in _KIND.iter_unpack(named)]
+        kinds = [
+            (identifier, _FORMS[expect(form, range(len(_FORMS)), "a key form")])
+            for identifier, form in _KIND.iter_unpack(named)
+        ]
         _check_kinds(kinds)
         transaction = object.__new__(cls)
         keep = object.__setattr__
@@ -186,9 +182,3 @@ def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
             f"{len(kinds)} credentials with {len(identifiers)} algorithms; expected 1 to "
             f"{MAX_CREDENTIALS}, each of an algorithm of its own"
         )
-
-
-def _form(number: int) -> KeyForm:
-    if number >= len(_FORMS):
-        raise Malformed(f"a key form is {number}; expected 0 to {len(_FORMS) - 1}")
-    return _FORMS[number]

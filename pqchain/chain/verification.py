@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pqchain.chain.transaction import address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
@@ -26,30 +27,21 @@ class Check:
     """Address that the recovered key must give, together with the other keys."""
     keys: tuple[tuple[int, bytes | None], ...] = ()
     """All keys of the sender, with None for the one to recover."""
-    of_sender: bool = True
-    """Whether the keys are those of the sender, as far as is known before a recovery."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Verifier:
     """Opens each scheme once and verifies with it; threads may share it."""
 
-    __slots__ = ("_implementations", "_signers", "threads")
-
-    def __init__(
-        self, *, threads: int = 1, implementations: Mapping[str, str] | None = None
-    ) -> None:
-        """Note how many threads to use, and the implementation of algorithms by name.
-
-        Algorithms that are not named use the default implementation.
-        """
-        self.threads = threads
-        self._implementations = dict(implementations or {})
-        self._signers: dict[str, Signer] = {}
+    threads: int = 1
+    implementations: Mapping[str, str] | None = None
+    """Who computes, by algorithm; the default implementation where none is named."""
+    _signers: dict[str, Signer] = field(default_factory=dict, init=False, repr=False)
 
     def signer(self, algorithm: str) -> Signer:
         """Return the open scheme; raises Unsupported if it cannot run here."""
         if algorithm not in self._signers:
-            by = self._implementations.get(algorithm)
+            by = (self.implementations or {}).get(algorithm)
             self._signers[algorithm] = open_signer(algorithm, by)
         return self._signers[algorithm]
 
@@ -58,13 +50,9 @@ class Verifier:
 
         With `stop_at_first` only the lowest is returned, sooner.
         """
-        kinds = dict.fromkeys((check.algorithm, check.public_key is None) for check in checks)
-        groups: dict[tuple[str, bool], list[Check]] = {kind: [] for kind in kinds}
-        if len(kinds) == 1:  # as most often; taking them one by one would be slower
-            groups = {kind: list(checks) for kind in kinds}
-        else:
-            for check in checks:
-                groups[check.algorithm, check.public_key is None].append(check)
+        groups: dict[tuple[str, bool], list[Check]] = defaultdict(list)
+        for check in checks:
+            groups[check.algorithm, check.public_key is None].append(check)
         wrong: set[int] = set()
         for (algorithm, recover), group in groups.items():
             verify = self._recover_all if recover else self._verify_all
@@ -88,10 +76,9 @@ class Verifier:
             what = f"{signer.implementation} cannot recover keys of {signer.algorithm.name}"
             raise Unsupported(f"{what}; leave out the implementation")
 
-        def wrong(i: int) -> bool:
-            check = group[i]
+        def wrong(check: Check) -> bool:
             recovered = signer.recover(check.message, check.signature)
             keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
             return recovered is None or address_of(keys) != check.sender
 
-        return in_parts(len(group), wrong, threads=self.threads, stop_at_first=stop_at_first)
+        return in_parts(group, wrong, threads=self.threads, stop_at_first=stop_at_first)

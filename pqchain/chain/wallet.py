@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pqchain.chain.encoding import (
+    KEY_MODES,
     RECOVERABLE,
     KeyForm,
     KeyMode,
     algorithm_identifier,
-    check_key_mode,
     no_recovery,
     signature_schemes,
 )
 from pqchain.chain.transaction import Credential, Payment, Transaction, address_of
+from pqchain.checks import one_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
 from pqchain.errors import UsageError
 
@@ -41,24 +42,24 @@ class Wallet:
         UsageError unless there are 1 to 4 algorithms, each once.
         """
         names = [row.name for row in signature_schemes(algorithm)]
-        opened = (open_signer(name, implementation) for name in names)
-        self._signers = tuple(opened if signers is None else signers)
-        self.public_key = public_key
-        check_key_mode(public_key)
-        self.algorithms = tuple(signer.algorithm.name for signer in self._signers)
-        """Names of the algorithms that sign."""
-        given = list(self.algorithms)
-        if given != names:
-            raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
+        one_of("public_key", public_key, KEY_MODES)
         if public_key == "recovered" and not set(names) & set(RECOVERABLE):
             raise no_recovery(names)
-        if keypairs is not None and len(keypairs) != len(names):
-            raise UsageError(f"{len(keypairs)} key pairs for {len(names)} algorithms")
-        pairs = keypairs or [signer.generate_keypair() for signer in self._signers]
+        opened = (open_signer(name, implementation) for name in names)
+        self._signers = tuple(opened if signers is None else signers)
+        given = [signer.algorithm.name for signer in self._signers]
+        if given != names:
+            raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
+        made = (signer.generate_keypair() for signer in self._signers)
+        pairs = tuple(made if keypairs is None else keypairs)
+        if len(pairs) != len(names):
+            raise UsageError(f"{len(pairs)} key pairs for {len(names)} algorithms")
+        self.public_key = public_key
+        self.algorithms = tuple(names)
+        """Names of the algorithms that sign."""
         self._secret_keys = tuple(secret_key for _, secret_key in pairs)
-        self.keys = tuple(
-            (algorithm_identifier(name), key) for name, (key, _) in zip(names, pairs, strict=True)
-        )
+        public_keys = (key for key, _ in pairs)
+        self.keys = tuple(zip(map(algorithm_identifier, names), public_keys, strict=True))
         """The algorithm identifier and public key of each."""
         self.address = address_of(self.keys)
 

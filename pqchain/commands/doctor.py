@@ -59,7 +59,7 @@ PACKAGES = (
     _package("liboqs-python", "the default implementation, liboqs-0.13/dispatch"),
     _package("coincurve", "ECDSA and Schnorr on secp256k1"),
     _package("cryptography", "ECDSA on P-256 and Ed25519 through OpenSSL"),
-    _package("pycryptodome", "SHA3-256 and the slow ECDSA baseline"),
+    _package("pycryptodome", "the slow baseline of ECDSA and Ed25519"),
     _package("tqdm", "progress bars"),
     _package("aioquic", "replays of a re-encoding over QUIC"),
     _package("simpy", "the reference engine of the consensus models; the fast one runs without"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pqchain import algorithms
-from pqchain.algorithms import Algorithm, Implementation, Kind
+from pqchain.algorithms import Algorithm
 from pqchain.crypto.builds import Obstacle, available, obstacle
-from pqchain.crypto.classical import open_classical
+from pqchain.crypto.classical import SIGNERS
 from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
-from pqchain.crypto.schemes import NativeKem, NativeSigner
-from pqchain.errors import Unsupported, UsageError
+from pqchain.crypto.native import NativeKem, NativeSigner
+from pqchain.errors import Unsupported
 
 __all__ = [
     "Kem",
@@ -24,30 +24,24 @@ __all__ = [
 ]
 
 
-def _choose(name: str, kind: Kind, implementation: str | None) -> tuple[Algorithm, Implementation]:
+def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
     algorithm = algorithms.get(name)
     offered = algorithm.implementations
-    if algorithm.kind != kind:
-        opener = "open_kem" if algorithm.kind == "kem" else "open_signer"
-        raise UsageError(f"{algorithm.name} is a {algorithm.kind}; expected a {kind}: {opener}()")
     if not offered:
         raise Unsupported(
             f"{algorithm.name} is in the registry for its sizes and status; this version of "
             "pqchain has no implementation of it"
         )
-    if implementation is None and IMPLEMENTATION in offered:
-        implementation = IMPLEMENTATION
-    elif implementation is None:  # the first that runs
-        implementation = next((each for each in offered if not obstacle(each)), offered[0])
-    row = algorithms.implementation(implementation)
+    if implementation is None:
+        runs = (each for each in offered if not obstacle(each))
+        implementation = IMPLEMENTATION if IMPLEMENTATION in offered else next(runs, offered[0])
+    algorithms.implementation(implementation)
     if implementation not in offered:
         known = ", ".join(offered)
         raise Unsupported(
             f"{implementation} does not offer {algorithm.name}; expected one of {known}"
         )
-    if not row.library and (reason := available(implementation)):
-        raise Unsupported(reason)
-    return algorithm, row
+    return algorithm, implementation
 
 
 def open_signer(name: str, implementation: str | None = None) -> Signer:
@@ -57,12 +51,9 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     schemes, the library that chains use for classical ones. Raises UnknownAlgorithm,
     UnknownImplementation, or Unsupported with the reason why it cannot run here.
     """
-    algorithm, chosen = _choose(name, "signature", implementation)
-    if chosen.name == IMPLEMENTATION:
-        return LiboqsSigner(algorithm)
-    if chosen.library:
-        return NativeSigner(algorithm, chosen.name)
-    return open_classical(algorithm, chosen.name)
+    algorithm, chosen = _choose(name, implementation)
+    native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
+    return SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 
 
 def open_kem(name: str, implementation: str | None = None) -> Kem:
@@ -70,10 +61,8 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
 
     Defaults and errors are those of `open_signer`.
     """
-    algorithm, chosen = _choose(name, "kem", implementation)
-    if chosen.name == IMPLEMENTATION:
-        return LiboqsKem(algorithm)
-    return NativeKem(algorithm, chosen.name)
+    algorithm, chosen = _choose(name, implementation)
+    return (LiboqsKem if chosen == IMPLEMENTATION else NativeKem)(algorithm, chosen)
 
 
 def opened(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:

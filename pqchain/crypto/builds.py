@@ -32,26 +32,13 @@ class Obstacle:
 def library_path(stem: str) -> Path | None:
     """Return the file of the native library of that stem, or None if it is not installed."""
     paths = (folder / "_native" / stem / "lib" / "liboqs.so" for folder in folders())
-    return next((path for path in paths if path.is_file()), None)
+    return next(filter(Path.is_file, paths), None)
 
 
 def built(row: Implementation) -> Path | None:
     """Return the file of the library behind an implementation, or of the one in its place."""
     path = library_path(row.library)
     return library_path(row.fallback_library) if path is None and row.fallback_library else path
-
-
-def without_library(row: Implementation) -> Obstacle | None:
-    """Return what keeps the native library of an implementation from running here."""
-    if missing := machine.missing_flags(row):
-        return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
-    if built(row) is not None:
-        return None
-    if row.setting:
-        remedy = f"only `{row.setting} make -B install` builds it"
-        return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
-    reason = f"the native library of {row.name} is not installed"
-    return Obstacle(reason, MEND, NativeLibraryMissing)
 
 
 def obstacle(implementation: str) -> Obstacle | None:
@@ -63,7 +50,15 @@ def obstacle(implementation: str) -> Obstacle | None:
     if row.package and find_spec(row.package) is None:
         reason = f"the Python package {row.package} is not installed"
         return Obstacle(reason, "install pqchain again")
-    return without_library(row) if row.library else None
+    if missing := machine.missing_flags(row):
+        return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
+    if not row.library or built(row) is not None:
+        return None
+    if row.setting:
+        remedy = f"only `{row.setting} make -B install` builds it"
+        return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
+    reason = f"the native library of {row.name} is not installed"
+    return Obstacle(reason, MEND, NativeLibraryMissing)
 
 
 def available(implementation: str) -> str:

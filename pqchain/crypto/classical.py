@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from pqchain.algorithms import Algorithm, get
-from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes, needs
+from pqchain.algorithms import Algorithm
+from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
 from pqchain.errors import CryptoFailure, Unsupported
 
 _HALF = 32
@@ -40,13 +41,10 @@ class _Secp256k1(Signer):
     than signing; chains do not pay that, so the C functions are called directly.
     """
 
-    __slots__ = ("_context", "_ffi", "_lib")
+    def _prepare(self) -> None:
+        from coincurve._libsecp256k1 import ffi, lib
+        from coincurve.context import GLOBAL_CONTEXT
 
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
-        with needs("coincurve", algorithm.name):
-            from coincurve._libsecp256k1 import ffi, lib
-            from coincurve.context import GLOBAL_CONTEXT
         self._ffi, self._lib, self._context = ffi, lib, GLOBAL_CONTEXT.ctx
 
     def _new(self, kind: str) -> Any:
@@ -62,7 +60,7 @@ class _Secp256k1(Signer):
         if not self._call(function, signature, digest, secret_key, null, null):
             raise _refused_secret_key(self.algorithm)
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
+    def generate_keypair(self) -> tuple[bytes, bytes]:
         while True:
             secret_key, point = os.urandom(_HALF), self._new("pubkey")
             if self._call("ec_pubkey_create", point, secret_key):
@@ -81,8 +79,6 @@ _RECOVERABLE = 2 * _HALF + 1
 
 class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
     """ECDSA as Bitcoin and Ethereum use it: low s only."""
-
-    __slots__ = ()
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
         """Return 65 bytes: the signature of `sign` and the number of its point."""
@@ -132,8 +128,6 @@ class _Secp256k1Schnorr(_Secp256k1):
     well, which verification ignores.
     """
 
-    __slots__ = ()
-
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         keypair, signature = self._new("keypair"), self._ffi.new("unsigned char[64]")
         if not self._call("keypair_create", keypair, secret_key):
@@ -156,23 +150,14 @@ class _Openssl(Signer):
     """OpenSSL through cryptography.
 
     It computes the public key on loading a secret one, which takes as long as signing: signing
-    again with the very same bytes object reuses the loaded key.
+    again with the same key reuses the loaded one.
     """
 
-    __slots__ = ("_invalid", "_last")
+    def _prepare(self) -> None:
+        from cryptography.exceptions import InvalidSignature
 
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
-        with needs("cryptography", algorithm.name):
-            from cryptography.exceptions import InvalidSignature
         self._invalid = InvalidSignature
-        self._last: tuple[bytes, Any] | None = None
-
-    def _loaded(self, secret_key: bytes) -> Any:
-        last = self._last
-        if last is None or last[0] is not secret_key:
-            self._last = last = secret_key, self._load(secret_key)
-        return last[1]
+        self._loaded = lru_cache(maxsize=1)(self._load)
 
     @abstractmethod
     def _load(self, secret_key: bytes) -> Any:
@@ -180,10 +165,8 @@ class _Openssl(Signer):
 
 
 class _OpensslP256(_Openssl):
-    __slots__ = ("_curve", "_ec", "_sign_with", "_utils", "_verify_with")
-
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
+    def _prepare(self) -> None:
+        super()._prepare()
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec, utils
@@ -194,11 +177,11 @@ class _OpensslP256(_Openssl):
             self._sign_with = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
         except UnsupportedAlgorithm as error:
             raise Unsupported(
-                f"{algorithm.name} signs deterministically, which this OpenSSL cannot do "
+                f"{self.algorithm.name} signs deterministically, which this OpenSSL cannot do "
                 "(3.2 or later can): pip install --upgrade cryptography"
             ) from error
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
+    def generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._ec.generate_private_key(self._curve)
         numbers = key.private_numbers()
         public = numbers.public_numbers
@@ -227,15 +210,13 @@ class _OpensslP256(_Openssl):
 
 
 class _OpensslEd25519(_Openssl):
-    __slots__ = ("_private", "_public")
-
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
+    def _prepare(self) -> None:
+        super()._prepare()
         from cryptography.hazmat.primitives.asymmetric import ed25519
 
         self._private, self._public = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
+    def generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._private.generate()
         return key.public_key().public_bytes_raw(), key.private_bytes_raw()
 
@@ -257,17 +238,14 @@ class _OpensslEd25519(_Openssl):
 class _PycryptodomeP256(Signer):
     """ECDSA on P-256 by pycryptodome; a slow baseline, and shown as one."""
 
-    __slots__ = ("_dss", "_ecc", "_hash")
+    def _prepare(self) -> None:
+        from Crypto.Hash import SHA256
+        from Crypto.PublicKey import ECC
+        from Crypto.Signature import DSS
 
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
-        with needs("pycryptodome", algorithm.name):
-            from Crypto.Hash import SHA256
-            from Crypto.PublicKey import ECC
-            from Crypto.Signature import DSS
         self._ecc, self._dss, self._hash = ECC, DSS, SHA256
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
+    def generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._ecc.generate(curve="P-256")
         public_key = key.public_key().export_key(format="SEC1", compress=True)
         return public_key, int(key.d).to_bytes(_HALF, "big")
@@ -293,16 +271,13 @@ class _PycryptodomeP256(Signer):
 class _PycryptodomeEd25519(Signer):
     """Ed25519 by pycryptodome; a slow baseline, and shown as one."""
 
-    __slots__ = ("_ecc", "_eddsa")
+    def _prepare(self) -> None:
+        from Crypto.PublicKey import ECC
+        from Crypto.Signature import eddsa
 
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
-        with needs("pycryptodome", algorithm.name):
-            from Crypto.PublicKey import ECC
-            from Crypto.Signature import eddsa
         self._ecc, self._eddsa = ECC, eddsa
 
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
+    def generate_keypair(self) -> tuple[bytes, bytes]:
         key = self._ecc.generate(curve="Ed25519")
         return key.public_key().export_key(format="raw"), key.seed
 
@@ -319,7 +294,7 @@ class _PycryptodomeEd25519(Signer):
         return True
 
 
-_SIGNERS: dict[tuple[str, str], type[Signer]] = {
+SIGNERS: dict[tuple[str, str], type[Signer]] = {
     ("ECDSA-secp256k1", "coincurve/libsecp256k1"): _Secp256k1Ecdsa,
     ("Schnorr-secp256k1", "coincurve/libsecp256k1"): _Secp256k1Schnorr,
     ("ECDSA-P256", "cryptography/openssl"): _OpensslP256,
@@ -328,16 +303,3 @@ _SIGNERS: dict[tuple[str, str], type[Signer]] = {
     ("Ed25519", "pycryptodome/python"): _PycryptodomeEd25519,
 }
 """Who computes what; the registry lists the same pairs."""
-
-
-def open_classical(algorithm: Algorithm | str, implementation: str) -> Signer:
-    """Return the signer of a classical algorithm by one of its implementations.
-
-    Raises UnknownAlgorithm, and Unsupported if there is no such pair or its package is missing.
-    """
-    row = get(algorithm) if isinstance(algorithm, str) else algorithm
-    signer = _SIGNERS.get((row.name, implementation))
-    if signer is None:
-        known = ", ".join(f"{name} by {who}" for name, who in _SIGNERS)
-        raise Unsupported(f"no {row.name} by {implementation!r}; there is: {known}.")
-    return signer(row, implementation)

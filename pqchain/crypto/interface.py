@@ -8,17 +8,21 @@ past its end.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import chain, islice
-from typing import cast
+from typing import TypeVar, cast
 
 from pqchain.algorithms import Algorithm, Kind
 from pqchain.errors import BadLength, BadType, Unsupported, UsageError
 
+T = TypeVar("T")
+
 BytesLike = bytes | bytearray | memoryview
 """What may be given where bytes are needed; everything else is a BadType."""
+
+Columns = Sequence[list[bytes]]
+"""The messages, the signatures and the public keys of a batch."""
 
 
 def as_bytes(what: str, value: object) -> bytes:
@@ -37,27 +41,13 @@ def as_bytes(what: str, value: object) -> bytes:
     )
 
 
-@contextmanager
-def needs(package: str, what: str) -> Iterator[None]:
-    """Turn a failed import within the block into an Unsupported that says what to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise Unsupported(
-            f"{what} needs the package {package}, which cannot be imported ({error}): "
-            f"pip install {package}"
-        ) from error
-
-
 class Scheme(ABC):
     """What signers and KEMs share: their names and the checks of lengths."""
-
-    __slots__ = ("_public_key_bytes", "_secret_key_bytes", "algorithm", "implementation")
 
     _kind: Kind
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Check that the algorithm is of this kind; raises UsageError."""
+        """Raise UsageError if the algorithm is of another kind, Unsupported if it cannot run."""
         if algorithm.kind != self._kind:
             raise UsageError(
                 f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
@@ -67,17 +57,24 @@ class Scheme(ABC):
         self.implementation = implementation
         self._public_key_bytes = algorithm.public_key_bytes
         self._secret_key_bytes = algorithm.secret_key_bytes
+        try:
+            self._prepare()
+        except ImportError as error:
+            raise Unsupported(
+                f"{algorithm.name} by {implementation} needs a package that cannot be imported "
+                f"({error}): install pqchain again"
+            ) from error
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Import and open what the scheme is computed with; an ImportError becomes Unsupported."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.algorithm.name} by {self.implementation}>"
 
-    def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a fresh public key and its secret key."""
-        return self._generate_keypair()
-
     @abstractmethod
-    def _generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a public key and a secret key of the registry's lengths."""
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh public key and its secret key, of the registry's lengths."""
 
     def _exactly(self, expected: int, what: str, value: object) -> bytes:
         """Return the value as bytes of that length; an error does not show it, it may be secret."""
@@ -94,16 +91,12 @@ class Scheme(ABC):
 class Signer(Scheme):
     """A signature scheme of one implementation. Keys are arguments; threads may share it."""
 
-    __slots__ = ("_context_bytes", "_possible")
-
     _kind = "signature"
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
         super().__init__(algorithm, implementation)
-        algorithm = self.algorithm
-        self._context_bytes = algorithm.family_facts.context_bytes
-        longest = algorithm.signature_max_bytes
-        self._possible = range(1 if algorithm.signature_varies else longest, longest + 1)
+        longest = self.algorithm.signature_max_bytes
+        self._possible = range(1 if self.algorithm.signature_varies else longest, longest + 1)
         """Lengths that a signature can have."""
 
     def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
@@ -169,44 +162,36 @@ class Signer(Scheme):
             _all_bytes("signature", signatures),
             keys := _all_bytes("public key", public_keys),
         ]
-        # The keys of one sender are one object, which is soon seen.
-        alike = keys[:1] if keys[:1] * count == keys else keys
-        if not set(map(len, alike)) <= {self._public_key_bytes}:
+        if not set(map(len, keys)) <= {self._public_key_bytes}:
             for key in keys:
                 self._exactly(self._public_key_bytes, "public key", key)
         lengths = list(map(len, checked[1]))
         if all(length in self._possible for length in set(lengths)):
-            return self._verify_batch(*checked, threads=threads, stop_at_first=stop_at_first)
+            return self._verify_batch(checked, threads=threads, stop_at_first=stop_at_first)
         kept = [i for i, length in enumerate(lengths) if length in self._possible]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
             kept = kept[: wrong[0]]  # all before the first wrong length are kept
         columns = [[column[i] for i in kept] for column in checked]
-        others = self._verify_batch(*columns, threads=threads, stop_at_first=stop_at_first)
+        others = self._verify_batch(columns, threads=threads, stop_at_first=stop_at_first)
         wrong = sorted([*wrong, *(kept[i] for i in others)])
         return wrong[:1] if stop_at_first else wrong
 
-    def _verify_batch(
-        self,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-        *,
-        threads: int,
-        stop_at_first: bool,
-    ) -> list[int]:
-
-        def wrong(i: int) -> bool:
-            return not self._verify(messages[i], signatures[i], public_keys[i], b"")
-
-        return in_parts(len(messages), wrong, threads=threads, stop_at_first=stop_at_first)
+    def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
+        return in_parts(
+            list(zip(*columns, strict=True)),
+            lambda row: not self._verify(row[0], row[1], row[2], b""),
+            threads=threads,
+            stop_at_first=stop_at_first,
+        )
 
     def _checked_context(self, context: object) -> bytes:
         checked = as_bytes("context", context)
-        if len(checked) > self._context_bytes:
+        longest = self.algorithm.family_facts.context_bytes
+        if len(checked) > longest:
             limit = "takes no context: leave it out, or put it into the message"
-            if self._context_bytes:
-                limit = f"takes at most {self._context_bytes}: shorten or hash it"
+            if longest:
+                limit = f"takes at most {longest}: shorten or hash it"
             raise BadLength(f"the context has {len(checked)} bytes; {self.algorithm.name} {limit}.")
         return checked
 
@@ -221,8 +206,6 @@ class Signer(Scheme):
 
 class RecoverableSigner(Signer):
     """A scheme whose signatures can carry what is needed to compute the public key from them."""
-
-    __slots__ = ()
 
     @abstractmethod
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
@@ -245,14 +228,15 @@ def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
 
 
 def in_parts(
-    count: int, wrong: Callable[[int], bool], *, threads: int, stop_at_first: bool
+    items: Sequence[T], wrong: Callable[[T], bool], *, threads: int, stop_at_first: bool
 ) -> list[int]:
-    """Return the indices below `count` that are wrong, asked for in contiguous parts by threads."""
+    """Return the indices of the wrong items, asked for in contiguous parts by threads."""
 
     def part(first: int, last: int) -> list[int]:
-        found = (index for index in range(first, last) if wrong(index))
+        found = (index for index in range(first, last) if wrong(items[index]))
         return list(islice(found, 1 if stop_at_first else None))
 
+    count = len(items)
     workers = min(threads, count) or 1
     if workers == 1:
         return part(0, count)
@@ -266,13 +250,7 @@ def in_parts(
 class Kem(Scheme):
     """A key-encapsulation mechanism of one implementation. Threads may share it."""
 
-    __slots__ = ("_ciphertext_bytes",)
-
     _kind = "kem"
-
-    def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        super().__init__(algorithm, implementation)
-        self._ciphertext_bytes = self.algorithm.ciphertext_bytes
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
         """Return a ciphertext for the holder of the secret key, and the shared secret.
@@ -287,7 +265,7 @@ class Kem(Scheme):
         A forged ciphertext gives an unrelated secret where the scheme rejects implicitly.
         Raises BadType, BadLength, and CryptoFailure if the library reports a failure.
         """
-        ciphertext = self._exactly(self._ciphertext_bytes, "ciphertext", ciphertext)
+        ciphertext = self._exactly(self.algorithm.ciphertext_bytes, "ciphertext", ciphertext)
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         return self._decapsulate(ciphertext, secret_key)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -21,29 +20,12 @@ from types import ModuleType
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.crypto.interface import needs
-from pqchain.crypto.schemes import NativeKem, NativeSigner
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
 """Name of this implementation in the registry."""
 
 _LOCK = threading.Lock()
-_PATH_VARIABLE = "OQS_INSTALL_PATH"
-
-
-@contextmanager
-def _install_path(folder: Path) -> Iterator[None]:
-    """Tell liboqs-python where our library lies, for the time of its import."""
-    before = os.environ.get(_PATH_VARIABLE)
-    os.environ[_PATH_VARIABLE] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_PATH_VARIABLE]
-        else:
-            os.environ[_PATH_VARIABLE] = before
 
 
 @contextmanager
@@ -59,15 +41,13 @@ def _failures_of(operation: str, algorithm: Algorithm, key: str = "key") -> Iter
 def module() -> ModuleType:
     """Import liboqs-python onto our library, once, silently.
 
-    Raises NativeLibraryMissing if our library is not there, Unsupported if liboqs-python is not
-    installed or was imported on another library before.
+    Raises NativeLibraryMissing if our library is not there, Unsupported if liboqs-python was
+    imported on another library before.
     """
     library = native.library(IMPLEMENTATION)
     with (
         _LOCK,
-        needs("liboqs-python", IMPLEMENTATION),
-        _install_path(library.path.parent.parent),
-        native.only_our_library(),
+        native.only(library.path),
         redirect_stdout(io.StringIO()),
         warnings.catch_warnings(),
     ):
@@ -82,14 +62,13 @@ def module() -> ModuleType:
     return oqs
 
 
-class LiboqsSigner(NativeSigner):
+class LiboqsSigner(native.NativeSigner):
     """A signature scheme through liboqs-python; key pairs and batches come from the C interface."""
 
-    def __init__(self, algorithm: Algorithm) -> None:
-        """Open the scheme; raises Unsupported if the build does not hold it."""
-        super().__init__(algorithm, IMPLEMENTATION)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._oqs = module()
-        self._shared = self._oqs.Signature(algorithm.name)
+        self._shared = self._oqs.Signature(self.algorithm.name)
         """For verification, which keeps no state; secret keys get an object of their own."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
@@ -110,14 +89,13 @@ class LiboqsSigner(NativeSigner):
         return bool(valid)
 
 
-class LiboqsKem(NativeKem):
+class LiboqsKem(native.NativeKem):
     """A KEM through liboqs-python; key pairs come from the C interface."""
 
-    def __init__(self, algorithm: Algorithm) -> None:
-        """Open the scheme; raises Unsupported if the build does not hold it."""
-        super().__init__(algorithm, IMPLEMENTATION)
+    def _prepare(self) -> None:
+        super()._prepare()
         self._oqs = module()
-        self._shared = self._oqs.KeyEncapsulation(algorithm.name)
+        self._shared = self._oqs.KeyEncapsulation(self.algorithm.name)
         """For encapsulation, which keeps no state; secret keys get an object of their own."""
 
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Our native libraries through ctypes: one C interface (native/pq_native.h), many libraries.
+"""Our native libraries through ctypes: one C interface (native/pq_native.h), many schemes.
 
 The only module that imports ctypes. Libraries are loaded at first use, never at import.
 """
@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms
-from pqchain.algorithms import Algorithm
-from pqchain.crypto.builds import MEND, built, without_library
-from pqchain.crypto.interface import BytesLike
+from pqchain.crypto.builds import MEND, built, obstacle
+from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 _ABI = 3
@@ -34,12 +33,6 @@ _FAILURES = {
     -4: "an operation gave a wrong result",
 }
 
-_SPOKEN = {
-    "keypair": "key generation of",
-    "encapsulate": "encapsulation with",
-    "decapsulate": "decapsulation with",
-}
-
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 _TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
 
@@ -49,13 +42,6 @@ _RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), _SIZE)
 def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a structure of uint64_t."""
     return tuple((name, _NUMBER) for name in names.split())
-
-
-class _Sizes(ctypes.Structure):
-    _fields_ = _numbers(
-        "kind nist_level public_key_bytes secret_key_bytes signature_max_bytes ciphertext_bytes "
-        "shared_secret_bytes context"
-    )
 
 
 class Plan(ctypes.Structure):
@@ -89,8 +75,6 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_count": (_SIZE, ()),
     "pq_name": (_TEXT, (_SIZE,)),
     "pq_open": (_POINTER, (_TEXT,)),
-    "pq_close": (None, (_POINTER,)),
-    "pq_sizes": (None, (_POINTER, ctypes.POINTER(_Sizes))),
     "pq_keypair": (_INT, (_POINTER,) * 3),
     "pq_sign": (_INT, (_POINTER, _POINTER, ctypes.POINTER(_SIZE), *_SIGNED)),
     "pq_verify": (_INT, (_POINTER, _POINTER, _SIZE, *_SIGNED)),
@@ -101,12 +85,6 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_measure": (ctypes.c_int64, (_POINTER, ctypes.POINTER(Plan), _POINTER, _POINTER)),
     "pq_empty_sample_ns": (ctypes.c_double, ()),
 }
-
-
-def _expect_ok(code: int, what: str) -> None:
-    if code != _OK:
-        reason = _FAILURES.get(code, f"code {code}")
-        raise CryptoFailure(f"{what}: {reason}; the key may be damaged")
 
 
 class Library:
@@ -128,12 +106,14 @@ class Library:
             said = f"{path} has interface {abi}, this pqchain needs {_ABI}: {MEND}"
             raise NativeLibraryMissing(said)
         self.source: str = self._handle.pq_source().decode()
-        self._schemes: dict[str, int] = {}
+        names = map(self._handle.pq_name, range(self._handle.pq_count()))
+        self._schemes: dict[str, int] = {
+            name.decode(): self._handle.pq_open(name) for name in names if name is not None
+        }
 
     def names(self) -> list[str]:
         """Return the names of the algorithms in this build."""
-        names = map(self._handle.pq_name, range(self._handle.pq_count()))
-        return [name.decode() for name in names if name is not None]
+        return list(self._schemes)
 
     def build_facts(self) -> dict[str, Any]:
         """Return what the build wrote down about itself: source, corrections, compiler, flags."""
@@ -141,30 +121,14 @@ class Library:
         return facts
 
     def scheme(self, name: str) -> int:
-        """Return the handle of a scheme, opened once and kept.
-
-        Raises Unsupported if the build does not hold it.
-        """
-        handle = self._schemes.get(name)
-        if handle is None:
-            handle = self._handle.pq_open(name.encode())
-            if not handle:
-                raise Unsupported(
-                    f"{name} is not in this build of {self.source}; "
-                    "build it with PQCHAIN_ALGORITHMS=all make"
-                )
-            # Two threads may both open it; the loser's handle is closed.
-            kept = self._schemes.setdefault(name, handle)
-            if kept != handle:
-                self._handle.pq_close(handle)
-            handle = kept
-        return handle
-
-    def sizes(self, name: str) -> dict[str, int]:
-        """Return the sizes that the library itself states, by the field names of pq_sizes_t."""
-        sizes = _Sizes()
-        self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
-        return {field[0]: int(getattr(sizes, field[0])) for field in _Sizes._fields_}
+        """Return the handle of a scheme; raises Unsupported if the build does not hold it."""
+        try:
+            return self._schemes[name]
+        except KeyError:
+            raise Unsupported(
+                f"{name} is not in this build of {self.source}; "
+                "build it with PQCHAIN_ALGORITHMS=all make"
+            ) from None
 
     @contextmanager
     def randomness(self, source: Callable[[int], bytes] | None) -> Iterator[None]:
@@ -213,9 +177,9 @@ class Library:
     def call(self, name: str, *arguments: int | float | BytesLike | None) -> int:
         """Call a function that only this library has; return its int64_t.
 
-        Numbers go over as int64_t and double; buffers as pointers to
-        their first byte, those to be written to as bytearray or writable memoryview, None as the
-        null pointer. The function sees no lengths: give it what its header asks for.
+        Numbers go over as int64_t and double; buffers as pointers to their first byte, those to be
+        written to as bytearray or writable memoryview, None as the null pointer. The function sees
+        no lengths: give it what its header asks for.
 
         Raises NativeLibraryMissing if the library has no such function.
         """
@@ -226,78 +190,93 @@ class Library:
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
-    def filled(
-        self, operation: str, algorithm: Algorithm, lengths: Sequence[str], *given: bytes
-    ) -> list[bytes]:
-        """Return what an operation writes, given what it reads; raises CryptoFailure.
 
-        `lengths` are the attributes of the algorithm that say how much it writes.
-        """
-        buffers = [ctypes.create_string_buffer(getattr(algorithm, name)) for name in lengths]
-        scheme = self.scheme(algorithm.name)
-        code = getattr(self._handle, f"pq_{operation}")(scheme, *buffers, *given)
-        _expect_ok(code, f"{_SPOKEN[operation]} {algorithm.name}")
+class _Native(Scheme):
+    """What both kinds share: the library, the scheme in it, and key pairs."""
+
+    def _prepare(self) -> None:
+        self.library = library(self.implementation)
+        self._scheme = self.library.scheme(self.algorithm.name)
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        public_key, secret_key = self._filled("keypair", "public_key_bytes secret_key_bytes")
+        return public_key, secret_key
+
+    def _run(self, operation: str, *arguments: Any) -> int:
+        """Call an operation of the scheme; raises CryptoFailure."""
+        code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
+        if code != _OK and (operation, code) != ("verify", _REJECTED):
+            what = f"{self.algorithm.name}, operation {operation}"
+            reason = _FAILURES.get(code, f"code {code}")
+            raise CryptoFailure(f"{what}: {reason}; the key may be damaged")
+        return code
+
+    def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:
+        """Return what an operation writes; `lengths` of the algorithm say how much that is."""
+        sizes = (getattr(self.algorithm, name) for name in lengths.split())
+        buffers = [ctypes.create_string_buffer(size) for size in sizes]
+        self._run(operation, *buffers, *given)
         return [buffer.raw for buffer in buffers]
 
-    def sign(
-        self, algorithm: Algorithm, message: bytes, secret_key: bytes, context: bytes
-    ) -> bytes:
-        """Return a signature; raises CryptoFailure."""
-        signature = ctypes.create_string_buffer(algorithm.signature_max_bytes)
-        length = _SIZE(algorithm.signature_max_bytes)
-        code = self._handle.pq_sign(
-            self.scheme(algorithm.name), signature, ctypes.byref(length),
-            message, len(message), context, len(context), secret_key,
-        )  # fmt: skip
-        _expect_ok(code, f"signing with {algorithm.name}")
+
+class NativeSigner(_Native, Signer):
+    """A signature scheme of a native library."""
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        signature = ctypes.create_string_buffer(self.algorithm.signature_max_bytes)
+        length = _SIZE(len(signature))
+        given = (message, len(message), context, len(context), secret_key)
+        self._run("sign", signature, ctypes.byref(length), *given)
         return signature.raw[: length.value]
 
-    def verify(
-        self,
-        algorithm: Algorithm,
-        message: bytes,
-        signature: bytes,
-        public_key: bytes,
-        context: bytes,
-    ) -> bool:
-        """Return whether the signature is valid; raises CryptoFailure."""
-        code: int = self._handle.pq_verify(
-            self.scheme(algorithm.name), message, len(message),
-            signature, len(signature), context, len(context), public_key,
-        )  # fmt: skip
-        if code != _REJECTED:
-            _expect_ok(code, f"verification with {algorithm.name}")
-        return code == _OK
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        signed = (message, len(message), signature, len(signature))
+        return self._run("verify", *signed, context, len(context), public_key) == _OK
+
+    def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
+        """Lay everything out in memory once, then make one call of C."""
+        if not columns[0]:
+            return []
+        batch = Batch(self, columns)
+        if not batch.run(threads, stop_at_first=stop_at_first):
+            return []
+        return batch.wrong()[:1] if stop_at_first else batch.wrong()
+
+
+class NativeKem(_Native, Kem):
+    """A key-encapsulation mechanism of a native library."""
+
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        lengths = "ciphertext_bytes shared_secret_bytes"
+        ciphertext, shared_secret = self._filled("encapsulate", lengths, public_key)
+        return ciphertext, shared_secret
+
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        return self._filled("decapsulate", "shared_secret_bytes", ciphertext, secret_key)[0]
 
 
 class Batch:
     """Many signatures side by side in memory, as pq_verify_batch wants them."""
 
-    def __init__(
-        self,
-        library: Library,
-        algorithm: Algorithm,
-        messages: list[bytes],
-        signatures: list[bytes],
-        public_keys: list[bytes],
-    ) -> None:
+    def __init__(self, signer: NativeSigner, columns: Columns) -> None:
         """Copy everything once; types and lengths have been checked, and there is one at least."""
+        messages, signatures, public_keys = columns
         count = len(messages)
         first_key = public_keys[0]
         # A block of one sender need not carry the same key a thousand times.
         shared = public_keys.count(first_key) == count
-        self._verify = library._handle.pq_verify_batch
+        self._verify = signer.library._handle.pq_verify_batch
         # 1 is "valid": what is not reached is not called wrong.
         self._verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
         self._arguments = _BatchArguments(
-            scheme=library.scheme(algorithm.name),
+            scheme=signer._scheme,
             count=count,
             messages=b"".join(messages),
             message_offsets=_offsets(messages),
             signatures=b"".join(signatures),
             signature_offsets=_offsets(signatures),
             public_keys=first_key if shared else b"".join(public_keys),
-            public_key_stride=0 if shared else algorithm.public_key_bytes,
+            public_key_stride=0 if shared else len(first_key),
             verdicts=self._verdicts,
         )
 
@@ -310,6 +289,18 @@ class Batch:
     def wrong(self) -> list[int]:
         """Return the indices of those that the last run found wrong."""
         return [i for i, verdict in enumerate(self._verdicts.raw) if not verdict]
+
+
+def plain_loop(signer: Signer, *columns: list[bytes]) -> Callable[[], int] | None:
+    """Return a call that is nothing but the loop in C over these signatures, for comparison.
+
+    Columns are messages, signatures and public keys; the call counts the wrong ones. None if the
+    scheme is not in a native library of ours.
+    """
+    if not isinstance(signer, NativeSigner):
+        return None
+    batch = Batch(signer, columns)
+    return lambda: batch.run(1)
 
 
 def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
@@ -340,10 +331,9 @@ def library(implementation: str) -> Library:
 
     Raises UnknownImplementation, NativeLibraryMissing, or Unsupported with the reason.
     """
-    row = algorithms.implementation(implementation)
-    path = built(row)
-    if obstacle := without_library(row):
-        raise obstacle.error(str(obstacle))
+    if blocked := obstacle(implementation):
+        raise blocked.error(str(blocked))
+    path = built(algorithms.implementation(implementation))
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)
@@ -372,10 +362,10 @@ def foreign_library(
 
 
 @contextmanager
-def only_our_library() -> Iterator[None]:
-    """Hide the system's libraries from `ctypes.util.find_library` within the block."""
+def only(path: Path) -> Iterator[None]:
+    """Let `ctypes.util.find_library` find this file, whatever it is asked for, within the block."""
     find = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: None
+    ctypes.util.find_library = lambda name: str(path)
     try:
         yield
     finally:

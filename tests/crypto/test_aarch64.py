@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import native, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from tests.crypto.builds import BUILDS, ROUND3_BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, kem_text, signature_text
 

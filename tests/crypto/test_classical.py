@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain.algorithms import ALGORITHMS, IMPLEMENTATIONS, get
-from pqchain.crypto import classical
-from pqchain.crypto.classical import open_classical
+from pqchain.crypto import available, classical, open_signer
 from pqchain.errors import (
     BadLength,
     BadType,
@@ -237,18 +236,18 @@ hexadecimal = bytes.fromhex
 def signer(request):
     name, implementation = request.param
     pytest.importorskip(PACKAGES[implementation])
-    return open_classical(name, implementation)
+    return open_signer(name, implementation)
 
 
 def openers(name):
     """Return the signers of one algorithm whose package is installed."""
     for implementation in get(name).implementations:
         pytest.importorskip(PACKAGES[implementation])
-        yield open_classical(name, implementation)
+        yield open_signer(name, implementation)
 
 
 def test_registry_and_module_list_the_same_pairs():
-    assert set(PAIRS) == set(classical._SIGNERS)
+    assert set(PAIRS) == set(classical.SIGNERS)
     assert set(PACKAGES) <= set(IMPLEMENTATIONS)
 
 
@@ -438,9 +437,9 @@ def test_implementations_verify_each_other(name):
 
 def test_unknown_pairs():
     with pytest.raises(UnknownAlgorithm, match="Ed25519"):
-        open_classical("Ed2551", "cryptography/openssl")
-    with pytest.raises(Unsupported, match="no Ed25519 by 'coincurve/libsecp256k1'"):
-        open_classical("Ed25519", "coincurve/libsecp256k1")
+        open_signer("Ed2551", "cryptography/openssl")
+    with pytest.raises(Unsupported, match="coincurve/libsecp256k1 does not offer Ed25519"):
+        open_signer("Ed25519", "coincurve/libsecp256k1")
     with pytest.raises(UsageError, match="is a kem"):
         classical._OpensslEd25519(get("ML-KEM-512"), "cryptography/openssl")
 
@@ -451,13 +450,16 @@ def test_missing_package_says_what_to_install(name, implementation, monkeypatch)
     for module in [module for module in sys.modules if module.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Unsupported, match=f"{name} needs the package .* pip install"):
-        open_classical(name, implementation)
+    with pytest.raises(Unsupported, match=f"{name} by {implementation} needs .* install pqchain"):
+        open_signer(name, implementation)
+    assert available(implementation) == (
+        f"the Python package {package} is not installed: install pqchain again"
+    )
 
 
 def test_importing_loads_no_native_code():
     code = (
-        "import sys, pqchain.crypto.classical, pqchain.crypto.hashing, pqchain.crypto.randomness;"
+        "import sys, pqchain.crypto.classical, pqchain.chain.state;"
         "print([m for m in sys.modules if m.split('.')[0] in"
         " ('coincurve', 'cryptography', 'Crypto', 'oqs')])"
     )

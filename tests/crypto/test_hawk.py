@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import available, native, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import CryptoFailure, PqchainError
 from tests.crypto import hawk_model as model
 

@@ -14,9 +14,11 @@ class Recorder(Signer):
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
+
+    def _prepare(self):
         self.seen: list[tuple[bytes, ...]] = []
 
-    def _generate_keypair(self):
+    def generate_keypair(self):
         return bytes(self.algorithm.public_key_bytes), bytes(self.algorithm.secret_key_bytes)
 
     def _sign(self, message, secret_key, context):
@@ -33,9 +35,11 @@ class KemRecorder(Kem):
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
+
+    def _prepare(self):
         self.seen: list[tuple[bytes, ...]] = []
 
-    def _generate_keypair(self):
+    def generate_keypair(self):
         return bytes(self.algorithm.public_key_bytes), bytes(self.algorithm.secret_key_bytes)
 
     def _encapsulate(self, public_key):

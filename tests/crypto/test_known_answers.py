@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.crypto import native, open_kem, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
 
 pytestmark = pytest.mark.native

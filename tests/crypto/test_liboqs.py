@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -80,6 +81,8 @@ def test_liboqs_python_on_another_library_is_refused(monkeypatch: pytest.MonkeyP
     from pqchain.crypto import liboqs
 
     class Elsewhere:
+        __spec__ = ModuleSpec("oqs", None)
+
         @staticmethod
         def native() -> object:
             return type("Handle", (), {"_name": "/usr/lib/liboqs.so"})()

@@ -10,9 +10,9 @@ import hashlib
 import numpy as np
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Signer, available, native, open_kem, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import BadLength
 from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
 

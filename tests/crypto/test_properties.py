@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import BadLength, BadType
 
 pytestmark = pytest.mark.native

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.crypto import native, open_signer
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import CryptoFailure, PqchainError
 from tests.crypto.builds import ROUND3_BUILDS, need
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_response

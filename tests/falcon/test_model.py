@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import native
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import UsageError
 from pqchain.falcon import FalconSigner, kernel, model
 from pqchain.works import papers

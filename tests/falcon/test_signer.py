@@ -9,8 +9,8 @@ from hashlib import sha256
 
 import pytest
 
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.crypto import native
-from pqchain.crypto.randomness import NistDrbg
 from pqchain.errors import (
     BadLength,
     BadType,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.crypto.randomness import NistDrbg
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import (
     BadBoardSignature,
     BitstreamMissing,

@@ -5,7 +5,9 @@ Not for keys that matter: whoever knows the seed knows every byte.
 
 from __future__ import annotations
 
-from pqchain.crypto.interface import BytesLike, as_bytes, needs
+from Crypto.Cipher import AES
+
+from pqchain.crypto.interface import BytesLike, as_bytes
 from pqchain.errors import BadLength, UsageError
 
 SEED_BYTES = 48
@@ -60,9 +62,6 @@ class NistDrbg:
 
     def _blocks(self, count: int) -> bytes:
         """Return the AES encryptions of the next `count` values of the counter."""
-        # Imported here: `import pqchain` loads no native code.
-        with needs("pycryptodome", "NistDrbg"):
-            from Crypto.Cipher import AES
         modulus = 1 << (8 * _BLOCK_BYTES)
         counters = b"".join(
             ((self._counter + step) % modulus).to_bytes(_BLOCK_BYTES, "big")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain.crypto.randomness import NistDrbg
+from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BadLength, BadType, UsageError
 
 ENTROPY = bytes(range(48))
