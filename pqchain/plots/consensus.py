@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
 from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
@@ -72,8 +71,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     delegates do. Of several seeds the median is drawn, and a band from the least to the greatest.
     Raises DataError, and UsageError if nothing ran.
     """
-    needed = ("setting", "nodes", "delegates", "latency_seconds", "status")
-    require_columns(laws, needed, "this plot")
+    require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
     with canvas(ax, 4.4) as axes:
@@ -83,9 +81,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             seen = group.groupby("nodes")["latency_seconds"].agg(["median", "min", "max", "count"])
             nodes, latency = seen.index.to_numpy(dtype=float), seen["median"].to_numpy()
             if (seen["count"] > 1).any():
-                axes.fill_between(
-                    nodes, seen["min"], seen["max"], color=colour, alpha=0.2, linewidth=0
-                )
+                band = props(color=colour, alpha=0.2, linewidth=0)
+                axes.fill_between(nodes, seen["min"], seen["max"], **band)
             line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
             offset = (6, 0) if not elected else (0, 7) if "regions" in str(name) else (0, -12)
@@ -109,8 +106,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
-    names = sorted(set(winners["winner"]))
-    colours = {name: look(index)[0] for index, name in enumerate(names)}
+    colours = {name: look(index)[0] for index, name in enumerate(sorted(set(winners["winner"])))}
     across = min(2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))

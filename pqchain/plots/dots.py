@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -44,20 +44,21 @@ def dots(
     ax: Axes | None,
     whiskers: tuple[str, str] | None = None,
     origin: float | None = None,
-    looks: dict[str, tuple[str, str]] = OPERATION_LOOK,
-    joined: bool = False,
+    looks: dict[str, tuple[str, str]] | None = None,
 ) -> Axes:
     """Draw one line of dots per `row`: marker and colour by operation, filling by implementation.
 
     The frame has the columns algorithm and operation; row is the algorithm, implementation none
     and status "ok" unless it has these too. `label` names the axis and `show` its ticks. `origin`
-    draws a reference line and a stem from it; `joined` ties the dots of a row together.
+    draws a reference line and a stem from it. Where operations have `looks` of their own, a line
+    ties the dots of a row together.
     """
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
     frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
+    frame = ranked(frame)
     heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
-    operations = [name for name in looks if name in set(frame["operation"])]
+    joined, looks = looks is not None, looks or OPERATION_LOOK
     drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
     with canvas(ax, 1.0 + _ROW_INCHES * (max(heights.values()) + 1)) as axes:
         axes.set_xscale("log")
@@ -69,10 +70,10 @@ def dots(
             for name, group in drawn.groupby("row"):
                 ends = group[value].min(), group[value].max()
                 axes.hlines(heights[str(name)], *ends, color=MUTED, linewidth=1.2, zorder=1)
-        for key, group in ranked(drawn).groupby(["operation", "rank"]):
+        for key, group in drawn.groupby(["operation", "rank"]):
             operation, rank = str(key[0]), int(group["rank"].iloc[0])
             colour, marker = looks[operation]
-            levels = group["row"].map(heights) + (0.0 if joined else _SHIFT.get(operation, 0.0))
+            levels = group["row"].map(heights) + _SHIFT.get(operation, 0.0)
             faint = props(color=colour, alpha=0.55, zorder=2)
             if whiskers is not None:
                 low, high = (group[name] for name in whiskers)
@@ -93,7 +94,7 @@ def dots(
         log_ticks(axes, "x", show)
         grid(axes, "x")
         axes.set_xlabel(label)
-        _legend(axes, {name: looks[name] for name in operations}, ranked(frame))
+        _legend(axes, looks, frame)
     return axes
 
 
@@ -123,7 +124,7 @@ def _heights(rows: dict[str, str]) -> dict[str, float]:
     return heights
 
 
-def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
+def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
     style = props(linestyle="none", marker=marker, color=colour)
     return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
 
@@ -133,12 +134,12 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
     handles = [
         Line2D([], [], linestyle="none", color=colour, marker=marker, label=numbers.spoken(name))
         for name, (colour, marker) in looks.items()
+        if name in set(frame["operation"])
     ]
-    named = frame[frame["implementation"] != ""].groupby("rank")["implementation"]
-    fillings = [
-        Line2D([], [], label=_lines(dict.fromkeys(group)), **_marker("o", MUTED, int(str(rank))))
-        for rank, group in named
-    ]
+    fillings = []
+    for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]:
+        names = textwrap.fill(", ".join(group.unique()), _LEGEND_LETTERS, break_on_hyphens=False)
+        fillings.append(Line2D([], [], label=names, **_marker("o", MUTED, int(str(rank)))))
     # Upwards from the plot: one line of operations, above it one for each filling.
     rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
     rows += [handles] if len(handles) > 1 else []
@@ -153,8 +154,3 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
         legend.set_clip_on(False)
         lines = max(label.count("\n") + 1 for label in labels)
         above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, inches)
-
-
-def _lines(names: Iterable[str]) -> str:
-    """Return names separated by commas, broken between names where a line is full."""
-    return "\n".join(textwrap.wrap(", ".join(names), _LEGEND_LETTERS, break_on_hyphens=False))

@@ -43,7 +43,7 @@ def plot_sizes(
     ]
     frame = pd.DataFrame(records, columns=["algorithm", "operation", "bytes"])
     label, show = "size (log scale)", with_prefix("B")
-    return dots(frame, value="bytes", label=label, show=show, ax=ax, looks=_LOOKS, joined=True)
+    return dots(frame, value="bytes", label=label, show=show, ax=ax, looks=_LOOKS)
 
 
 def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -113,7 +113,7 @@ def plot_blocks(
         label, show = "block validated in a second, all of it (median)", with_prefix("B/s")
         size = blocks["block_bytes"].astype("float64")
         frame["value"] = size / blocks["apply_median_seconds"]
-    return dots(frame, value="value", label=label, show=show, ax=ax, looks=looks, joined=True)
+    return dots(frame, value="value", label=label, show=show, ax=ax, looks=looks)
 
 
 _SIDES = np.array(
@@ -131,16 +131,17 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
     extent = figure_of(axes).get_size_inches() * 72 * 0.85
     low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
     centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    taken = np.stack([centres - 4, centres + 4], axis=1)
+    starts, ends = centres - 4, centres + 4
     for index, (text, point) in enumerate(points.items()):
         size = np.array([per_character * len(text), height])
+        # A box for each side, and what it shares with every other that is taken.
         lowest = centres[index] + _SIDES + np.sign(_SIDES) * [size[0] / 2, 0] - size / 2
-        boxes = np.stack([lowest, lowest + size], axis=1)
-        others = np.delete(taken, index, axis=0)
-        shared = np.minimum(boxes[:, None, 1], others[:, 1])
-        shared = shared - np.maximum(boxes[:, None, 0], others[:, 0])
-        cost = shared.clip(min=0).prod(axis=2).sum(axis=1)
-        outside = np.maximum(0, -boxes[:, 0, 0]) + np.maximum(0, boxes[:, 1, 0] - extent[0])
+        highest = lowest + size
+        others = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, np.newaxis], starts[others])
+        last = np.minimum(highest[:, np.newaxis], ends[others])
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
         best = int(np.argmin(cost + 20 * outside))
-        taken = np.concatenate([taken, boxes[best : best + 1]])
+        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
         beside(axes, text, point, _SIDES[best], size=7.5)

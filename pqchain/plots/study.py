@@ -25,10 +25,9 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(frame, "scheme output unit input base low high")
     first = frame.iloc[0]
-    base = float(first["base"])
+    base, levels = float(first["base"]), np.arange(len(frame))
     halved, doubled = look(0)[0], look(1)[0]
     with canvas(ax, 0.9 + 0.3 * len(frame)) as axes:
-        levels = np.arange(len(frame))
         for column, label, style in (
             ("low", "input halved", props(color=halved, edgecolor=halved)),
             ("high", "input doubled", props(color=PAPER, edgecolor=doubled, hatch="////")),
@@ -82,8 +81,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
             for name, (colour, hatch) in zip(names, looks, strict=True)
         ]
-        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-        columns = max(1, min(4, len(names)))
-        axes.legend(handles=handles, fontsize=8, ncols=columns, labelcolor=INK, **above)
+        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names) or 1))
+        axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
         axes.spines[:].set_color(MUTED)
     return axes
