@@ -60,7 +60,7 @@ PARTS = (
 
 def check_degree(degree: object) -> int:
     """Return log2 of a degree that Falcon has; raises UsageError."""
-    if isinstance(degree, bool) or degree not in (512, 1024):
+    if degree not in (512, 1024):
         raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
     return 9 if degree == 512 else 10
 

@@ -83,7 +83,6 @@ ENGINES = (
 )
 """The engines that the notebook and the command show."""
 
-
 _SIGN_INSTRUCTIONS = {512: 53_203_632, 1024: 116_440_640}
 """Of a whole signature of liboqs's portable C (mean of five), counted under QEMU by
 `make bench-m4`, gcc 12.2 -O3."""
