@@ -7,12 +7,15 @@ it. Everything else stays in software.
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.errors import BadLength, CryptoFailure, UsageError
+from pqchain.errors import CryptoFailure, UsageError
 
 IMPLEMENTATION = "falcon/kernel"
 """Name of our signer in the registry."""
@@ -26,15 +29,38 @@ SIGNED, RETRY, REFUSED = 1, 2, 3
 MOST_ATTEMPTS = 100
 """Where signing gives up: with a good key one attempt in about 10^5 or fewer is too long."""
 
-_BAD_KEY, _TOO_LONG = -1, -2
+_WHOLE = 0
+"""The seam of the signer: hardware would begin at a whole attempt, not at each transform."""
 
-SEAMS = {"whole": 0, "split": 1}
-"""Where hardware begins: at a whole attempt, or at each transform and each draw of the sampler."""
+_TOO_LONG = -2
+
+_FAILURES = {
+    -1: "the secret key is no key of {}: its encoding or its equation is wrong; pass it as key "
+    "generation gave it",
+    _TOO_LONG: "a signature of {} came out longer than its form allows, which is very rare: sign "
+    "again",
+    -3: "signing with {}: there was not enough memory",
+}
+"""What the codes in falcon_signer.h mean for an algorithm."""
+
+PARTS = (
+    ("decode the key", "software"),
+    ("complete the key (NTT)", "software"),
+    ("hash to a point", "software"),
+    ("seed the generator", "software"),
+    ("transforms", "engine"),
+    ("splits and merges", "engine"),
+    ("LDL decompositions", "engine"),
+    ("polynomial arithmetic", "engine"),
+    ("SamplerZ", "engine"),
+    ("compress", "software"),
+)
+"""What falcon_profile times, in its order, and where each part is meant to run."""
 
 
 def check_degree(degree: object) -> int:
     """Return log2 of a degree that Falcon has; raises UsageError."""
-    if isinstance(degree, bool) or degree not in (512, 1024):
+    if degree not in (512, 1024):
         raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
     return 9 if degree == 512 else 10
 
@@ -59,41 +85,30 @@ def _call(function: str, *arguments: Any) -> int:
 
 def _checked(code: int, algorithm: Algorithm) -> int:
     """Return what is no error code; raises CryptoFailure."""
-    if code == _BAD_KEY:
-        raise CryptoFailure(
-            f"the secret key is no key of {algorithm.name}: its encoding or its equation is wrong; "
-            "pass it as key generation gave it"
-        )
-    if code == _TOO_LONG:
-        raise CryptoFailure(
-            f"a signature of {algorithm.name} came out longer than its form allows, which is very "
-            "rare: sign again"
-        )
     if code < 0:
-        raise CryptoFailure(f"signing with {algorithm.name}: there was not enough memory")
+        raise CryptoFailure(_FAILURES[code].format(algorithm.name))
     return code
 
 
-def make_request(
-    request: bytearray | memoryview,
-    algorithm: Algorithm,
-    *,
-    secret_key: bytes,
-    nonce: bytes,
-    message: bytes,
-) -> None:
-    """Fill a request, all but the seed of the generator.
+@contextmanager
+def request_of(
+    algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, message: bytes
+) -> Iterator[bytearray]:
+    """Give a request, all but the seed of the generator; it is wiped when the block ends.
 
-    Raises BadLength, and CryptoFailure if the key is damaged.
+    Raises CryptoFailure if the key is damaged.
     """
     logn = _LOGN[algorithm.secret_key_bytes]
-    if len(request) != request_bytes(logn):
-        raise BadLength(f"the request has {len(request)} bytes; expected {request_bytes(logn)}.")
-    code = _call("make_request", request, secret_key, nonce, message, len(message), logn)
-    _checked(code, algorithm)
+    request = bytearray(request_bytes(logn))
+    try:
+        code = _call("make_request", request, secret_key, nonce, message, len(message), logn)
+        _checked(code, algorithm)
+        yield request
+    finally:
+        _call("wipe_buffer", request, len(request))
 
 
-def seed_request(request: bytearray | memoryview, seed: bytes, attempt: int, logn: int) -> None:
+def seed_request(request: bytearray, seed: bytes, attempt: int, logn: int) -> None:
     """Fill in the seed of the generator for an attempt, counted from 0."""
     _call("seed_request", request, seed, attempt, logn)
 
@@ -112,41 +127,39 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
 def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
     """Put a signature together, or return None if it does not fit."""
     signature = bytearray(algorithm.signature_max_bytes)
-    form = (int(not algorithm.signature_varies), _LOGN[algorithm.secret_key_bytes])
+    form = (not algorithm.signature_varies, _LOGN[algorithm.secret_key_bytes])
     length = _call("encode_signature", signature, len(signature), nonce, response, *form)
     return bytes(signature[:length]) if length > 0 else None
 
 
 def sign(
-    algorithm: Algorithm,
-    *,
-    secret_key: bytes,
-    message: bytes,
-    nonce: bytes,
-    seed: bytes,
-    seam: str = "whole",
+    algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
 ) -> bytes:
-    """Sign with given randomness through either seam.
-
-    Raises CryptoFailure if the key is damaged.
-    """
+    """Sign with given randomness; raises CryptoFailure if the key is damaged."""
     signature = bytearray(algorithm.signature_max_bytes)
-    form = (int(not algorithm.signature_varies), SEAMS[seam], _LOGN[algorithm.secret_key_bytes])
     given = (secret_key, nonce, seed, message, len(message))
+    form = (not algorithm.signature_varies, _WHOLE, _LOGN[algorithm.secret_key_bytes])
     length = _call("sign_seeded", signature, len(signature), *given, *form, None)
     return bytes(signature[: _checked(length, algorithm)])
 
 
-def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
-    """Return the public key that belongs to a secret key.
+def profile(
+    algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
+) -> list[tuple[str, float, int, str]]:
+    """Sign, and return name, seconds, calls and place of each of the `PARTS`.
 
-    Raises CryptoFailure if the key is damaged.
+    Each includes two readings of the clock per call. Raises CryptoFailure if the key is damaged.
     """
+    times, calls = array("Q", [0] * len(PARTS)), array("Q", [0] * len(PARTS))
+    given = (secret_key, nonce, seed, message, len(message), _LOGN[algorithm.secret_key_bytes])
+    code = _call("profile", *given, memoryview(times), memoryview(calls))
+    _checked(code or _TOO_LONG, algorithm)
+    rows = zip(PARTS, times, calls, strict=True)
+    return [(step, ns * 1e-9, count, where) for (step, where), ns, count in rows]
+
+
+def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
+    """Return the public key of a secret key; raises CryptoFailure if that is damaged."""
     out = bytearray(algorithm.public_key_bytes)
     _checked(_call("public_key", out, secret_key, _LOGN[algorithm.secret_key_bytes]), algorithm)
     return bytes(out)
-
-
-def wipe(buffer: bytearray | memoryview) -> None:
-    """Overwrite a buffer that held a secret."""
-    _call("wipe_buffer", buffer, len(buffer))

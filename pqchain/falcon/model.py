@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.checks import whole
-from pqchain.errors import UsageError
+from pqchain.checks import one_of, whole
 from pqchain.falcon.kernel import check_degree
 
 OPERATIONS = (
@@ -21,9 +20,6 @@ OPERATIONS = (
     "halve", "exponential",
 )  # fmt: skip
 """What the census counts, in the order of hls_kernels/src/fp.h."""
-
-PHASES = ("transforms", "split_merge", "ldl", "polynomials", "leaves", "sampler", "other")
-"""Where it counts, in the same order."""
 
 MEAN_ATTEMPTS = {512: 1778.9, 1024: 3502.9}
 """Attempts of SamplerZ per signature: means of 6000 and 4000 signatures of our signer, 300 and 200
@@ -87,16 +83,17 @@ ENGINES = (
 )
 """The engines that the notebook and the command show."""
 
+_SIGN_INSTRUCTIONS = {512: 53_203_632, 1024: 116_440_640}
+"""Of a whole signature of liboqs's portable C (mean of five), counted under QEMU by
+`make bench-m4`, gcc 12.2 -O3."""
 
-_INSTRUCTIONS = {
-    "sign": {512: 53_203_632, 1024: 116_440_640},
-    "key_decoding": {512: 22_880, 1024: 44_880},
-    "key_completion": {512: 242_760, 1024: 519_840},
-    "hash_to_point": {512: 182_880, 1024: 347_720},
-    "encoding": {512: 27_840, 1024: 55_720},
+_PART_INSTRUCTIONS = {
+    "decode the key": {512: 22_880, 1024: 44_880},
+    "complete the key (NTT)": {512: 242_760, 1024: 519_840},
+    "hash to a point": {512: 182_880, 1024: 347_720},
+    "encode": {512: 27_840, 1024: 55_720},
 }
-"""Counted under QEMU by `make bench-m4`, gcc 12.2 -O3: a whole signature of liboqs's portable C
-(mean of five), and the parts of our signer that stay in software."""
+"""The same of the parts of our signer that stay in software."""
 
 CYCLES_PER_INSTRUCTION = 1.1701
 """pqm4's published cycles over the instructions of a whole signature: 1.1701 for both sizes. A
@@ -105,11 +102,6 @@ calibration on two points, so cycles on the M4 are estimates and no measurement.
 PQM4_CYCLES = {512: 62_255_726, 1024: 136_241_759}
 """pqm4, implementation `clean`, sign, 24 MHz, gcc 11.3.1 (benchmarks.csv before 2025-02-03)."""
 
-
-_CYCLES = {
-    part: {degree: count * CYCLES_PER_INSTRUCTION for degree, count in counts.items()}
-    for part, counts in _INSTRUCTIONS.items()
-}
 _GENERATOR_BLOCK_CYCLES = 10_480 / 8 * CYCLES_PER_INSTRUCTION
 _DEVIATION_CYCLES = 1_839 * CYCLES_PER_INSTRUCTION + 89 * CYCLES_PER_INSTRUCTION
 """A Cortex-M4 without a unit for binary64, running portable C. Instructions of one ChaCha20 block,
@@ -131,8 +123,7 @@ def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
     draws = MEAN_ATTEMPTS[n] if attempts is None else attempts
     calls = 2 * n
     butterflies = 11 * (logn - 1) * n // 4
-    pieces = 6 * (logn - 1) * n // 4
-    """Complex values that six splits and merges per node and level go over."""
+    pieces = 6 * (logn - 1) * n // 4  # values that six splits and merges per node and level go over
     divisions = logn * n // 2
     rows: dict[str, dict[str, float]] = {
         "transforms": {"add": 6 * butterflies, "multiply": 4 * butterflies + 2 * n},
@@ -152,10 +143,7 @@ def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
         },
         "other": {"from_integer": 11 * n, "round": 2 * n},
     }  # fmt: skip
-    frame = pd.DataFrame.from_dict(rows, orient="index").reindex(
-        index=list(PHASES), columns=list(OPERATIONS)
-    )
-    return frame.fillna(0.0)
+    return pd.DataFrame(rows, index=list(OPERATIONS)).T.fillna(0.0)
 
 
 def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
@@ -181,32 +169,28 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
         return {str(phase): float(value) for phase, value in cycles.items()}
 
     per_unit = (census["add"] / engine.adders, census["multiply"] / engine.multipliers)
-    slowest = pd.concat(per_unit, axis=1).max(axis=1) * engine.issue_interval
-    busiest = {str(phase): float(cycles) for phase, cycles in slowest.items()}
-    fill = 2 * add + mul + 4
-    nodes = degree - 1
-    divisions = float(logn * degree // 2)
-    attempts = MEAN_ATTEMPTS[degree]
-    divide = (divisions + nodes * div) if engine.divider_pipelined else divisions * div
-    return {
+    busiest = pd.concat(per_unit, axis=1).max(axis=1) * engine.issue_interval
+    fill, nodes, divisions = 2 * add + mul + 4, degree - 1, logn * degree // 2
+    divide = divisions + nodes * div if engine.divider_pipelined else divisions * div
+    phases = {
         "transforms": busiest["transforms"] + 11 * logn * fill,
         "split_merge": busiest["split_merge"] + 6 * nodes * fill,
         "ldl": busiest["ldl"] + divide + nodes * (2 * add + 2 * mul + 4),
         "polynomials": busiest["polynomials"] + (3 * nodes + 19) * (add + mul + 4),
         "leaves": degree * (div + mul),
         "sampler": 2 * degree * (4 + add + 2 * mul)
-        + attempts * (9 + 3 * add + 4 * mul + exponential),
-        "other": float(census.sum(axis=1).to_dict()["other"]),
+        + MEAN_ATTEMPTS[degree] * (9 + 3 * add + 4 * mul + exponential),
+        "other": census.loc["other"].sum(),
     }
+    return {phase: float(cycles) for phase, cycles in phases.items()}
 
 
-def register_accesses(degree: int) -> float:
+def _register_accesses(degree: int) -> float:
     """Return how often software touches the engine's registers in the split of two seams.
 
     One start and one reading of the done bit per command, and the arguments of each kind of
-    command in hls_kernels/src/falcon_engine.h. Raises UsageError.
+    command in hls_kernels/src/falcon_engine.h.
     """
-    check_degree(degree)
     nodes, attempts = degree - 1, MEAN_ATTEMPTS[degree]
     step = 2 + 6  # opcode, size, four addresses
     steps = 10 * nodes + 39
@@ -226,20 +210,16 @@ def software_cycles(degree: int, seam: str) -> dict[str, float]:
     Raises UsageError.
     """
     check_degree(degree)
-    if seam not in ("whole", "split"):
-        raise UsageError(f"the seam is {seam!r}; expected 'whole' or 'split'")
+    one_of("the seam", seam, ("whole", "split"))
     parts = {
-        "decode the key": _CYCLES["key_decoding"][degree],
-        "complete the key (NTT)": _CYCLES["key_completion"][degree],
-        "hash to a point": _CYCLES["hash_to_point"][degree],
-        "encode": _CYCLES["encoding"][degree],
+        part: count[degree] * CYCLES_PER_INSTRUCTION for part, count in _PART_INSTRUCTIONS.items()
     }
     if seam == "split":
         # 12 bytes per attempt: 9 for the base draw, a sign, and a little more than one to decide.
         blocks = MEAN_ATTEMPTS[degree] * 11.004 / 62.46
         parts["random bits"] = blocks * _GENERATOR_BLOCK_CYCLES
         parts["deviations"] = degree * _DEVIATION_CYCLES
-        parts["commands"] = register_accesses(degree) * _REGISTER_ACCESS_CYCLES
+        parts["commands"] = _register_accesses(degree) * _REGISTER_ACCESS_CYCLES
     return parts
 
 
@@ -263,7 +243,8 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
     )
     rows: list[tuple[Any, ...]] = []
     for degree in (512, 1024):
-        name, alone = f"Falcon-{degree}", _CYCLES["sign"][degree] / CLOCK_HZ
+        name = f"Falcon-{degree}"
+        alone = _SIGN_INSTRUCTIONS[degree] * CYCLES_PER_INSTRUCTION / CLOCK_HZ
         rows.append((name, "M4 software", "estimated", alone, 0.0, alone, measured))
         for label, seam, chosen in schedules:
             phases = engine_cycles(degree, chosen)
@@ -298,7 +279,7 @@ def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
     over this one's). All modelled.
     """
     adder, multiplier = {"adders": base.adders + 1}, {"multipliers": base.multipliers + 1}
-    both = {**adder, **multiplier}
+    both = adder | multiplier
     changes: dict[str, dict[str, Any]] = {
         "as it is": {},
         "one more multiplier": multiplier,

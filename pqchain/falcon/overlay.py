@@ -25,13 +25,6 @@ VLNV = "xilinx.com:hls:falcon_sign:1.0"
 VERSION = 0x46530001
 """Version register of the core that this driver knows: FALCON_SIGN_VERSION in hls_kernels."""
 
-NO_DEVICE = (
-    "pynq found no board. On a board, XILINX_XRT must be set (a login shell of a PYNQ image sets "
-    "it, sudo and services often do not); for a board elsewhere set PYNQ_REMOTE_DEVICES to its "
-    "address"
-)
-"""What to do when `pynq.Device.devices` is empty."""
-
 _IDENTIFY = 0
 """No core signs with this log2 of a degree: it only tells its version."""
 
@@ -60,16 +53,14 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 
     def identify(self, timeout_seconds: float) -> int:
         """Return the version of the core; it touches no memory for that."""
-        self._run(0, 0, _IDENTIFY, timeout_seconds)
+        self.attempt(0, 0, _IDENTIFY, timeout_seconds)
         return int(self.read(self._at["version"]))
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
-        """Run one signing attempt on buffers at these addresses; return its status."""
-        self._run(request, response, logn, timeout_seconds)
-        return int(self.read(self._at["status"]))
+        """Run one signing attempt on buffers at these addresses; return its status.
 
-    def _run(self, request: int, response: int, logn: int, timeout_seconds: float) -> None:
-        """Set the arguments, start, and wait until the core is done; raises BoardTimeout."""
+        Raises BoardTimeout.
+        """
         for name, address in (("request", request), ("response", response)):
             self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
             self.write(self._at[f"{name}_2"], address >> 32)
@@ -83,25 +74,27 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
                     f"the core {VLNV} did not finish within {timeout_seconds} s; expected about "
                     "0.1 s: load the overlay again, and check its clock"
                 )
+        return int(self.read(self._at["status"]))
 
 
 class Board:
     """A loaded overlay with our core in it, checked and ready."""
 
-    __slots__ = ("_core", "_device", "_overlay", "timeout_seconds")
+    __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds")
 
-    def __init__(
-        self, bitstream: Path, *, device: Any = None, timeout_seconds: float = 10.0
-    ) -> None:
+    def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
         """Load the bitstream, find the core, check its version.
 
         Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
         """
-        check_bitstream(bitstream)
-        if device is None:
-            device = find_device()
-        self.timeout_seconds = timeout_seconds
-        self._device = device
+        for path in (bitstream, bitstream.with_suffix(".hwh")):
+            if not path.is_file() or path.stat().st_size == 0:
+                raise BitstreamMissing(
+                    f"there is no {path.name} in {path.parent}; the overlay needs it. Build it "
+                    "with Vivado (hls_kernels/README.md says how), or use the backend 'kernel'"
+                )
+        self._device = device = _find_device() if device is None else device
+        self._timeout_seconds = timeout_seconds
         self._overlay = pynq.Overlay(str(bitstream), device=device)
         names = [name for name, ip in self._overlay.ip_dict.items() if ip["type"] == VLNV]
         if len(names) != 1:
@@ -118,26 +111,22 @@ class Board:
                 f"{VERSION:#010x}: use the bitstream of this release, or build it again"
             )
 
-    @property
-    def name(self) -> str:
-        """What pynq calls the device."""
-        return str(getattr(self._device, "name", self._device.tag))
-
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         """Run one attempt on a request; return its status and the response.
 
         The request and the response are wiped, also in the memory that the core sees.
         """
-        size, answer = kernel.request_bytes(logn), kernel.response_bytes(logn)
-        asked = pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
-        response = pynq.allocate(shape=(answer,), dtype=np.uint8, target=self._device)
+        asked, response = (
+            pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
+            for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
+        )
         try:
             memoryview(asked)[:] = request
             response[:] = 0
             asked.flush()
             response.flush()
             addresses = int(asked.device_address), int(response.device_address)
-            status = self._core.attempt(*addresses, logn, self.timeout_seconds)
+            status = self._core.attempt(*addresses, logn, self._timeout_seconds)
             response.invalidate()
             return status, bytes(response)
         finally:
@@ -147,21 +136,14 @@ class Board:
             # pynq frees them when they are forgotten; freebuffer() here would make it free twice.
 
 
-def check_bitstream(bitstream: Path) -> None:
-    """Raise BitstreamMissing unless the file and its hardware description are there."""
-    for path in (bitstream, bitstream.with_suffix(".hwh")):
-        if not path.is_file() or path.stat().st_size == 0:
-            raise BitstreamMissing(
-                f"there is no {path.name} in {path.parent}; the overlay needs it. Build it with "
-                "Vivado (hls_kernels/README.md says how), or use the backend 'kernel'"
-            )
-
-
-def find_device() -> Any:
-    """Return the board that pynq finds; raises BoardFailure."""
+def _find_device() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return pynq.Device.active_device
         except RuntimeError as error:
-            raise BoardFailure(NO_DEVICE) from error
+            raise BoardFailure(
+                "pynq found no board. On a board, XILINX_XRT must be set (a login shell of a PYNQ "
+                "image sets it, sudo and services often do not); for a board elsewhere set "
+                "PYNQ_REMOTE_DEVICES to its address"
+            ) from error

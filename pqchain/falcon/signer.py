@@ -1,4 +1,4 @@
-"""`FalconSigner`: one way to sign, whoever does the heavy step."""
+"""`FalconSigner`: one way to sign, whoever does the heavy step. Its profile reads a clock."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import logging
 import secrets
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -18,7 +19,6 @@ from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
     BadBoardSignature,
     BadLength,
-    BoardFailure,
     CryptoFailure,
     PqchainError,
     Unsupported,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 BACKENDS = ("reference", "kernel", "simboard", "overlay")
 """Who can do the heavy step: liboqs, our C++, a simulated board, a board; `auto` chooses."""
 
-BITSTREAM = "falcon_sign.bit"
-"""Name of the bitstream; it is looked for beside this module unless another place is given."""
+BITSTREAM = Path(__file__).with_name("falcon_sign.bit")
+"""Where the bitstream is looked for unless another place is given."""
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class FalconSigner:
                 simboard = _import_for_boards("simboard")
                 bitstream = bitstream or simboard.write_placeholder(Path(folder))
                 device = simboard.SimulatedDevice() if device is None else device
-            path = Path(__file__).parent / BITSTREAM if bitstream is None else Path(bitstream)
+            path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 
     def _choose(self, *place: Any) -> tuple[str, str]:
@@ -137,9 +137,8 @@ class FalconSigner:
 
     def _reference_randomness(self) -> AbstractContextManager[None]:
         """Let liboqs draw from the source that replaces the system's, if there is one."""
-        if self._random is None:
-            return nullcontext()
-        return native.library(self._reference.implementation).randomness(self._random)
+        library = native.library(self._reference.implementation)
+        return library.randomness(self._random) if self._random else nullcontext()
 
     def verify(self, message: BytesLike, signature: BytesLike, public_key: BytesLike) -> bool:
         """Return whether the signature is valid; liboqs decides, whoever signed.
@@ -155,16 +154,9 @@ class FalconSigner:
         BoardFailure, and BadBoardSignature: what a board gives is verified before it is returned.
         """
         message, secret_key = self._checked(message, secret_key)
-        if self.backend == "reference":
-            with self._reference_randomness():
-                return self._reference.sign(message, secret_key)
-        draw = self._random or secrets.token_bytes
-        nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
         if self.backend == "kernel":
-            return kernel.sign(
-                self.algorithm, secret_key=secret_key, message=message, nonce=nonce, seed=seed
-            )
-        return self._sign_on_board(message, secret_key, nonce, seed, lambda step, where: None)
+            return kernel.sign(self.algorithm, **self._given(message, secret_key))
+        return self._sign(message, secret_key, lambda step, where: None)
 
     def profile(self, message: BytesLike, secret_key: BytesLike) -> pd.DataFrame:
         """Sign once more and tell where the time goes.
@@ -172,16 +164,22 @@ class FalconSigner:
         Returns a frame with the columns step, seconds, calls and where ("software", "engine" for
         what a board would do, "board"); one run, so a sketch and no measurement. Raises as `sign`.
         """
-        from pqchain.falcon import profile
+        import pandas as pd
 
+        columns = ["step", "seconds", "calls", "where"]
         message, secret_key = self._checked(message, secret_key)
-        draw = self._random or secrets.token_bytes
-        nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
-        if self.backend == "reference":
-            return profile.whole(lambda: self._reference.sign(message, secret_key))
         if self.backend == "kernel":
-            return profile.parts(secret_key, nonce, seed, message, self._logn)
-        return profile.laps(lambda lap: self._sign_on_board(message, secret_key, nonce, seed, lap))
+            rows = kernel.profile(self.algorithm, **self._given(message, secret_key))
+            return pd.DataFrame(rows, columns=columns)
+        ended = [("", "", time.perf_counter())]
+
+        def lap(step: str, where: str) -> None:
+            ended.append((step, where, time.perf_counter()))
+
+        self._sign(message, secret_key, lap)
+        laps = pd.DataFrame(ended, columns=["step", "where", "end"])
+        steps = laps["end"].diff()[1:].groupby([laps["step"], laps["where"]], sort=False)
+        return steps.agg(seconds="sum", calls="count").reset_index()[columns]
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
         """Return both as bytes, of the right length; raises BadType, BadLength."""
@@ -193,23 +191,27 @@ class FalconSigner:
             raise BadLength(f"the secret key has {len(secret_key)} bytes; {expected}: {hint}.")
         return message, secret_key
 
-    def _sign_on_board(
-        self, message: bytes, secret_key: bytes, nonce: bytes, seed: bytes, lap: Lap
-    ) -> bytes:
-        """Let the board make attempts until one fits, and verify it here."""
-        board = self._board
-        if board is None:
-            raise BoardFailure(f"{self!r} has no board; open a new signer")
-        request = bytearray(kernel.request_bytes(self._logn))
-        try:
-            public_key = kernel.public_key(self.algorithm, secret_key)
-            kernel.make_request(
-                request, self.algorithm, secret_key=secret_key, nonce=nonce, message=message
-            )
+    def _given(self, message: bytes, secret_key: bytes) -> dict[str, bytes]:
+        """Return what a signature is made of; nonce and seed are drawn as liboqs does."""
+        draw = self._random or secrets.token_bytes
+        nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
+        return {"secret_key": secret_key, "nonce": nonce, "seed": seed, "message": message}
+
+    def _sign(self, message: bytes, secret_key: bytes, lap: Lap) -> bytes:
+        """Let liboqs sign; or let the board make attempts until one fits, and verify it here."""
+        if self._board is None:
+            with self._reference_randomness():
+                signature = self._reference.sign(message, secret_key)
+            lap("sign", "software")
+            return signature
+        given = self._given(message, secret_key)
+        seed = given.pop("seed")
+        public_key = kernel.public_key(self.algorithm, secret_key)
+        with kernel.request_of(self.algorithm, **given) as request:
             lap("prepare the request", "software")
             for attempt in range(kernel.MOST_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self._logn)
-                status, response = board.attempt(request, self._logn)
+                status, response = self._board.attempt(request, self._logn)
                 lap("attempt on the board", "board")
                 if status == kernel.RETRY:
                     continue
@@ -218,20 +220,17 @@ class FalconSigner:
                         f"the board answered with status {status}; expected {kernel.SIGNED} or "
                         f"{kernel.RETRY}: the key or the board is damaged. Try the backend 'kernel'"
                     )
-                signature = kernel.encode_signature(self.algorithm, nonce, response)
-                if signature is None and not self.algorithm.signature_varies:
+                encoded = kernel.encode_signature(self.algorithm, given["nonce"], response)
+                if encoded is None and not self.algorithm.signature_varies:
                     continue
                 lap("encode the signature", "software")
-                valid = signature is not None and self.verify(message, signature, public_key)
-                lap("verify the signature", "software")
-                if signature is None or not valid:
+                if encoded is None or not self.verify(message, encoded, public_key):
                     raise BadBoardSignature(
                         "the board gave a signature that does not verify; it was thrown away. "
                         "Load the overlay again, or use the backend 'kernel'"
                     )
-                return signature
-        finally:
-            kernel.wipe(request)
+                lap("verify the signature", "software")
+                return encoded
         tried = f"{kernel.MOST_ATTEMPTS} attempts on the board"
         raise CryptoFailure(f"{tried} gave no short signature: the secret key is damaged")
 

@@ -29,6 +29,8 @@ REGISTERS = {
 }  # fmt: skip
 """Offsets of the core's registers, as Vitis HLS lays them out for a function like ours."""
 
+_CTRL = BASE + REGISTERS["CTRL"]
+_ADDRESSES = ("request", "response")
 _MEMORY = 0x10000000
 _PAGE = 0x4000
 _START, _DONE, _IDLE, _READY = 1, 2, 4, 8
@@ -65,19 +67,17 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         self.faults = faults
         self.events: list[tuple[Any, ...]] = []
         self._registers = {BASE + offset: 0 for offset in REGISTERS.values()}
-        self._registers[BASE + REGISTERS["CTRL"]] = _IDLE
+        self._registers[_CTRL] = _IDLE
         self._memory: dict[int, bytearray] = {}
         self._next = _MEMORY
 
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
         """Return what pynq would read from the hardware description of our overlay."""
+        about = {"access": "read-write", "size": 32, "fields": {}}
         registers = {
-            name: {
-                "address_offset": offset, "access": "read-write", "size": 32, "fields": {},
-                "description": name,
-            }
+            name: {"address_offset": offset, "description": name, **about}
             for name, offset in REGISTERS.items()
-        }  # fmt: skip
+        }
         core = {
             "fullpath": "falcon_sign_0", "type": self.faults.core, "phys_addr": BASE,
             "addr_range": 0x10000, "state": None, "registers": registers, "parameters": {},
@@ -122,52 +122,43 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def read_registers(self, address: int, length: int) -> bytes:
         """Read registers; reading CTRL clears its done bit, as the hardware does."""
         value = self._registers.get(address, 0)
-        if address == BASE + REGISTERS["CTRL"]:
+        if address == _CTRL:
             self._registers[address] = value & ~_DONE
         return value.to_bytes(4, "little")[:length]
 
     def write_registers(self, address: int, data: bytes) -> None:
         """Write registers; the start bit runs the core."""
         value = int.from_bytes(bytes(data), "little")
-        name = next((key for key, at in REGISTERS.items() if BASE + at == address), "")
-        if name == "CTRL":
+        if address == _CTRL:
             if value & _START:
                 self._start()
         elif address in self._registers:
             self._registers[address] = value
 
-    def _argument(self, name: str) -> int:
-        """Return an argument, an address from its two halves."""
-        if name in REGISTERS:
-            return self._registers[BASE + REGISTERS[name]]
-        return self._argument(f"{name}_1") | self._argument(f"{name}_2") << 32
-
     def _start(self) -> None:
-        logn = self._argument("logn")
+        given = {name: self._registers[BASE + at] for name, at in REGISTERS.items()}
+        logn = given["logn"]
         self.events.append(("start", logn))
         if self.faults.hangs:
-            self._registers[BASE] = _START
+            self._registers[_CTRL] = _START
             return
-        request = bytes(self._memory.get(self._argument("request"), b""))
+        asked, answered = (given[f"{at}_1"] | given[f"{at}_2"] << 32 for at in _ADDRESSES)
+        request = bytes(self._memory.get(asked, b""))
         status, version, answer = kernel.run_request(request, logn if request else 0)
         if self.faults.flips and answer:
             answer = bytes([answer[0] ^ 1]) + answer[1:]
         if answer:
-            self._memory[self._argument("response")][: len(answer)] = answer
+            self._memory[answered][: len(answer)] = answer
         self._registers[BASE + REGISTERS["status"]] = status
         said = version if self.faults.version is None else self.faults.version
         self._registers[BASE + REGISTERS["version"]] = said
-        self._registers[BASE] = _DONE | _IDLE | _READY
+        self._registers[_CTRL] = _DONE | _IDLE | _READY
 
 
 def _host(virtual: int, size: int) -> Any:
     """Return the host's bytes at an address, as numpy sees them."""
-    holder = SimpleNamespace(
-        __array_interface__={
-            "data": (virtual, False), "shape": (size,), "typestr": "|u1", "version": 3,
-        }
-    )  # fmt: skip
-    return np.asarray(holder)
+    interface = {"data": (virtual, False), "shape": (size,), "typestr": "|u1", "version": 3}
+    return np.asarray(SimpleNamespace(__array_interface__=interface))
 
 
 def write_placeholder(folder: Path) -> Path:

@@ -1,19 +1,20 @@
-"""What every plot stands on: colours, axes in our style, ticks, and rendering to bytes."""
+"""What every plot stands on: colours, axes in our style, and rendering to bytes."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from importlib.resources import as_file, files
 from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pqchain.errors import DataError, UsageError
+from pqchain.costs import require_columns
+from pqchain.errors import UsageError
 
 INK = "#222222"
 """Text and outlines; the report maps it to the reader's colour of text."""
@@ -29,24 +30,35 @@ GRID = "#dcdcdc"
 
 LOOKS = (
     ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#E69F00", "D"), ("#CC79A7", "v"),
-    ("#56B4E9", "P"), ("#222222", "X"), ("#8a8a8a", "*"),
+    ("#56B4E9", "P"), (INK, "X"), (MUTED, "*"),
 )  # fmt: skip
-"""Looks given to the families of a scatter plot, in order of appearance."""
+"""Colours and markers of what a plot tells apart, in order of appearance."""
 
 _WIDTH_INCHES = 170 / 25.4
 
 
-def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"]) -> bytes:
-    """Render to bytes that depend on the picture only: no date, no random identifiers."""
-    owner = figure if isinstance(figure, Figure) else figure.get_figure(root=True)
-    if not isinstance(owner, Figure):
-        raise UsageError("these axes belong to no figure; create them with Figure().subplots()")
-    buffer = io.BytesIO()
-    dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
-    undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
-    with mpl.rc_context({"svg.hashsalt": "pqchain", "svg.fonttype": "path"}):
-        owner.savefig(buffer, format=file_format, metadata=undated, dpi=220)
-    return buffer.getvalue()
+def require(frame: pd.DataFrame, columns: str) -> None:
+    """Refuse a frame that lacks columns or has no rows; raises DataError, UsageError."""
+    require_columns(frame, columns.split(), "this plot")
+    if frame.empty:
+        raise UsageError("there are no rows to draw; pass a frame that has some")
+
+
+def look(index: int) -> tuple[str, str]:
+    """Return colour and marker of what comes at that place."""
+    return LOOKS[index % len(LOOKS)]
+
+
+@contextmanager
+def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
+    """Give new axes of one figure in our style, row by row, for as long as we draw."""
+    with style.context("pqchain.plots.pqchain"):
+        figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
+        grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
+        for axes in grid:
+            # Ticks are made when the figure is drawn, which is after this style has ended.
+            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
+        yield grid
 
 
 @contextmanager
@@ -56,30 +68,19 @@ def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
         yield axes
 
 
-@contextmanager
-def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
-    """Give new axes of one figure in our style, row by row, for as long as we draw."""
-    with as_file(files("pqchain.plots") / "pqchain.mplstyle") as path:
-        style = mpl.rc_params_from_file(path, use_default_template=False)
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
-        grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
-        for axes in grid:
-            # Ticks are made when the figure is drawn, which is after this style has ended.
-            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
-        yield grid
+def figure_of(drawn: Figure | Axes) -> Figure:
+    """Return the figure, or the one that the axes are of; raises UsageError if there is none."""
+    owner = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+    if not isinstance(owner, Figure):
+        raise UsageError("these axes belong to no figure; create them with Figure().subplots()")
+    return owner
 
 
-def require(frame: pd.DataFrame, columns: str, *, empty: bool = False) -> None:
-    """Refuse a frame that lacks columns, or rows unless it may be empty."""
-    missing = [name for name in columns.split() if name not in frame.columns]
-    if missing:
-        given = list(frame.columns)
-        raise DataError(f"this plot needs the columns {missing}, but the frame has {given}")
-    if frame.empty and not empty:
-        raise UsageError("there are no rows to draw; pass a frame that has some")
-
-
-def look(index: int) -> tuple[str, str]:
-    """Return colour and marker of the family at that place."""
-    return LOOKS[index % len(LOOKS)]
+def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"]) -> bytes:
+    """Render to bytes that depend on the picture only: no date, no random identifiers."""
+    buffer = io.BytesIO()
+    dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
+    undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
+    with mpl.rc_context({"svg.hashsalt": "pqchain", "svg.fonttype": "path"}):
+        figure_of(figure).savefig(buffer, format=file_format, metadata=undated, dpi=220)
+    return buffer.getvalue()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import INK, PAPER, canvas, look, panels, require
-from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props
+from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
+from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
 from pqchain.render import numbers
 
-TIE = 1.005
+_TIE = 1.005
 """A lead below this is none: it would be shown as 1.00."""
 
 _LABELS = {
@@ -37,34 +36,30 @@ def plot_cells(
     With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
     schemes apart and shows a law of N^2 as level lines.
     Takes a frame with the columns algorithm, nodes, and of the quantity what was modelled and what
-    was published. Raises DataError if columns are missing, UsageError for another quantity or a
-    frame without rows.
+    was published. Raises DataError, and UsageError for another quantity too.
     """
     if quantity not in _LABELS:
         raise UsageError(f"quantity is {quantity!r}; expected one of {', '.join(_LABELS)}")
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
     seconds = quantity == "latency"
-    if per_pair:
-        label = f"{label} {'/' if seconds else numbers.TIMES} N²"
+    power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     with canvas(ax, 3.9) as axes:
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             colour, marker = look(index)
             nodes = group["nodes"].to_numpy(dtype=float)
-            factor = nodes ** (-2.0 if seconds else 2.0) if per_pair else np.ones_like(nodes)
-            ours, printed = (group[f"{side}{column}"].to_numpy() for side in ("", "published_"))
-            axes.plot(nodes, factor * ours, color=colour, linewidth=1.1)
+            ours, printed = (
+                nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
+            )
+            axes.plot(nodes, ours, color=colour, linewidth=1.1)
             style = props(linestyle="", marker=marker, markerfacecolor=PAPER, markersize=5.5)
-            axes.plot(nodes, factor * printed, color=colour, label=str(name), **style)
-        _ticks_of_two(axes, sorted(set(cells["nodes"])), plain=True)
+            axes.plot(nodes, printed, color=colour, label=str(name), **style)
+        _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
-        grid(axes)
-        axes.set_xlabel("nodes N   (markers: printed, lines: modelled)")
-        axes.set_ylabel(label)
+            label = f"{label} {'/' if seconds else numbers.TIMES} N²"
+        axes.set(xlabel="nodes N   (markers: printed, lines: modelled)", ylabel=label)
         legend_above(axes, 3)
     return axes
 
@@ -74,34 +69,29 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of `pqchain.consensus.landscape.laws`. Solid lines: every node votes; dashed:
     delegates do. Of several seeds the median is drawn, and a band from the least to the greatest.
-    Raises DataError if columns are missing, UsageError if nothing ran.
+    Raises DataError, and UsageError if nothing ran.
     """
-    require(laws, "setting nodes delegates latency_seconds status", empty=True)
+    require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
     with canvas(ax, 4.4) as axes:
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
             elected = bool((group["delegates"] < group["nodes"]).any())
-            draws = group.groupby("nodes")["latency_seconds"]
-            median = draws.median()
-            nodes, latency = median.index.to_numpy(dtype=float), median.to_numpy()
-            if (draws.count() > 1).any():
-                least, most = draws.min().to_numpy(), draws.max().to_numpy()
-                axes.fill_between(nodes, least, most, color=colour, alpha=0.2, linewidth=0)
+            seen = group.groupby("nodes")["latency_seconds"].agg(["median", "min", "max", "count"])
+            nodes, latency = seen.index.to_numpy(dtype=float), seen["median"].to_numpy()
+            if (seen["count"] > 1).any():
+                band = props(color=colour, alpha=0.2, linewidth=0)
+                axes.fill_between(nodes, seen["min"], seen["max"], **band)
             line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
-            last = (nodes[-1], latency[-1])
             offset = (6, 0) if not elected else (0, 7) if "regions" in str(name) else (0, -12)
-            beside(axes, str(name), last, offset, size=8, leftwards=elected)
+            beside(axes, str(name), (nodes[-1], latency[-1]), offset, size=8, leftwards=elected)
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
-        _ticks_of_two(axes, [2**n for n in exponents if n % step == 0])
+        _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
         log_ticks(axes, "y", _long)
-        grid(axes)
         axes.set_xlabel("nodes   (solid: every node votes; dashed: delegates vote, blocks gossip)")
         axes.set_ylabel("latency of a block, modelled")
     return axes
@@ -112,13 +102,11 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 
     Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the winner and how
     many times better it is than the runner-up, or the runner-up if it is as good. Returns the
-    figure, of several axes. Raises DataError if columns are missing, UsageError if there are no
-    rows.
+    figure, of several axes. Raises DataError, UsageError.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
-    names = sorted(set(winners["winner"]))
-    colours = {name: look(index)[0] for index, name in enumerate(names)}
+    colours = {name: look(index)[0] for index, name in enumerate(sorted(set(winners["winner"])))}
     across = min(2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
@@ -128,12 +116,14 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             for cell in cells:
                 x, y = nodes.index(cell["nodes"]), rates.index(cell["rate_bits_per_second"])
                 _square(axes, x, y, cell, colours[cell["winner"]])
-            axes.set_xlim(-0.5, len(nodes) - 0.5)
-            axes.set_ylim(-0.5, len(rates) - 0.5)
-            axes.set_xticks(range(len(nodes)), [_power(node) for node in nodes])
-            axes.set_yticks(range(len(rates)), [_rate(rate) for rate in rates])
+            axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
+            axes.set_xticks(range(len(nodes)), map(_power, nodes))
+            axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
-            title = _title(cells[0]["ranked_by"], cells[0]["amount"])
+            amount = numbers.integer(cells[0]["amount"])
+            title = f"lowest latency, {amount} transactions a block"
+            if cells[0]["ranked_by"] == "throughput_per_second":
+                title = f"highest throughput, blocks of {amount} B"
             axes.set_title(title, size=8, weight="normal", loc="left", color=INK)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
@@ -141,16 +131,14 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xlabel("nodes")
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-    figure = squares[0].get_figure(root=True)
-    assert isinstance(figure, Figure)
-    return figure
+    return figure_of(squares[0])
 
 
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
     """Fill one square and say who won; translucent, so that it suits a dark page as well."""
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     lead = ""
-    if cell["lead"] >= TIE:
+    if cell["lead"] >= _TIE:
         lead = f"\n{numbers.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
         lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
@@ -161,30 +149,19 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
         axes.plot([x - 0.5, x + 0.5], [y - 0.5, y - 0.5], color=PAPER, linewidth=1)
 
 
-def _title(ranked_by: str, amount: float) -> str:
-    """Say what wins: full blocks are ranked by throughput, equal loads by latency."""
-    shown = numbers.integer(amount)
-    if ranked_by == "throughput_per_second":
-        return f"highest throughput, blocks of {shown} B"
-    return f"lowest latency, {shown} transactions a block"
-
-
-def _ticks_of_two(axes: Axes, nodes: Sequence[int], *, plain: bool = False) -> None:
-    axes.xaxis.set_major_locator(FixedLocator([float(node) for node in nodes]))
+def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) -> None:
+    """Make both axes logarithmic, with ticks at these numbers of nodes."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(nodes))
     axes.xaxis.set_minor_locator(NullLocator())
-    show = "{:g}".format if plain else _power
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
+    grid(axes)
 
 
 def _power(nodes: float) -> str:
     exponent = int(nodes).bit_length() - 1
     return f"$2^{{{exponent}}}$" if nodes == 2**exponent else str(int(nodes))
-
-
-def _rate(value: float) -> str:
-    scales = ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"))
-    scale, unit = next((pair for pair in scales if value >= pair[0]), (1.0, "b/s"))
-    return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
 
 
 def _long(value: float) -> str:

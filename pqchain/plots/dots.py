@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from pqchain.algorithms import ALGORITHMS
-from pqchain.plots.canvas import INK, MUTED, canvas, require
-from pqchain.plots.marks import grid, log_ticks, props
+from pqchain.algorithms import ALGORITHMS, OPERATIONS
+from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
+from pqchain.plots.marks import brief, grid, log_ticks, props
 from pqchain.render import numbers
 
-OPERATION_LOOK = {
-    "generate_keypair": ("#0072B2", "o"),
-    "sign": ("#D55E00", "s"),
-    "verify": ("#009E73", "^"),
-    "encapsulate": ("#E69F00", "D"),
-    "decapsulate": ("#CC79A7", "v"),
-}
+OPERATION_LOOK = dict(zip(OPERATIONS, LOOKS, strict=False))
 """Colour and marker of every operation."""
 
-_SHIFT = {
-    "generate_keypair": -0.25, "sign": 0.0, "verify": 0.25, "encapsulate": 0.0, "decapsulate": 0.25,
-}  # fmt: skip
-"""Where an operation sits within the row of its algorithm."""
+_SHIFT = {"generate_keypair": -0.25, "verify": 0.25, "decapsulate": 0.25}
+"""Where an operation sits within the row of its algorithm, if not in the middle."""
 
 _FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...] = (
     "full", "none", "left", "top", "right", "bottom",
@@ -48,23 +39,26 @@ def dots(
     frame: pd.DataFrame,
     *,
     value: str,
-    axis_label: str,
-    axis_format: Any,
+    label: str,
+    show: Callable[[float], str] = brief,
     ax: Axes | None,
     whiskers: tuple[str, str] | None = None,
     origin: float | None = None,
     looks: dict[str, tuple[str, str]] | None = None,
-    joined: bool = False,
 ) -> Axes:
     """Draw one line of dots per `row`: marker and colour by operation, filling by implementation.
 
-    `origin` draws a reference line and a stem from it; `joined` ties the dots of a row together.
+    The frame has the columns algorithm and operation; row is the algorithm, implementation none
+    and status "ok" unless it has these too. `label` names the axis and `show` its ticks. `origin`
+    draws a reference line and a stem from it. Where operations have `looks` of their own, a line
+    ties the dots of a row together.
     """
-    require(frame, "row algorithm implementation operation status")
-    looks = looks or OPERATION_LOOK
-    heights = _heights(frame[["row", "algorithm"]].drop_duplicates("row"))
-    operations = [name for name in looks if name in set(frame["operation"])]
-    shift = {name: 0.0 if joined else _SHIFT.get(name, 0.0) for name in operations}
+    require(frame, "algorithm operation")
+    known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
+    frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
+    frame = ranked(frame)
+    heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
+    joined, looks = looks is not None, looks or OPERATION_LOOK
     drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
     with canvas(ax, 1.0 + _ROW_INCHES * (max(heights.values()) + 1)) as axes:
         axes.set_xscale("log")
@@ -76,10 +70,10 @@ def dots(
             for name, group in drawn.groupby("row"):
                 ends = group[value].min(), group[value].max()
                 axes.hlines(heights[str(name)], *ends, color=MUTED, linewidth=1.2, zorder=1)
-        for key, group in ranked(drawn).groupby(["operation", "rank"], sort=True):
+        for key, group in drawn.groupby(["operation", "rank"]):
             operation, rank = str(key[0]), int(group["rank"].iloc[0])
             colour, marker = looks[operation]
-            levels = group["row"].map(heights) + shift[operation]
+            levels = group["row"].map(heights) + _SHIFT.get(operation, 0.0)
             faint = props(color=colour, alpha=0.55, zorder=2)
             if whiskers is not None:
                 low, high = (group[name] for name in whiskers)
@@ -88,11 +82,19 @@ def dots(
                 axes.hlines(levels, origin, group[value], linewidth=0.8, **faint)
             style = _marker(marker, colour, rank) | props(zorder=3, markersize=4.6)
             axes.plot(group[value], levels, label=numbers.spoken(operation), **style)
-        _label_rows(axes, heights, frame, drawn)
-        log_ticks(axes, "x", axis_format)
+        # The first row on top; one without a dot says that it was not measured.
+        axes.set_yticks(list(heights.values()), list(heights))
+        axes.set_ylim(max(heights.values()) + 0.7, -0.7)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        aside = props(va="center", color=MUTED, style="italic", fontsize=7.5)
+        across = axes.get_yaxis_transform()
+        for row in frame["row"][~frame["row"].isin(drawn["row"])].unique():
+            axes.text(0.01, heights[row], "not measured here", transform=across, **aside)
+        log_ticks(axes, "x", show)
         grid(axes, "x")
-        axes.set_xlabel(axis_label)
-        _legend(axes, [(name, *looks[name]) for name in operations], ranked(frame))
+        axes.set_xlabel(label)
+        _legend(axes, looks, frame)
     return axes
 
 
@@ -108,13 +110,12 @@ def ranked(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(rank=[rank(*pair) for pair in pairs])
 
 
-def _heights(rows: pd.DataFrame) -> dict[str, float]:
+def _heights(rows: dict[str, str]) -> dict[str, float]:
     """Place rows from the top in the registry's order, with more air between families."""
     order = {name: index for index, name in enumerate(ALGORITHMS)}
-    pairs = zip(rows["row"], rows["algorithm"], strict=True)
     heights: dict[str, float] = {}
     height, previous = 0.0, None
-    for row, algorithm in sorted(pairs, key=lambda pair: order.get(pair[1], len(order))):
+    for row, algorithm in sorted(rows.items(), key=lambda pair: order.get(pair[1], len(order))):
         facts = ALGORITHMS[algorithm].family_facts if algorithm in ALGORITHMS else None
         family = "" if facts is None else facts.name if facts.post_quantum else "classical"
         if previous is not None:
@@ -123,44 +124,26 @@ def _heights(rows: pd.DataFrame) -> dict[str, float]:
     return heights
 
 
-def _label_rows(
-    axes: Axes, heights: dict[str, float], frame: pd.DataFrame, drawn: pd.DataFrame
-) -> None:
-    """Name the rows, first on top; a row without a dot says that it was not measured."""
-    axes.set_yticks(list(heights.values()), list(heights))
-    axes.set_ylim(max(heights.values()) + 0.7, -0.7)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    present = set(drawn["row"])
-    look = props(va="center", color=MUTED, style="italic", fontsize=7.5)
-    across = axes.get_yaxis_transform()
-    for row in dict.fromkeys(frame["row"]):
-        if row not in present:
-            axes.text(0.01, heights[row], "not measured here", transform=across, **look)
-
-
-def _marker(marker: str, colour: str, rank: int = 0) -> dict[str, Any]:
+def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
     style = props(linestyle="none", marker=marker, color=colour)
     return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
 
 
-def _legend(axes: Axes, operations: Sequence[tuple[str, str, str]], frame: pd.DataFrame) -> None:
+def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) -> None:
     """Explain markers, and fillings where more than one is in use, above the plot."""
     handles = [
         Line2D([], [], linestyle="none", color=colour, marker=marker, label=numbers.spoken(name))
-        for name, colour, marker in operations
+        for name, (colour, marker) in looks.items()
+        if name in set(frame["operation"])
     ]
-    named = frame[frame["implementation"] != ""]
-    fillings = [
-        Line2D([], [], label=_lines(dict.fromkeys(group)), **_marker("o", MUTED, int(str(rank))))
-        for rank, group in named.groupby("rank")["implementation"]
-    ]
+    fillings = []
+    for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]:
+        names = textwrap.fill(", ".join(group.unique()), _LEGEND_LETTERS, break_on_hyphens=False)
+        fillings.append(Line2D([], [], label=names, **_marker("o", MUTED, int(str(rank)))))
     # Upwards from the plot: one line of operations, above it one for each filling.
     rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
     rows += [handles] if len(handles) > 1 else []
-    figure = axes.get_figure(root=True)
-    assert isinstance(figure, Figure)
-    above = axes.transAxes
+    above, inches = axes.transAxes, figure_of(axes).dpi_scale_trans
     space = props(borderpad=0.1, borderaxespad=0.2, handletextpad=0.3, columnspacing=1.4)
     place = props(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     for row in rows:
@@ -170,10 +153,4 @@ def _legend(axes: Axes, operations: Sequence[tuple[str, str, str]], frame: pd.Da
         # Clipped to the axes it would be left out of the layout, being above them.
         legend.set_clip_on(False)
         lines = max(label.count("\n") + 1 for label in labels)
-        above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, figure.dpi_scale_trans)
-
-
-def _lines(names: Iterable[str]) -> str:
-    """Return names separated by commas, broken between names where a line is full."""
-    listed = ", ".join(names)
-    return "\n".join(textwrap.wrap(listed, _LEGEND_LETTERS, break_on_hyphens=False))
+        above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, inches)

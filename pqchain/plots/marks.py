@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
 from pqchain.plots.canvas import GRID, INK
 from pqchain.render import numbers
+
+with_prefix = partial(EngFormatter, sep=numbers.NARROW_SPACE)
+"""Labels of ticks in a unit, by its prefixes: `with_prefix("B")` writes 10 kB."""
+
+brief = partial(numbers.seconds, digits=1)
+"""Label of a tick in the unit of time that fits."""
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
@@ -22,19 +29,6 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis=which, which="minor", length=0)
-
-
-def bytes_label(value: float) -> str:
-    """Show a tick in B, kB or MB."""
-    for scale, unit in ((1e6, "MB"), (1e3, "kB")):
-        if value >= scale:
-            return f"{value / scale:g}{numbers.NARROW_SPACE}{unit}"
-    return f"{value:g}{numbers.NARROW_SPACE}B"
-
-
-def brief(value: float) -> str:
-    """Show a tick in the unit of time that fits."""
-    return numbers.seconds(value, 1)
 
 
 def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
@@ -60,16 +54,15 @@ def beside(
 ) -> None:
     """Write a text beside a point; the offset, in points, says on which side, or `leftwards`."""
     side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
-    style = props(textcoords="offset points", size=size, color=INK, va="center")
-    axes.annotate(text, point, xytext=offset, ha=side, **style)
+    look = props(textcoords="offset points", size=size, color=INK, va="center")
+    axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 
 def legend_above(axes: Axes, columns: int) -> None:
     """Explain what was drawn above the plot, each label once."""
     handles, labels = axes.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
-    place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
-    axes.legend(list(once.values()), list(once), **place)
+    axes.legend(once.values(), once, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
 
 
 def props(**named: Any) -> dict[str, Any]:

@@ -7,15 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
-from pqchain.plots.marks import beside, legend_above, name_levels, props
+from pqchain.plots.marks import beside, grid, legend_above, name_levels, props
 from pqchain.render import numbers
 
 _PHASES = {
     "transfer": ("#0072B2", ""),
     "decode": ("#E69F00", "////"),
     "encode": ("#009E73", "...."),
-    "io": ("#222222", ""),
-    "other": ("#dcdcdc", "\\\\\\\\"),
+    "io": (INK, ""),
+    "other": (GRID, "\\\\\\\\"),
 }
 """Colour and hatching of a phase, so that a black-and-white printer tells them apart as well."""
 
@@ -32,35 +32,31 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a row per run and phase with the columns run, kind, phase, seconds, share_percent,
     payload_bytes and status; runs without times keep their bar's place and say why. Raises
-    DataError if columns are missing, UsageError if there are no rows.
+    DataError, UsageError.
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
-    runs = list(dict.fromkeys(table["run"]))
-    box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
-    with canvas(ax, 1.0 + 0.52 * len(runs)) as axes:
-        labels = []
-        for level, run in enumerate(runs):
-            rows = table[table["run"] == run].set_index("phase")
-            first, total = rows.iloc[0], rows["seconds"].sum(min_count=1)
+    text = props(ha="center", va="center", color=INK, size=7)
+    text |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=1.2))
+    labels: list[str] = []
+    with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
+        for level, (run, group) in enumerate(table.groupby("run", sort=False)):
+            first, total = group.iloc[0], group["seconds"].sum(min_count=1)
             size = f"{first['payload_bytes'] / 1e6:g} MB in {numbers.seconds(total)}"
             labels.append(f"{run} ({first['kind']})\n{size}")
+            shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
-            for phase, (colour, hatch) in _PHASES.items():
-                share = float(rows["share_percent"].get(phase, np.nan))
+            for share, (phase, (colour, hatch)) in zip(shares, _PHASES.items(), strict=True):
                 if not np.isfinite(share):
                     continue
                 style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=phase)
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
                 if share >= _LABELLED_PERCENT:
-                    middle, text = start + share / 2, f"{share:.1f} %"
-                    style = props(ha="center", va="center", color=INK)
-                    axes.text(middle, level, text, size=7, bbox=box, **style)
+                    axes.text(start + share / 2, level, f"{share:.1f} %", **text)
                 start += share
             if start == 0.0:
                 axes.text(1, level, first["status"], va="center", color=MUTED, size=8)
         name_levels(axes, labels)
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("share of a node's time in percent")
+        axes.set(xlim=(0, 100), xlabel="share of a node's time in percent")
         legend_above(axes, 5)
     return axes
 
@@ -71,11 +67,10 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     Takes a row per point with the columns kind, mode, streams, blocks, repeats, transfer_seconds,
     low_seconds and high_seconds; whiskers go from the shortest to the longest run. Modelled and
     measured series are on one axis only if `ax` is shared by the caller: of several modes the
-    virtual one, or else the first, is drawn. Raises DataError if columns are missing, UsageError
-    without rows.
+    virtual one, or else the first, is drawn. Raises DataError, UsageError.
     """
     require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
-    modes = list(dict.fromkeys(series["mode"]))
+    modes = series["mode"].unique()
     mode = "virtual" if "virtual" in modes else modes[0]
     chosen = series[series["mode"] == mode]
     with canvas(ax, 3.0) as axes:
@@ -88,11 +83,11 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             places = rows["blocks"].to_numpy(float) + (index - 0.5) * 0.2
             whiskers = np.maximum([times - low, high - times], 0)
             style = props(color=colour, marker=marker, linestyle=line, label=streams)
-            size = props(markersize=5, capsize=3, linewidth=1.2)
-            axes.errorbar(places, times, yerr=whiskers, **style, **size)
+            style |= props(markersize=5, capsize=3, linewidth=1.2)
+            axes.errorbar(places, times, yerr=whiskers, **style)
         axes.set_xticks(sorted(set(chosen["blocks"].astype(int))))
         axes.set_ylim(bottom=0)
-        axes.grid(visible=True, axis="y", color=GRID)
+        grid(axes, "y")
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
         axes.set_xlabel(f"blocks exchanged ({kind}, {mode}, up to {runs} runs of each)")
         axes.set_ylabel("time of transfer in ms")
@@ -105,8 +100,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
     transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
-    the shortest to the longest run; a transport that did not run says why. Raises DataError if
-    columns are missing, UsageError if there are no rows.
+    the shortest to the longest run; a transport that did not run says why. Raises DataError,
+    UsageError.
     """
     require(
         table,
@@ -127,7 +122,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         if np.isfinite(limit):
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.2, label="the link alone")
             axes.set_xlim(0, max(limit, table["high_seconds"].max()) * 1.2)
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1))
+            legend_above(axes, 1)
         name_levels(axes, table["transport"].tolist())
         first = table.iloc[0]
         rate = first["bits_per_second"] / 1e6

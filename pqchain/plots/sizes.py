@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from pqchain.algorithms import ALGORITHMS, FAMILIES, get, names
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import PAPER, canvas, look, require
+from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, figure_of, look, require
 from pqchain.plots.dots import dots
-from pqchain.plots.marks import beside, brief, bytes_label, grid, log_ticks, props
+from pqchain.plots.marks import beside, brief, grid, log_ticks, props, with_prefix
 
-SIZE_LOOK = {
-    "public key": ("#0072B2", "o"),
-    "signature": ("#D55E00", "s"),
-    "ciphertext": ("#E69F00", "D"),
-    "secret key": ("#8a8a8a", "v"),
+_LOOKS = {
+    "public key": LOOKS[0],
+    "signature": LOOKS[1],
+    "ciphertext": LOOKS[3],
+    "secret key": (MUTED, "v"),
 }
 """Colour and marker of every size."""
 
@@ -36,34 +35,22 @@ def plot_sizes(
     """
     chosen = names("signature") if algorithms is None else algorithms
     records = [
-        {"row": row.name, "algorithm": row.name, "operation": what, "bytes": size}
+        (row.name, what, size)
         for row in map(get, chosen)
-        for what, size in (
-            ("public key", row.public_key_bytes),
-            ("signature", row.signature_bytes),
-            ("ciphertext", row.ciphertext_bytes),
-            ("secret key", row.secret_key_bytes * secret_keys),
-        )
-        if size
+        for what in _LOOKS
+        if (size := getattr(row, f"{what.replace(' ', '_')}_bytes"))
+        and (secret_keys or what != "secret key")
     ]
-    frame = pd.DataFrame(records, columns=["row", "algorithm", "operation", "bytes"])
-    return dots(
-        frame.assign(implementation="", status="ok"),
-        value="bytes",
-        axis_label="size (log scale)",
-        axis_format=bytes_label,
-        ax=ax,
-        looks=SIZE_LOOK,
-        joined=True,
-    )
+    frame = pd.DataFrame(records, columns=["algorithm", "operation", "bytes"])
+    label, show = "size (log scale)", with_prefix("B")
+    return dots(frame, value="bytes", label=label, show=show, ax=ax, looks=_LOOKS)
 
 
 def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw bytes on the chain (public key and signature) against the time of one verification.
 
     Takes a measurement frame; of each signature scheme the fastest implementation counts. Sizes
-    come from the registry. Raises DataError if columns are missing, UsageError if no
-    verification was measured.
+    come from the registry. Raises DataError, and UsageError if no verification was measured.
     """
     require(measurements, "algorithm implementation operation median_seconds status")
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
@@ -73,23 +60,24 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         raise UsageError("no verification with status 'ok' in this frame; measure signatures")
     families = {row.family for row in chosen}
     looks = {name: look(i) for i, name in enumerate(name for name in FAMILIES if name in families)}
-    bytes_on_chain = [row.public_key_bytes + row.signature_bytes for row in chosen]
-    times = [float(fastest[row.name]) for row in chosen]
+    points: dict[str, tuple[float, float]] = {
+        row.name: (row.public_key_bytes + row.signature_bytes, float(fastest[row.name]))
+        for row in chosen
+    }
     with canvas(ax, 4.2) as axes:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for row, size, time in zip(chosen, bytes_on_chain, times, strict=True):
+        axes.set(xscale="log", yscale="log")
+        for row in chosen:
             colour, marker = looks[row.family]
             full = props(fillstyle="full", markeredgecolor=PAPER, markeredgewidth=0.5)
             hollow = props(fillstyle="none", markeredgecolor=colour, markeredgewidth=1.0)
             style = full if row.family_facts.post_quantum else hollow
-            point = props(linestyle="none", marker=marker, markersize=6, label=row.name)
-            axes.plot([size], [time], color=colour, **point, **style)
+            style |= props(linestyle="none", marker=marker, markersize=6, label=row.name)
+            axes.plot(*points[row.name], color=colour, **style)
         axes.margins(0.14)
-        log_ticks(axes, "x", bytes_label)
+        log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
         grid(axes)
-        _place_labels(axes, bytes_on_chain, times, [row.name for row in chosen])
+        _label(axes, points)
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
         axes.set_ylabel("one verification, median")
     return axes
@@ -102,83 +90,58 @@ def plot_blocks(
 
     Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to check one
     signature, by number of threads. "rate": bytes of block validated in a second, by number of
-    threads. Raises DataError if columns are missing, UsageError if there are no rows.
+    threads. Raises DataError, UsageError.
     """
     require(
         blocks,
         "algorithm implementation threads transactions block_bytes transaction_bytes "
         "verify_median_seconds apply_median_seconds status",
     )
-    show: Callable[[float], str]
-    if quantity == "bytes":
-        label, show = "bytes of block per transaction (log scale)", bytes_label
-        values = blocks["transaction_bytes"]
-    elif quantity == "verify":
-        label, show = "checking one signature of a block (median)", brief
-        values = blocks["verify_median_seconds"] / blocks["transactions"].astype("float64")
-    else:
-        label, show = "block validated in a second, all of it (median)", _rate
-        values = blocks["block_bytes"].astype("float64") / blocks["apply_median_seconds"]
     threads = blocks["threads"].astype("int64")
     named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-    frame = blocks.assign(row=blocks["algorithm"], value=values, operation=named, implementation="")
+    looks = {name: look(at) for at, name in enumerate(named[threads.sort_values().index].unique())}
+    frame = blocks.assign(operation=named, implementation="")
+    show: Callable[[float], str] = with_prefix("B")
     if quantity == "bytes":
-        frame = frame.drop_duplicates("algorithm")
-    ordered = dict.fromkeys(named[threads.sort_values().index])
-    return dots(
-        frame,
-        value="value",
-        axis_label=label,
-        axis_format=show,
-        ax=ax,
-        looks={name: look(index) for index, name in enumerate(ordered)},
-        joined=True,
-    )
+        label = "bytes of block per transaction (log scale)"
+        frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
+    elif quantity == "verify":
+        label, show = "checking one signature of a block (median)", brief
+        seconds = blocks["verify_median_seconds"]
+        frame["value"] = seconds / blocks["transactions"].astype("float64")
+    else:
+        label, show = "block validated in a second, all of it (median)", with_prefix("B/s")
+        size = blocks["block_bytes"].astype("float64")
+        frame["value"] = size / blocks["apply_median_seconds"]
+    return dots(frame, value="value", label=label, show=show, ax=ax, looks=looks)
 
 
-def _rate(value: float) -> str:
-    return f"{bytes_label(value)}/s"
-
-
-_SIDES = ((7, 0), (-7, 0), (0, 9), (0, -9), (7, 8), (-7, 8), (7, -8), (-7, -8), (7, 15), (7, -15))
+_SIDES = np.array(
+    [(7, 0), (-7, 0), (0, 9), (0, -9), (7, 8), (-7, 8), (7, -8), (-7, -8), (7, 15), (7, -15)]
+)
 """Where a label may stand, in points from its point, the best place first."""
 
-Box = tuple[float, float, float, float]
-"""Left, bottom, right, top."""
 
-
-def _place_labels(
-    axes: Axes, x: Sequence[float], y: Sequence[float], labels: Sequence[str]
-) -> None:
-    """Write a label beside every point, on the side where it covers least of the others.
+def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
+    """Write its label beside every point, on the side where it covers least of the others.
 
     Works on estimated extents, in points, because the final layout is known only when drawn.
     """
     height, per_character = 9.0, 4.1
-    figure = axes.get_figure(root=True)
-    extent = figure.get_size_inches() * 72 * 0.85 if isinstance(figure, Figure) else (410, 260)
-    scaled = []
-    limits = (axes.get_xlim(), axes.get_ylim())
-    for values, view, points in zip((x, y), limits, extent, strict=True):
-        low, high = np.log10(view)
-        scaled.append((np.log10(values) - low) / (high - low) * points)
-    taken: list[Box] = [(px - 4, py - 4, px + 4, py + 4) for px, py in zip(*scaled, strict=True)]
-    for index, text in enumerate(labels):
-        width = per_character * len(text)
-        options = []
-        for dx, dy in _SIDES:
-            left = scaled[0][index] + dx - (0 if dx > 0 else width if dx < 0 else width / 2)
-            bottom = scaled[1][index] + dy - height / 2
-            box = (left, bottom, left + width, bottom + height)
-            cost = sum(_overlap(box, other) for at, other in enumerate(taken) if at != index)
-            outside = max(0.0, -left) + max(0.0, box[2] - extent[0])
-            options.append((cost + 20 * outside, (dx, dy), box))
-        _, offset, box = min(options, key=lambda option: option[0])
-        taken.append(box)
-        beside(axes, text, (x[index], y[index]), offset, size=7.5)
-
-
-def _overlap(one: Box, other: Box) -> float:
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    return max(width, 0.0) * max(height, 0.0)
+    extent = figure_of(axes).get_size_inches() * 72 * 0.85
+    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
+    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
+    starts, ends = centres - 4, centres + 4
+    for index, (text, point) in enumerate(points.items()):
+        size = np.array([per_character * len(text), height])
+        # A box for each side, and what it shares with every other that is taken.
+        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [size[0] / 2, 0] - size / 2
+        highest = lowest + size
+        others = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, np.newaxis], starts[others])
+        last = np.minimum(highest[:, np.newaxis], ends[others])
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
+        best = int(np.argmin(cost + 20 * outside))
+        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
+        beside(axes, text, point, _SIDES[best], size=7.5)

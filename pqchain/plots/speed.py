@@ -1,4 +1,4 @@
-"""Plots of times: measured, beside published ones, and what AVX2 gains."""
+"""Plots of times: measured, beside published ones, what AVX2 gains, and what is modelled."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import MUTED, PAPER, canvas, require
 from pqchain.plots.dots import dots, ranked
-from pqchain.plots.marks import (
-    beside,
-    brief,
-    grid,
-    legend_above,
-    log_ticks,
-    name_levels,
-    props,
-)
+from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, name_levels, props
 from pqchain.render import numbers
 
 _BARS = (
@@ -28,52 +21,41 @@ _BARS = (
 )
 """Bars of an algorithm from the top: printed ones are hatched, ours are full."""
 
+_KINDS = {"published": (MUTED, ""), "estimated": ("#56B4E9", "///"), "modelled": ("#E69F00", "...")}
+"""Colour and hatching of a kind of number."""
+
 
 def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
 
     Takes a measurement frame. An algorithm of which nothing was measured keeps its row, which
-    says so. Raises DataError if columns are missing, UsageError if there are no rows.
+    says so. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
-    return dots(
-        measurements.assign(row=measurements["algorithm"]),
-        value="median_seconds",
-        whiskers=("min_seconds", "p95_seconds"),
-        axis_label="time of one operation (median; whisker: minimum to 95th percentile)",
-        axis_format=brief,
-        ax=ax,
-    )
+    whiskers = ("min_seconds", "p95_seconds")
+    label = "time of one operation (median; whisker: minimum to 95th percentile)"
+    return dots(measurements, value="median_seconds", label=label, ax=ax, whiskers=whiskers)
 
 
 def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw measured time / published time per algorithm and operation, on a log axis around 1.
 
-    Takes a comparison frame. Raises DataError if columns are missing, UsageError if there are no
-    rows.
+    Takes a comparison frame. Raises DataError, UsageError.
     """
-    needed = "algorithm implementation operation published_implementation ratio status"
-    require(comparison, needed)
+    require(comparison, "algorithm implementation operation published_implementation ratio status")
     printed = comparison["published_implementation"]
-    return dots(
-        comparison.assign(
-            row=comparison["algorithm"] + printed.where(printed == "", " (" + printed + ")")
-        ),
-        value="ratio",
-        axis_label="measured here / published   (left of the line: faster here)",
-        axis_format=lambda value: f"{numbers.TIMES}{value:g}",
-        ax=ax,
-        origin=1.0,
-    )
+    rows = comparison["algorithm"] + printed.where(printed == "", " (" + printed + ")")
+    label = "measured here / published   (left of the line: faster here)"
+    return _around_one(comparison.assign(row=rows), "ratio", label, ax)
 
 
 def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw how many times faster AVX2 is than portable C, per algorithm and operation.
 
     Takes a measurement frame; uses the rows whose implementation ends in /ref and /avx2, the same
-    library in both, and of several the one that the registry names first. Raises DataError if
-    columns are missing, UsageError if no pair was measured.
+    library in both, and of several the one that the registry names first. Raises DataError, and
+    UsageError if no pair was measured.
     """
     frame = speedups(measurements)
     rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
@@ -81,14 +63,13 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if frame.empty:
         lacking = "no algorithm here has both a /ref and an /avx2 row with status 'ok'"
         raise UsageError(f"{lacking}; measure both implementations")
-    return dots(
-        frame.assign(row=frame["algorithm"], implementation="", status="ok"),
-        value="speedup",
-        axis_label="time of portable C / time with AVX2   (right of the line: AVX2 is faster)",
-        axis_format=lambda value: f"{numbers.TIMES}{value:g}",
-        ax=ax,
-        origin=1.0,
-    )
+    label = "time of portable C / time with AVX2   (right of the line: AVX2 is faster)"
+    return _around_one(frame, "speedup", label, ax)
+
+
+def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
+    show = f"{numbers.TIMES}{{:g}}".format
+    return dots(frame, value=value, label=label, show=show, ax=ax, origin=1.0)
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
@@ -96,8 +77,8 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
 
     Takes a frame with the columns algorithm, variant, quantity, published, here and status. The
     axis is logarithmic and starts at a decade, so compare where bars end, not how long they are. A
-    bar that is missing says why. Raises DataError if columns are missing, UsageError if the table
-    has no such operation.
+    bar that is missing says why. Raises DataError, and UsageError if the table has no such
+    operation.
     """
     require(table, "algorithm variant quantity published here status")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -112,14 +93,14 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         axes.set_xscale("log")
         for index, (variant, side, label, colour) in enumerate(_BARS):
             fill, hatch = (colour, "") if side == "here" else (PAPER, "//////")
-            style = props(color=fill, edgecolor=colour, hatch=hatch)
+            bar = props(left=start, height=0.18, linewidth=0.8, label=label)
+            bar |= props(color=fill, edgecolor=colour, hatch=hatch)
             for cell in rows[rows["variant"] == variant].to_dict("records"):
                 level, value = names.index(cell["algorithm"]) + (index - 1.5) * 0.2, cell[side]
                 if not np.isfinite(value):
                     axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
                     continue
-                bar = props(left=start, height=0.18, linewidth=0.8, label=label)
-                axes.barh(level, value - start, **bar, **style)
+                axes.barh(level, value - start, **bar)
                 beside(axes, numbers.seconds(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
         name_levels(axes, names)
@@ -130,14 +111,37 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     return axes
 
 
+def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the rebuilt Table 3 of the accelerator: printed, estimated and modelled times.
+
+    Takes a frame with the columns algorithm, row, kind and seconds; colour and hatching tell the
+    kind of number. Raises DataError, UsageError.
+    """
+    require(table, "algorithm row kind seconds")
+    shown = table.assign(place=range(len(table)), ms=table["seconds"] * 1e3)
+    with canvas(ax, 0.9 + 0.24 * len(table)) as axes:
+        for kind, (colour, hatch) in _KINDS.items():
+            rows = shown[shown["kind"] == kind]
+            style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=kind)
+            axes.barh(rows["place"], rows["ms"], height=0.7, **style)
+        for point in zip(shown["ms"], shown["place"], strict=True):
+            beside(axes, f"{point[0]:.1f}", point)
+        axes.set_yticks(shown["place"], table["algorithm"] + "  " + table["row"])
+        axes.invert_yaxis()
+        axes.set_xlim(0, shown["ms"].max() * 1.12)
+        axes.set_xlabel("time of one signature in milliseconds")
+        axes.legend(loc="lower right", fontsize=8)
+    return axes
+
+
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     """Pair /ref with /avx2 rows of one library.
 
     Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
     Only pairs of which both have status "ok". Raises DataError if columns are missing.
     """
-    needed = "algorithm implementation operation median_seconds status"
-    require(measurements, needed, empty=True)
+    needed = ("algorithm", "implementation", "operation", "median_seconds", "status")
+    require_columns(measurements, needed, "this plot")
     fine = measurements[measurements["status"] == "ok"]
     fine = fine.join(fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$"))
     timed = fine.set_index(["algorithm", "operation", "library"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,21 +21,18 @@ _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
 def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw how a figure changes when each input is halved or doubled, the strongest on top.
 
-    Takes a frame of `pqchain.study.tornado`. Raises DataError if columns are missing, UsageError if
-    there are no rows.
+    Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
     require(frame, "scheme output unit input base low high")
     first = frame.iloc[0]
-    base = float(first["base"])
+    base, levels = float(first["base"]), np.arange(len(frame))
     halved, doubled = look(0)[0], look(1)[0]
     with canvas(ax, 0.9 + 0.3 * len(frame)) as axes:
-        levels = np.arange(len(frame))
         for column, label, style in (
             ("low", "input halved", props(color=halved, edgecolor=halved)),
             ("high", "input doubled", props(color=PAPER, edgecolor=doubled, hatch="////")),
         ):
-            change = frame[column].to_numpy(float) - base
-            change[~np.isfinite(change)] = 0.0
+            change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.8)
         axes.set_yticks(levels, [numbers.spoken(name) for name in frame["input"]])
@@ -50,27 +49,27 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw which scheme lets a chain take most, over two inputs; both axes are factors.
 
     Takes a frame of `pqchain.study.plane`. A field without a scheme is one where no transaction
-    fits. Raises DataError if columns are missing, UsageError if there are no rows.
+    fits. Raises DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
-    names = [name for name in dict.fromkeys(frame["winner"].tolist()) if name]
+    names = [name for name in frame["winner"].unique() if name]
     looks = [(look(at)[0], _HATCHES[at % len(_HATCHES)]) for at in range(len(names))]
-    across, upwards = (sorted(set(frame[f"{way}_factor"])) for way in ("across", "upwards"))
-    codes = np.zeros((len(upwards), len(across)), int)
-    for row in frame.to_dict("records"):
-        place = upwards.index(row["upwards_factor"]), across.index(row["across_factor"])
-        codes[place] = names.index(row["winner"]) + 1 if row["winner"] else 0
+    codes = frame["winner"].map({name: code for code, name in enumerate(names, start=1)}).fillna(0)
+    factors = ["upwards_factor", "across_factor"]
+    fields = codes.groupby([frame[name] for name in factors]).last().unstack(fill_value=0)
+    upwards: list[float] = fields.index.tolist()
+    across: list[Any] = fields.columns.tolist()
     with canvas(ax, 0.9 + 0.34 * len(upwards)) as axes:
         corners = np.arange(len(across) + 1), np.arange(len(upwards) + 1)
         colour_map = ListedColormap([PAPER, *(colour for colour, _ in looks)])
-        limits = props(vmin=-0.5, vmax=len(names) + 0.5)
-        axes.pcolormesh(*corners, codes, cmap=colour_map, edgecolors=PAPER, linewidth=0.8, **limits)
+        edges = props(edgecolors=PAPER, linewidth=0.8, vmin=-0.5, vmax=len(names) + 0.5)
+        axes.pcolormesh(*corners, fields, cmap=colour_map, **edges)
         for code, (_, hatch) in enumerate(looks, start=1):
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
-            for up, right in np.argwhere(codes == code) if hatch else ():
+            for up, right in np.argwhere(fields == code) if hatch else ():
                 axes.fill_between([right, right + 1], up, up + 1, **style)
-        axes.set_xticks(np.arange(len(across)) + 0.5, [numbers.factor(at) for at in across])
-        axes.set_yticks(np.arange(len(upwards)) + 0.5, [numbers.factor(at) for at in upwards])
+        axes.set_xticks(corners[0][:-1] + 0.5, map(numbers.factor, across))
+        axes.set_yticks(corners[1][:-1] + 0.5, map(numbers.factor, upwards))
         # The field of the study as it is.
         if 1.0 in upwards and 1.0 in across:
             ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=7)
@@ -82,8 +81,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
             for name, (colour, hatch) in zip(names, looks, strict=True)
         ]
-        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-        columns = max(1, min(4, len(names)))
-        axes.legend(handles=handles, fontsize=8, ncols=columns, labelcolor=INK, **above)
+        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names) or 1))
+        axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
         axes.spines[:].set_color(MUTED)
     return axes

@@ -22,15 +22,14 @@ def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
     logn = kernel.check_degree(degree)
     signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
     _, secret_key = signer.generate_keypair()
-    request = bytearray(kernel.request_bytes(logn))
-    kernel.make_request(
-        request, signer.algorithm, secret_key=secret_key, nonce=rng.randbytes(40),
-        message=rng.randbytes(33),
-    )  # fmt: skip
-    kernel.seed_request(request, rng.randbytes(48), 0, logn)
+    nonce, message = rng.randbytes(40), rng.randbytes(33)
     counts = array("Q", [0] * 74)
     library = native.library(kernel.IMPLEMENTATION)
-    assert library.call("falcon_census", request, memoryview(counts), logn) == kernel.SIGNED
+    with kernel.request_of(
+        signer.algorithm, secret_key=secret_key, nonce=nonce, message=message
+    ) as request:
+        kernel.seed_request(request, rng.randbytes(48), 0, logn)
+        assert library.call("falcon_census", request, memoryview(counts), logn) == kernel.SIGNED
     width = len(model.OPERATIONS)
     return [list(counts[at : at + width]) for at in range(0, 70, width)], list(counts[70:])
 
@@ -141,11 +140,12 @@ def test_the_commands_are_as_many_as_the_split_signer_gives(degree: int) -> None
     ) > 0  # fmt: skip
     nodes, attempts, commands = degree - 1, facts[0], facts[1]
     assert attempts == 1
-    request = bytearray(kernel.request_bytes(logn))
-    kernel.make_request(request, algorithm, secret_key=secret_key, nonce=nonce, message=b"message")
-    kernel.seed_request(request, seed, 0, logn)
     counts = array("Q", [0] * 74)
-    library.call("falcon_census", request, memoryview(counts), logn)
+    with kernel.request_of(
+        algorithm, secret_key=secret_key, nonce=nonce, message=b"message"
+    ) as request:
+        kernel.seed_request(request, seed, 0, logn)
+        library.call("falcon_census", request, memoryview(counts), logn)
     draws, octets = counts[71], counts[72]
     # Steps and loads, peeks, begins, attempts, further bytes of a rejection test.
     assert commands == 10 * nodes + 39 + 9 + 2 + degree + 2 * degree + octets
