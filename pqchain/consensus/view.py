@@ -81,6 +81,12 @@ class Disturbance:
             at = np.where(lost, NEVER, at)
         return at
 
+    def plain(self, kind: int) -> tuple[Any, ...]:
+        """Return what compiled code takes for messages of a kind: keys, bounds, delay, heal."""
+        drawn = (self.jitter[kind], self.loss[kind], self.delay[kind])
+        unsigned = map(np.uint64, (*drawn, self.loss_below, self.delay_below))
+        return (*unsigned, self.delay_ns, self.heal_ns)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Overlay:

@@ -5,8 +5,8 @@ are a fixed point: they are computed from a guess until they do not change. Beca
 takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
 does event by event. Without numba the same is computed with numpy, row by row, and slower.
 
-The servers of the delegates are in `rows`, with their compiled form in `kernels`; gossip, a
-shortest path, is in `gossip`; `compiled` knows numba.
+The servers of the delegates are in `rows`; gossip, a shortest path, is in `gossip`; `compiled`
+knows numba.
 """
 
 from __future__ import annotations
@@ -115,27 +115,23 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
 
 def _serial(view: View) -> Outcome:
     """Play paper-serial: the sum of all grants so far, sender by sender."""
-    count = view.count
-    needed = int(view.alive.sum())
-    copies = np.zeros(count, dtype=np.int64)
-    latest = np.zeros(count, dtype=np.int64)
-    now = view.leaves_ns
     receivers = np.flatnonzero(view.alive)
+    copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
+    now = view.leaves_ns
     ends = np.cumsum(view.serial_pair_ns * view.slowness[receivers])
-    trouble = view.disturbance
-    for i in range(count) if view.alive[view.proposer] else ():
-        if not view.alive[i] or not (view.willing[i] or view.double[i]):
-            continue
+    senders = view.alive & (view.willing | view.double) & view.alive[view.proposer]
+    for i in np.flatnonzero(senders):
         now += view.serial_sign_ns
         at = now + ends
         now = int(at[-1])
         cut = view.side[receivers] != view.side[i]
-        there = trouble.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
+        there = view.disturbance.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
         at = np.where(receivers == i, at, there)
         counted = (view.values[receivers] == view.values[i]) | view.double[i]
         counted &= at < NEVER
-        copies[receivers] += counted
-        latest[receivers] = np.where(counted, np.maximum(latest[receivers], at), latest[receivers])
-    final = np.where((copies >= needed) & (copies > 0), latest, NEVER)
-    never = np.full(count, NEVER, dtype=np.int64)
+        copies += counted
+        latest = np.where(counted, np.maximum(latest, at), latest)
+    never = np.full(view.count, NEVER, dtype=np.int64)
+    final = never.copy()
+    final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))
