@@ -65,7 +65,7 @@ def grid(
             **fields,
         )
         for name, exponent, network, count, seed in product(
-            list(algorithms), list(exponents), chosen, list(delegates), list(seeds)
+            algorithms, exponents, chosen, delegates, seeds
         )
     ]
 
