@@ -53,8 +53,8 @@ def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
 
 
 def luck(seed: int, *, height: int, node: int) -> float:
-    """Return the luck of a node at a height."""
-    return draws.unit(draws.draw(draws.key(seed, "luck", round_number=height), node))
+    """Return the luck of a node at a height, with 52 random bits."""
+    return (draws.draw(draws.key(seed, "luck", round_number=height), node) >> 12) * 2.0**-52
 
 
 def release_delay_seconds(value: float, *, round_seconds: float) -> float:
@@ -133,10 +133,11 @@ class ViewBuilder:
             scenario.voting, nodes=scenario.nodes, count=count, seed=scenario.seed
         )
         """Node of every delegate, by rank."""
-        self.alive = _all_but(count, faults.crashed)
-        self.double = ~_all_but(count, faults.equivocating)
-        self.honest = self.alive & ~self.double & _all_but(count, faults.invalid)
-        self.slowness = np.where(_all_but(count, faults.slow), 1, faults.slow_factor)
+        ranks = np.arange(count)
+        self.alive = ~np.isin(ranks, faults.crashed)
+        self.double = np.isin(ranks, faults.equivocating)
+        self.honest = self.alive & ~self.double & ~np.isin(ranks, faults.invalid)
+        self.slowness = np.where(np.isin(ranks, faults.slow), faults.slow_factor, 1)
         everyone = np.arange(scenario.nodes, dtype=np.int64)
         self.region_of = self._regions(everyone)
         self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
@@ -290,9 +291,3 @@ class ViewBuilder:
         drawn = draws.draws(draws.key(self.scenario.seed, "region"), nodes, 0)
         places = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
         return np.minimum(places, len(shares) - 1).astype(np.int64)
-
-
-def _all_but(count: int, ranks: tuple[int, ...]) -> Flags:
-    flags = np.ones(count, dtype=np.bool_)
-    flags[list(ranks)] = False
-    return flags

@@ -77,11 +77,6 @@ def below(family: int, i: Any, j: Any, span: Any) -> npt.NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def unit(number: int) -> float:
-    """Return the draw as a float in [0, 1) with 52 random bits, as Proof of Luck draws its luck."""
-    return (number >> 12) * 2.0**-52
-
-
 def threshold(probability: float) -> int:
     """Return the bound below which a draw happens with that probability."""
     return min(MASK, int(probability * 2.0**64))

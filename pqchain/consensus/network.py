@@ -116,16 +116,12 @@ class Network:
         regional = {"rate_bits_per_second", "latency_seconds"} if self.is_regional else set()
         return _PARAMETERS[self.law] - regional
 
-    def wire_bytes(self, payload_bytes: int) -> int:
-        """Return the bytes on the wire of a message, headers of all packets included."""
+    def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
+        """Return how long a message occupies a link or the channel, at least a nanosecond."""
         packet, header = self.packet_bytes, self.header_bytes
         if self.transport == "tcp":
             packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
-        return payload_bytes + math.ceil(payload_bytes / packet) * header
-
-    def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
-        """Return how long a message occupies a link or the channel, at least a nanosecond."""
-        bits = 8 * self.wire_bytes(payload_bytes)
+        bits = 8 * (payload_bytes + math.ceil(payload_bytes / packet) * header)
         frames = math.ceil(payload_bytes / self.packet_bytes)
         gaps = frames * nanoseconds(self.gap_seconds) if self.law == "csma" else 0
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)

@@ -152,9 +152,8 @@ class View:
     block_ns: Array
     """What verifying the block takes each delegate."""
     vote_ns: Array
-    """What verifying a vote takes each delegate."""
     sign_ns: Array
-    """What signing a vote takes each delegate; done beside verification."""
+    """What verifying a vote takes, and signing one, which is done beside verification."""
     side: Flags
     """On which side of a partition."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,7 @@ class Rows:
     def __init__(self, view: View, block: Array, compiled: bool) -> None:
         self.view, self.block, self.compiled = view, block, compiled
         # These hold the block without having to verify it.
-        self.has_block = np.zeros(view.count, dtype=np.bool_)
-        self.has_block[view.proposer] = True
-        if view.all_to_all:
-            self.has_block[:] = True
+        self.has_block = (np.arange(view.count) == view.proposer) | view.all_to_all
         # The block comes through the downlink, unless it came by gossip.
         self.down = view.wires.down if view.overlay is None else np.zeros(3, dtype=np.int64)
 
@@ -70,9 +66,9 @@ class Rows:
         order = order[at[order] < NEVER]
         done = at[order]
         if self.down[BLOCK]:
-            done = _queue(done, self.down[kind[order]]) + view.wires.down_latency
+            done = queue(done, self.down[kind[order]]) + view.wires.down_latency
         service = np.where(kind[order] == BLOCK, view.block_ns[j], view.vote_ns[j])
-        done = _queue(done, service)
+        done = queue(done, service)
         finished = np.full(2 * count + 1, NEVER, dtype=np.int64)
         finished[order] = done
         verified = int(self.block[j]) if self.has_block[j] else int(finished[0])
@@ -90,7 +86,6 @@ class Rows:
         return verified, results[0], results[1]
 
     def _compiled(self, bases: Array, votes: Array, commits: Array, brief: bool) -> Array:
-        """Play the servers of all delegates with numba, rows in parallel."""
         view, wires = self.view, self.view.wires
         out = np.full((3, view.count), NEVER, dtype=np.int64)
         has_commits = bool((bases[1] < NEVER).any())
@@ -109,13 +104,11 @@ class Rows:
         processors = os.cpu_count() or 1
         edges = np.linspace(0, view.count, 4 * processors + 1).astype(int).tolist()
         with ThreadPoolExecutor(processors) as pool:
-            parts = [pool.submit(settle, start, end, *arguments) for start, end in pairwise(edges)]
-            for part in parts:
-                part.result()
+            list(pool.map(lambda start, end: settle(start, end, *arguments), edges, edges[1:]))
         return out
 
 
-def _queue(arrivals: Array, service: Any) -> Array:
+def queue(arrivals: Array, service: Any) -> Array:
     """Return when a first-in first-out server is done with each; arrivals ascend."""
     ends = np.cumsum(service)
     done: Array = np.maximum.accumulate(arrivals - (ends - service)) + ends
