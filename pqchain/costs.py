@@ -130,20 +130,15 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
         if algorithm.kind != "signature":
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
-        seconds = {
-            f"{operation}_seconds": float(measured["median_seconds"])
-            for operation, measured in chosen.items()
-            if measured["status"] == "ok"
-        }
-        lacking = [name for name in algorithm.operations if f"{name}_seconds" not in seconds]
-        if lacking:
+        measured = {name: row for name, row in chosen.items() if row["status"] == "ok"}
+        if lacking := [each for each in algorithm.operations if each not in measured]:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
             continue
         row = Costs(
             algorithm=algorithm.name,
             public_key_bytes=algorithm.public_key_bytes,
             signature_bytes=algorithm.signature_bytes,
-            **seconds,
+            **{f"{name}_seconds": float(row["median_seconds"]) for name, row in measured.items()},
             source=f"{chosen['sign']['implementation']} on {machine}",
         )
         rows.append(row)

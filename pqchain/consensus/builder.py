@@ -1,17 +1,126 @@
-"""From a scenario to its views: who is a delegate, who proposes when, what everything takes."""
+"""From a scenario to its views: who is a delegate, who proposes when, what everything takes.
+
+Milutinovic, He, Wu, Kanwal, Proof of Luck (arXiv 1703.05435) and luckychain/lucky, commit d86d7fc:
+a round lasts ROUND_TIME (10 s there; 15 in the paper's summary); then l is uniform in [0, 1) with
+52 random bits, and the block is released after f(l) = (1 - l) * ROUND_TIME / 2 + 1 seconds. A node
+that hears of a luckier block before its own release keeps silent; the chain with the larger sum of
+luck is followed.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from pqchain.consensus import draws, election
-from pqchain.consensus.load import Block
-from pqchain.consensus.network import REGION_SHARES, Wires, nanoseconds, wires
-from pqchain.consensus.scenario import VOTE_BYTES, Scenario
+from pqchain.consensus import draws, lengths
+from pqchain.consensus.network import REGIONS, SECOND, Wires, nanoseconds, wires
+from pqchain.consensus.scenario import VOTE_BYTES, Scenario, Voting
 from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View
 
 _NO_BLOCK = -1
 """Value of a block that does not verify."""
+
+APPROVALS = 30
+"""Candidates that one voter may approve, as in EOSIO's delegated proof of stake."""
+
+LEAST_SECONDS = 1.0
+"""Every release waits this long, so that all know their own number first."""
+
+
+def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
+    """Count the votes that every node gives; every node is voter and candidate.
+
+    plurality: one vote of weight 1 for one candidate. approval: weight 1 for each of up to 30.
+    weighted: one vote of weight 1 to 1000, the stake of the voter. The paper that names delegation
+    does not say which; voters here choose at random, from the scenario's seed.
+    """
+    voters = np.arange(nodes, dtype=np.uint64)
+    votes = np.zeros(nodes, dtype=np.int64)
+    weights = np.ones(nodes, dtype=np.int64)
+    if voting == "weighted":
+        weights += draws.below(draws.key(seed, "weight"), voters, 0, 1000)
+    for choice in range(min(APPROVALS, nodes) if voting == "approval" else 1):
+        candidates = draws.below(draws.key(seed, "ballot"), voters, choice, nodes)
+        np.add.at(votes, candidates, weights)
+    return votes
+
+
+def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
+    """Return the `count` nodes with most votes, most first; ties go to the lower number."""
+    votes = tally(voting, nodes=nodes, seed=seed)
+    return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
+
+
+def luck(seed: int, *, height: int, node: int) -> float:
+    """Return the luck of a node at a height, with 52 random bits."""
+    return (draws.draw(draws.key(seed, "luck", round_number=height), node) >> 12) * 2.0**-52
+
+
+def release_delay_seconds(value: float, *, round_seconds: float) -> float:
+    """Return f(l), the wait before a block of that luck is released."""
+    return (1.0 - value) * round_seconds / 2.0 + LEAST_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The block of a height."""
+
+    height: int
+    starts_ns: int
+    """When the height can begin: there is something to propose."""
+    transactions: int
+    size_bytes: int
+    appeared_ns: float
+    """Mean time at which its transactions appeared."""
+
+
+class Load:
+    """The transactions of a scenario, taken block by block."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.header_bytes = scenario.layout.block_overhead_bytes()
+        self.room_bytes = scenario.block_bytes - self.header_bytes
+        self.arrivals = self._arrivals()
+
+    def take(self, height: int, *, now: int) -> Block | None:
+        """Fill a block at that time, or when the next transaction appears; None if none will."""
+        sizes = self._sizes(height)
+        count = int(np.searchsorted(np.cumsum(sizes), self.room_bytes, side="right"))
+        appeared = float(now)
+        if self.scenario.arrivals_per_second:
+            if not len(self.arrivals):
+                return None
+            now = max(now, int(self.arrivals[0]))
+            count = min(count, int(np.searchsorted(self.arrivals, now, side="right")))
+            appeared = float(self.arrivals[:count].mean())
+            self.arrivals = self.arrivals[count:]
+        return Block(
+            height=height,
+            starts_ns=now,
+            transactions=count,
+            size_bytes=self.header_bytes + int(sizes[:count].sum()),
+            appeared_ns=appeared,
+        )
+
+    def _sizes(self, height: int) -> Array:
+        """Draw the sizes of the transactions that come next; more than fit."""
+        scenario = self.scenario
+        counted = scenario.signature_lengths()
+        fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
+        most = self.room_bytes // (fixed + min(counted)) + 1
+        return fixed + lengths.sample(counted, count=most, seed=scenario.seed, block=height)
+
+    def _arrivals(self) -> Array:
+        """Draw when transactions appear: a Poisson process; nothing if there are always enough."""
+        rate = self.scenario.arrivals_per_second
+        if not rate:
+            return np.zeros(0, dtype=np.int64)
+        most = self.scenario.blocks * len(self._sizes(0))
+        drawn = draws.draws(draws.key(self.scenario.seed, "arrival"), np.arange(most), 0)
+        uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        return np.cumsum(np.rint(-np.log(uniform) / rate * SECOND).astype(np.int64))
 
 
 class ViewBuilder:
@@ -20,14 +129,15 @@ class ViewBuilder:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         count, faults = scenario.delegate_count, scenario.faults
-        self.nodes = election.delegates(
+        self.nodes = delegates(
             scenario.voting, nodes=scenario.nodes, count=count, seed=scenario.seed
         )
         """Node of every delegate, by rank."""
-        self.alive = _all_but(count, faults.crashed)
-        self.double = ~_all_but(count, faults.equivocating)
-        self.honest = self.alive & ~self.double & _all_but(count, faults.invalid)
-        self.slowness = np.where(_all_but(count, faults.slow), 1, faults.slow_factor)
+        ranks = np.arange(count)
+        self.alive = ~np.isin(ranks, faults.crashed)
+        self.double = np.isin(ranks, faults.equivocating)
+        self.honest = self.alive & ~self.double & ~np.isin(ranks, faults.invalid)
+        self.slowness = np.where(np.isin(ranks, faults.slow), faults.slow_factor, 1)
         everyone = np.arange(scenario.nodes, dtype=np.int64)
         self.region_of = self._regions(everyone)
         self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
@@ -53,7 +163,7 @@ class ViewBuilder:
         attestation = nanoseconds(scenario.attestation_seconds)
         if not scenario.round_seconds:
             return attestation
-        delay = election.release_delay_seconds(
+        delay = release_delay_seconds(
             max(0.0, self._luck(height, proposer)), round_seconds=scenario.round_seconds
         )
         return nanoseconds(scenario.round_seconds + delay) + attestation
@@ -128,7 +238,7 @@ class ViewBuilder:
         """Return the luck of a delegate; who has crashed has none."""
         if not self.alive[rank]:
             return -1.0
-        return election.luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
+        return luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
 
     def _wires(self, block_bytes: int) -> Wires:
         if block_bytes not in self.wires:
@@ -176,13 +286,8 @@ class ViewBuilder:
         """Return the region of each node, by the shares of Bitcoin's nodes."""
         if not self.scenario.network.is_regional:
             return np.zeros(len(nodes), dtype=np.int64)
-        bounds = [draws.threshold(float(share)) for share in np.cumsum(REGION_SHARES)]
+        shares = [region["share"] for region in REGIONS]
+        bounds = [draws.threshold(float(share)) for share in np.cumsum(shares)]
         drawn = draws.draws(draws.key(self.scenario.seed, "region"), nodes, 0)
         places = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
-        return np.minimum(places, len(REGION_SHARES) - 1).astype(np.int64)
-
-
-def _all_but(count: int, ranks: tuple[int, ...]) -> Flags:
-    flags = np.ones(count, dtype=np.bool_)
-    flags[list(ranks)] = False
-    return flags
+        return np.minimum(places, len(shares) - 1).astype(np.int64)

@@ -21,6 +21,9 @@ GOLDEN = 0x9E37_79B9_7F4A_7C15
 MULTIPLIERS = 0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB
 """SplitMix64's two multipliers."""
 
+_GOLDEN = np.uint64(GOLDEN)
+_FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
+
 PURPOSES = "jitter loss delay peer region luck ballot weight length arrival"
 """What a draw is for, numbered from 1; two purposes never share a number."""
 
@@ -44,12 +47,22 @@ def draw(family: int, i: int, j: int = 0) -> int:
     return mix((mix(family ^ ((i << 32) | j)) + GOLDEN) & MASK)
 
 
+def drawn(family: Any, i: Any, j: Any) -> Any:
+    """Return `draw` in unsigned numbers of 64 bits that wrap around: for numpy and for numba."""
+    value = family ^ ((np.uint64(i) << np.uint64(32)) | np.uint64(j))
+    value = (value ^ (value >> np.uint64(30))) * _FIRST
+    value = (value ^ (value >> np.uint64(27))) * _SECOND
+    value = (value ^ (value >> np.uint64(31))) + _GOLDEN
+    value = (value ^ (value >> np.uint64(30))) * _FIRST
+    value = (value ^ (value >> np.uint64(27))) * _SECOND
+    return value ^ (value >> np.uint64(31))
+
+
 def draws(family: int, i: Any, j: Any) -> npt.NDArray[np.uint64]:
     """Return `draw` for arrays of i and j at once."""
-    first = np.asarray(i, dtype=np.uint64) << np.uint64(32)
-    state = np.uint64(family) ^ (first | np.asarray(j, dtype=np.uint64))
     with np.errstate(over="ignore"):
-        return _mixed(_mixed(state) + np.uint64(GOLDEN))
+        numbers: npt.NDArray[np.uint64] = drawn(np.uint64(family), i, j)
+    return numbers
 
 
 def scaled(number: int, span: int) -> int:
@@ -64,18 +77,6 @@ def below(family: int, i: Any, j: Any, span: Any) -> npt.NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def unit(number: int) -> float:
-    """Return the draw as a float in [0, 1) with 52 random bits, as Proof of Luck draws its luck."""
-    return (number >> 12) * 2.0**-52
-
-
 def threshold(probability: float) -> int:
     """Return the bound below which a draw happens with that probability."""
     return min(MASK, int(probability * 2.0**64))
-
-
-def _mixed(value: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(MULTIPLIERS[0])
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(MULTIPLIERS[1])
-    mixed: npt.NDArray[np.uint64] = value ^ (value >> np.uint64(31))
-    return mixed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -53,34 +52,10 @@ Latencies of full blocks would mislead: a full block holds 30 transactions of Fa
 SPHINCS+.
 """
 
-_UNITS = {"throughput_per_second": "B", "latency_seconds": "transactions"}
-"""What a contest ranks schemes by, and the unit of its blocks."""
+RANKED_BY = {"B": "throughput_per_second", "transactions": "latency_seconds"}
+"""What a contest ranks schemes by, for the units in which its questions name the size of blocks."""
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Which scheme is best at what, in blocks of which size."""
-
-    ranked_by: str
-    """throughput_per_second for full blocks; latency_seconds for equally many transactions."""
-    amount: int
-    """Bytes of a full block, or transactions in a block."""
-
-    def __str__(self) -> str:
-        """Write it as the column "question" has it."""
-        return f"{self.amount} {_UNITS[self.ranked_by]}"
-
-    @classmethod
-    def read(cls, text: str) -> Question:
-        """Return the question that the column "question" names. Raises DataError for others."""
-        for ranked_by, unit in _UNITS.items():
-            amount = text.removesuffix(f" {unit}")
-            if amount.isdecimal():
-                return cls(ranked_by, int(amount))
-        raise DataError(f"{text!r} is no question of a contest; pass a frame of contest()")
-
-
-Entry = tuple[str | Question, str, Scenario]
+Entry = tuple[str, str, Scenario]
 """A row to be: its question, its setting and what is run."""
 
 
@@ -151,25 +126,23 @@ def contest(
 ) -> pd.DataFrame:
     """Run every algorithm of the costs by gossip, for 2^n nodes and several uplinks.
 
-    Returns a frame of the contract "landscape": question (a `Question`: "<bytes> B" for full blocks
-    of that size, "<count> transactions" for blocks that hold about so many), setting (the network),
-    algorithm, nodes, delegates, seed, rate_bits_per_second, block_bytes, transactions_per_block
-    (mean), latency_seconds, throughput_per_second (transactions per block over latency),
-    spread_seconds (until the last node heard of the block), costs, scenario, status, reason. All
-    are modelled.
+    Returns a frame of the contract "landscape": question ("<bytes> B" for full blocks of that size,
+    "<count> transactions" for blocks that hold about so many), setting (the network), algorithm,
+    nodes, delegates, seed, rate_bits_per_second, block_bytes, transactions_per_block (mean),
+    latency_seconds, throughput_per_second (transactions per block over latency), spread_seconds
+    (until the last node heard of the block), costs, scenario, status, reason. All are modelled.
     """
-    full = [Question("throughput_per_second", size) for size in capacities]
-    equal = [Question("latency_seconds", count) for count in loads]
+    full, equal = list(capacities), list(loads)
     uplinks = [named("gossip", rate_bits_per_second=rate) for rate in rates]
     chosen = sorted(set(exponents))
     entries: list[Entry] = []
-    for name, network in product(costs if algorithms is None else algorithms, uplinks):
+    for scheme, network in product(costs if algorithms is None else algorithms, uplinks):
         for one in grid(
-            costs, algorithms=[name], exponents=chosen, networks=[network], delegates=[DELEGATES]
+            costs, algorithms=[scheme], exponents=chosen, networks=[network], delegates=[DELEGATES]
         ):
-            sizes = [(each, each.amount) for each in full]
-            sizes += [(each, _holding(one, each.amount)) for each in equal]
-            entries += [(each, "gossip", one.with_(block_bytes=size)) for each, size in sizes]
+            sizes = {f"{size} B": size for size in full}
+            sizes |= {f"{count} transactions": _holding(one, count) for count in equal}
+            entries += [(name, "gossip", one.with_(block_bytes=sizes[name])) for name in sizes]
     return _run(entries, progress=progress)
 
 
@@ -178,14 +151,17 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
 
     Columns: question, nodes, rate_bits_per_second, winner, value (transactions per second, or
     seconds), runner_up, lead (how many times better than the runner-up; NaN without one),
-    ranked_by and amount (see `Question`). Raises DataError for the questions of other frames.
+    ranked_by and amount (bytes or transactions of a block). Raises DataError for the questions of
+    other frames.
     """
     checked = results.check(frame, LANDSCAPE)
     keys = ["question", "nodes", "rate_bits_per_second"]
     rows = []
     for key, group in checked[checked["status"] == "ok"].groupby(keys, sort=False):
-        question = Question.read(str(key[0]))
-        column = question.ranked_by
+        amount, _, unit = str(key[0]).partition(" ")
+        if unit not in RANKED_BY or not amount.isdecimal():
+            raise DataError(f"{key[0]!r} is no question of a contest; pass a frame of contest()")
+        column = RANKED_BY[unit]
         most = column == "throughput_per_second"
         ranked = group.sort_values(column, ascending=not most, kind="stable")
         names, values = ranked["algorithm"].tolist(), ranked[column].tolist()
@@ -193,7 +169,7 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
         if len(names) > 1:
             runner_up = names[1]
             lead = values[0] / values[1] if most else values[1] / values[0]
-        rows.append([*key, names[0], values[0], runner_up, lead, column, question.amount])
+        rows.append([*key, names[0], values[0], runner_up, lead, column, int(amount)])
     columns = [*keys, "winner", "value", "runner_up", "lead", "ranked_by", "amount"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -210,12 +186,12 @@ def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
     return LANDSCAPE.frame(_row(*entry) for entry in bar)
 
 
-def _row(question: str | Question, setting: str, scenario: Scenario) -> dict[str, Any]:
+def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
     """Run a scenario; if this machine cannot, the row says why."""
     network = scenario.network
     own = ("algorithm", "nodes", "seed", "block_bytes")
     row = {name: getattr(scenario, name) for name in own} | {
-        "question": str(question),
+        "question": question,
         "setting": setting,
         "delegates": scenario.delegate_count,
         "rate_bits_per_second": math.nan if network.is_regional else network.rate_bits_per_second,

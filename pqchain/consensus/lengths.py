@@ -7,22 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from pqchain import installation
 from pqchain.consensus import draws
 
-LENGTHS: dict[str, dict[int, int]] = {
-    "Falcon-512": {
-        647: 8, 648: 36, 649: 135, 650: 486, 651: 1335, 652: 2798, 653: 4687, 654: 6656,
-        655: 7112, 656: 6706, 657: 4949, 658: 2861, 659: 1412, 660: 561, 661: 189, 662: 52,
-        663: 10, 664: 6, 665: 1,
-    },
-    "Falcon-1024": {
-        1258: 1, 1259: 1, 1260: 7, 1261: 14, 1262: 47, 1263: 128, 1264: 250, 1265: 471,
-        1266: 870, 1267: 1306, 1268: 1748, 1269: 2239, 1270: 2512, 1271: 2546, 1272: 2245,
-        1273: 1943, 1274: 1442, 1275: 986, 1276: 613, 1277: 337, 1278: 154, 1279: 79, 1280: 42,
-        1281: 15, 1282: 2, 1283: 2,
-    },
-}  # fmt: skip
-"""Signatures counted by length: 40,000 and 20,000 of liboqs 0.13.0, under 20 key pairs each.
+_COUNTED = installation.read_toml(installation.data("consensus") / "lengths.toml")
+
+LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _COUNTED.items()}
+"""Signatures counted by length.
 
 A test draws new signatures and compares; every other scheme of the registry has one length only.
 """

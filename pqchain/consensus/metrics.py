@@ -40,28 +40,10 @@ _OF_RUN = ("latency_seconds", "throughput_per_second", "views", "is_safe", "is_l
 
 def record(done: Run) -> dict[str, Any]:
     """Return a run as one row: see `frame` for the columns."""
-    spreads = [height.spread_seconds for height in done.heights]
-    return _row(
-        done.scenario,
-        **{name: getattr(done, name) for name in _OF_RUN},
-        spread_seconds=max(filter(math.isfinite, spreads), default=math.nan),
-        final_blocks=len(done.final),
-        rivals=sum(height.rivals for height in done.heights),
-        status="ok",
-        reason="" if done.is_live else _why(done),
-    )
-
-
-def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
-    """Return the row of a scenario that this machine cannot run."""
-    return _row(scenario, status="unsupported", reason=str(error))
-
-
-def _row(scenario: Scenario, **outcome: Any) -> dict[str, Any]:
-    """Return a row in the order of the contract; without an outcome nothing came of it."""
-    row = {name: getattr(scenario, name) for name in _OF_SCENARIO}
-    row |= dict.fromkeys(("latency_seconds", "throughput_per_second", "spread_seconds"), math.nan)
-    row |= dict.fromkeys(("final_blocks", "views", "rivals"), 0)
+    scenario, spreads = done.scenario, [height.spread_seconds for height in done.heights]
+    row = {name: getattr(scenario, name) for name in _OF_SCENARIO} | {
+        name: getattr(done, name) for name in _OF_RUN
+    }
     row |= {
         "scenario": scenario.identifier,
         "costs": scenario.costs.source,
@@ -69,11 +51,21 @@ def _row(scenario: Scenario, **outcome: Any) -> dict[str, Any]:
         "network": scenario.network.law,
         "vote_phases": scenario.phases,
         "transactions_per_block": scenario.transactions_per_block(),
+        "spread_seconds": max(filter(math.isfinite, spreads), default=math.nan),
+        "final_blocks": len(done.final),
         "messages": scenario.messages(),
-        "is_safe": True,
-        "is_live": False,
+        "rivals": sum(height.rivals for height in done.heights),
+        "status": "ok",
+        "reason": _why(done),
     }
-    return {name: (row | outcome)[name] for name in CONSENSUS.columns}
+    return {name: row[name] for name in CONSENSUS.columns}
+
+
+def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
+    """Return the row of a scenario that this machine cannot run."""
+    nothing = record(Run(scenario=scenario, heights=()))
+    reason = {"status": "unsupported", "reason": str(error)}
+    return nothing | {"throughput_per_second": math.nan} | reason
 
 
 def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -111,6 +103,9 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _why(done: Run) -> str:
+    """Return why a run is not live; "" if it is, or never began."""
+    if done.is_live or not done.heights:
+        return ""
     last = done.heights[-1]
     return (
         f"not live: {len(done.final)} of {done.scenario.blocks} blocks became final; after "

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from pqchain.consensus.builder import ViewBuilder
+from pqchain.consensus.builder import Block, Load, ViewBuilder
 from pqchain.consensus.engines import fast
-from pqchain.consensus.load import Block, Load
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Alike, Array, Outcome, View

@@ -13,14 +13,13 @@ Times are whole nanoseconds. A message of b bytes is cut into packets; each has 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pqchain import checks
+from pqchain import checks, installation
 from pqchain.checks import number, one_of
 from pqchain.errors import UnknownName, UsageError
 
@@ -30,27 +29,13 @@ Array = npt.NDArray[np.int64]
 NAMES: tuple[Law, ...] = get_args(Law)
 """Every kind of network."""
 
-REGION_LATENCY_MILLISECONDS = (
-    (32, 124, 184, 198, 151, 189),
-    (124, 11, 227, 237, 252, 294),
-    (184, 227, 88, 325, 301, 322),
-    (198, 237, 325, 85, 58, 198),
-    (151, 252, 301, 58, 12, 126),
-    (189, 294, 322, 198, 126, 16),
-)
-"""Mean latencies of 2019 between Bitcoin's nodes, from SimBlock (dsg-titech), as it ships them.
+_DATA = installation.read_toml(installation.data("consensus") / "networks.toml")
 
-The regions: North America, Europe, South America, Asia Pacific, Japan, Australia.
-"""
+_PARAMETERS = {law: frozenset(row["parameters"]) for law, row in _DATA["laws"].items()}
+"""What can be set on each kind of network."""
 
-REGION_UPLOAD_BITS_PER_SECOND = (19.2e6, 20.7e6, 5.8e6, 15.7e6, 10.2e6, 11.3e6)
-"""Upload rates of 2019, SimBlock."""
-
-REGION_DOWNLOAD_BITS_PER_SECOND = (52e6, 40e6, 18e6, 22.8e6, 22.8e6, 29.9e6)
-"""Download rates of 2019, SimBlock."""
-
-REGION_SHARES = (0.3316, 0.4998, 0.0090, 0.1177, 0.0224, 0.0195)
-"""Where Bitcoin's nodes were in 2019, SimBlock."""
+REGIONS: list[dict[str, Any]] = _DATA["regions"]
+"""Regions of the world: share of the nodes, rates, and latencies to each of them."""
 
 TCP_SEGMENT_BYTES = 1448
 """Payload of a segment with timestamps on a link of 1500 bytes."""
@@ -128,18 +113,15 @@ class Network:
     @property
     def parameters(self) -> frozenset[str]:
         """What can be set on it; anything else would do nothing."""
-        return _PARAMETERS[self.law] - (_REGIONAL if self.is_regional else frozenset())
-
-    def wire_bytes(self, payload_bytes: int) -> int:
-        """Return the bytes on the wire of a message, headers of all packets included."""
-        packet, header = self.packet_bytes, self.header_bytes
-        if self.transport == "tcp":
-            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
-        return payload_bytes + math.ceil(payload_bytes / packet) * header
+        regional = {"rate_bits_per_second", "latency_seconds"} if self.is_regional else set()
+        return _PARAMETERS[self.law] - regional
 
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
         """Return how long a message occupies a link or the channel, at least a nanosecond."""
-        bits = 8 * self.wire_bytes(payload_bytes)
+        packet, header = self.packet_bytes, self.header_bytes
+        if self.transport == "tcp":
+            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
+        bits = 8 * (payload_bytes + math.ceil(payload_bytes / packet) * header)
         frames = math.ceil(payload_bytes / self.packet_bytes)
         gaps = frames * nanoseconds(self.gap_seconds) if self.law == "csma" else 0
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
@@ -162,13 +144,12 @@ def named(law: str, **changes: Any) -> Network:
     5000000.0
     """
     _check_law(law)
-    unsupported = sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law])
-    if unsupported:
+    if unsupported := sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law]):
         raise UsageError(
             f"{law} has no {' or '.join(unsupported)}; leave it out, or name others: it has "
             f"{', '.join(sorted(_PARAMETERS[law]))}"
         )
-    settings: dict[str, Any] = {"law": law, **_DEFAULTS.get(law, {}), **changes}
+    settings: dict[str, Any] = {"law": law, **_DATA["laws"][law].get("defaults", {}), **changes}
     try:
         return Network(**settings)
     except TypeError as error:
@@ -181,36 +162,6 @@ def named(law: str, **changes: Any) -> Network:
 def _check_law(law: str) -> None:
     if law not in NAMES:
         raise UnknownName("network", law, NAMES, "`pqchain consensus --help`.")
-
-
-_REGIONAL = frozenset({"rate_bits_per_second", "latency_seconds"})
-"""What the regions of the world have of their own."""
-
-_LINK = _REGIONAL | {"jitter_fraction", "transport", "packet_bytes", "header_bytes"}
-
-_PARAMETERS: Mapping[str, frozenset[str]] = {
-    "paper-serial": frozenset({"serial"}),
-    "csma": _LINK | {"gap_seconds", "contention_seconds"},
-    "star": _LINK,
-    "mesh": _LINK,
-    "regions": _LINK - _REGIONAL,
-    "gossip": _LINK | {"peers", "world"},
-}
-"""What can be set on each kind of network; on the others it would do nothing."""
-
-_DEFAULTS: Mapping[str, Mapping[str, object]] = {
-    # gap_seconds: 4.509 ms of one transfer in ns-3 less the bits of 36 frames. Contention: half of
-    # the 1000 slots of 1 microsecond up to which ns-3 backs off. The rest is predicted.
-    "csma": {
-        "rate_bits_per_second": 100e6,
-        "latency_seconds": 0.0,
-        "header_bytes": 46,
-        "gap_seconds": 10.46e-6,
-        "contention_seconds": 0.5e-3,
-    },
-    "regions": {"jitter_fraction": 0.1},
-    "gossip": {"rate_bits_per_second": 100e6, "latency_seconds": 0.05, "jitter_fraction": 0.5},
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,8 +190,10 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     up: tuple[float, ...] = (network.rate_bits_per_second,)
     down = up
     if network.is_regional:
-        latencies = np.array(REGION_LATENCY_MILLISECONDS, dtype=np.int64) * (SECOND // 1000)
-        up, down = REGION_UPLOAD_BITS_PER_SECOND, REGION_DOWNLOAD_BITS_PER_SECOND
+        milliseconds = [region["latency_milliseconds"] for region in REGIONS]
+        latencies = np.array(milliseconds, dtype=np.int64) * (SECOND // 1000)
+        up = tuple(region["upload_bits_per_second"] for region in REGIONS)
+        down = tuple(region["download_bits_per_second"] for region in REGIONS)
     slot, received = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (up, down)

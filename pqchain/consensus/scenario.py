@@ -6,14 +6,13 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pqchain import algorithms, checks
 from pqchain.chain import encoding
-from pqchain.checks import one_of, together, whole
+from pqchain.checks import field, one_of, together, whole
 from pqchain.consensus import lengths
-from pqchain.consensus.election import VOTING, Voting
 from pqchain.consensus.network import Network, named
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
@@ -38,6 +37,9 @@ _SLOW_FACTOR = 10
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
+Voting = Literal["plurality", "approval", "weighted"]
+
+_PAPER_SERIAL = named("paper-serial")
 
 _RANKS = ("crashed", "slow", "invalid", "equivocating")
 """Faults that name delegates."""
@@ -51,18 +53,15 @@ class Layout:
     `pqchain.works.pqdpol.DATA_BYTES`.
     """
 
-    data_bytes: int = 12
+    data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
     public_key: Literal["inline", "registered", "recovered"] = "inline"
-    overhead_bytes: int | None = None
-    """Replaces our encoding: what a transaction takes beside signature and inline key."""
-    header_bytes: int | None = None
-    """Replaces our encoding: what a block takes beside its transactions."""
+    overhead_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
+    """What a transaction takes beside signature and inline key."""
+    header_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
+    """What a block takes beside its transactions."""
 
     def __post_init__(self) -> None:
-        whole("data_bytes", self.data_bytes, least=0, most=encoding.MAX_DATA_BYTES)
-        for name in ("overhead_bytes", "header_bytes"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name), least=0, most=2**32)
+        checks.declared(self)
         one_of("public_key", self.public_key, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
@@ -89,23 +88,21 @@ class Layout:
 class Faults:
     """What goes wrong. Delegates are named by rank, 0 having most votes."""
 
-    crashed: tuple[int, ...] = checks.field((), help="delegates that do nothing; 0 has most votes")
-    slow: tuple[int, ...] = checks.field((), help="delegates that compute slowly")
-    slow_factor: int = checks.field(
+    crashed: tuple[int, ...] = field((), help="delegates that do nothing; 0 has most votes")
+    slow: tuple[int, ...] = field((), help="delegates that compute slowly")
+    slow_factor: int = field(
         _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
     )
-    loss_probability: float = checks.field(0.0, help="that a message is lost", most=1.0)
+    loss_probability: float = field(0.0, help="that a message is lost", most=1.0)
     """Of a message; a lost message is not sent again."""
-    delay_probability: float = checks.field(0.0, help="that a message is late", most=1.0)
-    delay_seconds: float = checks.field(0.0, help="by how much", most=1e6)
-    partition_fraction: float = checks.field(
-        0.0, help="share of the nodes that is cut off", most=1.0
-    )
+    delay_probability: float = field(0.0, help="that a message is late", most=1.0)
+    delay_seconds: float = field(0.0, help="by how much", most=1e6)
+    partition_fraction: float = field(0.0, help="share of the nodes that is cut off", most=1.0)
     """The first nodes, this share of all, are cut off from the rest."""
-    heal_seconds: float = checks.field(0.0, help="when the cut heals", most=1e6)
+    heal_seconds: float = field(0.0, help="when the cut heals", most=1e6)
     """Until then the network holds what crosses the cut."""
-    invalid: tuple[int, ...] = checks.field((), help="delegates that propose what does not verify")
-    equivocating: tuple[int, ...] = checks.field((), help="delegates that propose two blocks")
+    invalid: tuple[int, ...] = field((), help="delegates that propose what does not verify")
+    equivocating: tuple[int, ...] = field((), help="delegates that propose two blocks")
     """Delegates that propose two blocks and vote for whatever the receiver holds."""
 
     def __post_init__(self) -> None:
@@ -140,55 +137,51 @@ class Scenario:
 
     algorithm: str
     costs: CostTable
-    nodes: int = checks.field(32, help="nodes of the network", least=1, most=MAX_NODES)
+    nodes: int = field(32, help="nodes of the network", least=1, most=MAX_NODES)
     delegates: int | None = None
     """How many of the nodes verify and vote; all of them if not given."""
-    network: Network = field(default_factory=lambda: named("paper-serial"))
+    network: Network = _PAPER_SERIAL
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other. Without it what the network's law implies."""
-    vote_phases: int | None = checks.field(
+    vote_phases: int | None = field(
         None, help="rounds of votes", most=2, by_default="what the network's law implies"
     )
     """0: a delegate appends what it verified. 1: a quorum of votes. 2: votes, then commits."""
-    proposal: Proposal = checks.field(  # noqa: RUF009
+    proposal: Proposal = field(  # noqa: RUF009
         "votes",
         help="who proposes: delegates by votes, the luckiest (Proof of Luck), or in turns (DPoS)",
         choices=get_args(Proposal),
     )
-    """votes: delegates propose in the order of votes. dpos: in the order of their names, in turns.
-    luck: the luckiest proposes, after Proof of Luck's wait."""
-    round_seconds: float = checks.field(
+    """votes: in turns, in the order of votes. dpos: in turns, in the order of their names."""
+    round_seconds: float = field(
         0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
     )
-    """Proof of Luck's ROUND_TIME; 0 means no waiting at all, as in the paper's tables."""
-    attestation_seconds: float = checks.field(0.0, help="to attest a block, trusted", most=1e6)
-    attestation_verify_seconds: float = checks.field(0.0, help="to verify that", most=1e6)
-    voting: Voting = checks.field(  # noqa: RUF009
-        "plurality", help="how nodes elect delegates", choices=VOTING
+    attestation_seconds: float = field(0.0, help="to attest a block, trusted", most=1e6)
+    attestation_verify_seconds: float = field(0.0, help="to verify that", most=1e6)
+    voting: Voting = field(  # noqa: RUF009
+        "plurality", help="how nodes elect delegates", choices=get_args(Voting)
     )
-    block_bytes: int = checks.field(
+    block_bytes: int = field(
         50_000, help="longest block", least=1, most=2**40, by_default="as in the paper"
     )
     layout: Layout = Layout()
-    arrivals_per_second: float = checks.field(
+    arrivals_per_second: float = field(
         0.0, help="new transactions per second", most=1e9, by_default="always enough"
     )
-    """Poisson rate of new transactions; 0 means that there are always enough to fill a block."""
+    """Rate of a Poisson process; 0 means that there are always enough to fill a block."""
     signed_blocks: bool = False
     """Whether signing and verifying the block itself costs time."""
     signed_votes: bool = True
     """Whether signing and verifying votes costs time."""
-    verification_threads: int = checks.field(
-        1, help="threads that verify a block", least=1, most=4096
-    )
-    blocks: int = checks.field(1, help="heights, one after the other", least=1, most=10**6)
-    view_timeout_seconds: float | None = checks.field(
+    verification_threads: int = field(1, help="threads that verify a block", least=1, most=4096)
+    blocks: int = field(1, help="heights, one after the other", least=1, most=10**6)
+    view_timeout_seconds: float | None = field(
         None, help="then the next delegate proposes; faults need it", least=1e-9, most=1e7
     )
-    max_views: int = checks.field(8, help="views of a height at most", least=1, most=10**4)
+    max_views: int = field(8, help="views of a height at most", least=1, most=10**4)
     faults: Faults = Faults()
-    seed: int = checks.field(0, help="decides every draw", most=2**63)
+    seed: int = field(0, help="decides every draw", most=2**63)
 
     def __post_init__(self) -> None:
         """Fill in what follows from the rest and refuse impossible scenarios."""
@@ -200,7 +193,7 @@ class Scenario:
         object.__setattr__(self, "algorithm", algorithms.get(self.algorithm).name)
         row = self.costs[self.algorithm]
         one_of("proposal", self.proposal, get_args(Proposal))
-        one_of("voting", self.voting, VOTING)
+        one_of("voting", self.voting, get_args(Voting))
         checks.declared(self)
         if self.delegates is None:
             object.__setattr__(self, "delegates", self.nodes)
@@ -343,5 +336,4 @@ def preset(
     sizes = {"paper": 32, "quick": 8}
     if name not in sizes:
         raise UsageError(f"preset is {name!r}; expected one of {sorted(sizes)}")
-    fields: dict[str, Any] = {"algorithm": algorithm, "costs": costs, "nodes": sizes[name]}
-    return Scenario(**(fields | changes))
+    return Scenario(**{"algorithm": algorithm, "costs": costs, "nodes": sizes[name], **changes})

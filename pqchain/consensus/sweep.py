@@ -65,7 +65,7 @@ def grid(
             **fields,
         )
         for name, exponent, network, count, seed in product(
-            list(algorithms), list(exponents), chosen, list(delegates), list(seeds)
+            algorithms, exponents, chosen, delegates, seeds
         )
     ]
 
@@ -100,8 +100,14 @@ def sweep(
     ]
     # A single scenario shows its blocks instead.
     alone = len(pending) == 1 and scheduler is None
+    if scheduler is not None:
+        batches = _with_dask(tasks, scheduler)
+    elif len(tasks) < 2 or workers == 1:
+        batches = (run_batch(*task, progress=progress and alone) for task in tasks)
+    else:
+        batches = _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
     with tqdm(total=len(pending), disable=alone or not progress, unit="scenario") as bar:
-        for rows in _finished(tasks, workers, scheduler, progress=progress and alone):
+        for rows in batches:
             _keep(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
@@ -121,17 +127,6 @@ def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = Fa
 
 _Task = tuple[list[Scenario], str]
 """What `run_batch` takes."""
-
-
-def _finished(
-    tasks: list[_Task], workers: int | None, scheduler: str | None, *, progress: bool
-) -> Iterator[list[Row]]:
-    if scheduler is not None:
-        yield from _with_dask(tasks, scheduler)
-    elif len(tasks) < 2 or workers == 1:
-        yield from (run_batch(*task, progress=progress) for task in tasks)
-    else:
-        yield from _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:

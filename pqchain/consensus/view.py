@@ -81,6 +81,12 @@ class Disturbance:
             at = np.where(lost, NEVER, at)
         return at
 
+    def plain(self, kind: int) -> tuple[Any, ...]:
+        """Return what compiled code takes for messages of a kind: keys, bounds, delay, heal."""
+        drawn = (self.jitter[kind], self.loss[kind], self.delay[kind])
+        unsigned = map(np.uint64, (*drawn, self.loss_below, self.delay_below))
+        return (*unsigned, self.delay_ns, self.heal_ns)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Overlay:
@@ -146,9 +152,8 @@ class View:
     block_ns: Array
     """What verifying the block takes each delegate."""
     vote_ns: Array
-    """What verifying a vote takes each delegate."""
     sign_ns: Array
-    """What signing a vote takes each delegate; done beside verification."""
+    """What verifying a vote takes, and signing one, which is done beside verification."""
     side: Flags
     """On which side of a partition."""
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
-from pqchain.consensus.engines import fast, kernels, rows, simulate
+from pqchain.consensus.engines import fast, rows, simulate
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario
@@ -110,7 +110,7 @@ def test_gossip_agrees_on_a_larger_graph_with_delays_and_a_partition(world: bool
 def test_the_bucket_sort_sorts(values: Any) -> None:
     mine = values.astype(np.int64)
     scratch, heads = np.empty(len(mine), dtype=np.int64), np.empty(len(mine) + 1, dtype=np.int64)
-    kernels.sort(mine, scratch, heads)
+    rows.sort(mine, scratch, heads)
     assert np.array_equal(mine, np.sort(values))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pqchain import results
 from pqchain.consensus import Scenario, landscape, named
-from pqchain.consensus.landscape import LANDSCAPE, Question
+from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, PqchainError
 from pqchain.works import papers
@@ -117,18 +117,6 @@ def test_winners_refuse_another_frame(laws):
         landscape.winners(pd.DataFrame({"question": []}))
     with pytest.raises(DataError, match=r"'latency' is no question of a contest; pass a frame of"):
         landscape.winners(laws)
-
-
-@pytest.mark.parametrize(
-    ("question", "text"),
-    [
-        (Question("throughput_per_second", 50_000), "50000 B"),
-        (Question("latency_seconds", 3000), "3000 transactions"),
-    ],
-)
-def test_a_question_is_read_as_it_is_written(question, text):
-    assert str(question) == text
-    assert Question.read(text) == question
 
 
 def test_equal_loads_hold_equally_many_transactions_of_any_scheme():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.consensus import model
-from pqchain.consensus.election import LEAST_SECONDS, luck, release_delay_seconds
+from pqchain.consensus.builder import LEAST_SECONDS, luck, release_delay_seconds
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Faults
 from tests.consensus.test_network import block

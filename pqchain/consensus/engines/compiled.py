@@ -3,7 +3,7 @@
 Compiled code is kept on disk beside the module, or in the user's cache where that is read-only, so
 it is compiled once per machine, and it lets go of the interpreter's lock, so that plain threads
 run it side by side. Numba looks at the changes of a module only, not at those of what
-it calls: after a change of `drawn` or `sort` delete the `__pycache__` folder.
+it calls: after a change of what is inlined or of `sort` delete the `__pycache__` folder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pqchain.consensus import draws
+from pqchain.consensus.view import NEVER
 
 try:
     import numba
@@ -24,29 +25,38 @@ else:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_GOLDEN = np.uint64(draws.GOLDEN)
-_FIRST, _SECOND = map(np.uint64, draws.MULTIPLIERS)
+
+def compiled(function: Function, **options: Any) -> Function:
+    """Compile a function with numba, or leave it alone where numba is missing."""
+    if not HAS_NUMBA:
+        return function
+    made: Function = numba.njit(cache=True, nogil=True, **options)(function)
+    return made
 
 
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return numba's decorator, or one that leaves the function alone where numba is missing."""
-
-    def decorate(function: Function) -> Function:
-        if not HAS_NUMBA:
-            return function
-        made: Function = numba.njit(cache=True, nogil=True, **options)(function)
-        return made
-
-    return decorate
+def inlined(function: Function) -> Function:
+    """Compile a function into those that call it."""
+    return compiled(function, inline="always")
 
 
-@compiled(inline="always")
-def drawn(family: Any, i: int, j: int) -> Any:
-    """Return `draws.draw`, in unsigned numbers of 64 bits that wrap around."""
-    value = family ^ ((np.uint64(i) << np.uint64(32)) | np.uint64(j))
-    value = (value ^ (value >> np.uint64(30))) * _FIRST
-    value = (value ^ (value >> np.uint64(27))) * _SECOND
-    value = (value ^ (value >> np.uint64(31))) + _GOLDEN
-    value = (value ^ (value >> np.uint64(30))) * _FIRST
-    value = (value ^ (value >> np.uint64(27))) * _SECOND
-    return value ^ (value >> np.uint64(31))
+drawn = inlined(draws.drawn)
+
+
+@inlined
+def below(family: Any, i: int, j: int, span: int) -> Any:
+    """Return `draws.below` of one pair."""
+    high = drawn(family, i, j) >> np.uint64(32)
+    return np.int64((high * np.uint64(span)) >> np.uint64(32))
+
+
+@inlined
+def arrival(trouble: Any, i: int, j: int, at: int, span: int, cut: bool) -> Any:
+    """Return `Disturbance.arrival`; `trouble` is `Disturbance.plain` of the message's kind."""
+    jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = trouble
+    if loss_below and drawn(loss, i, j) < loss_below:
+        return np.int64(NEVER)
+    if span:
+        at += below(jitter, i, j, span)
+    if delay_below and drawn(delay, i, j) < delay_below:
+        at += delay_ns
+    return max(at, heal_ns) if cut else at

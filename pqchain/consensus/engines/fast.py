@@ -5,18 +5,20 @@ are a fixed point: they are computed from a guess until they do not change. Beca
 takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
 does event by event. Without numba the same is computed with numpy, row by row, and slower.
 
-The servers of the delegates are in `rows`, with their compiled form in `kernels`; gossip, a
-shortest path, is in `gossip`; `compiled` knows numba.
+Gossip is shortest paths from the proposer, since what a message takes does not depend on others.
+The servers of the delegates are in `rows`; `compiled` knows numba.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from pqchain.consensus.engines import gossip
-from pqchain.consensus.engines.compiled import HAS_NUMBA
-from pqchain.consensus.engines.rows import Rows
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Outcome, View
+from pqchain.consensus import draws
+from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, below, compiled
+from pqchain.consensus.engines.rows import Rows, queue
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Flags, Outcome, Overlay, View
 from pqchain.errors import PqchainError
 
 _MAX_PASSES = 10_000
@@ -32,16 +34,16 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
     return outcome.before(view.deadline_ns)
 
 
-def _quorums(view: View, compiled: bool) -> Outcome:
+def _quorums(view: View, with_numba: bool) -> Outcome:
     """Iterate the times of votes and commits until they stand."""
     never = np.full(view.count, NEVER, dtype=np.int64)
-    block, reached = _block(view, compiled)
-    rows = Rows(view, block, compiled)
+    block, reached = _block(view, with_numba)
+    rows = Rows(view, block, with_numba)
     votes = view.phases > 0 or view.all_to_all
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
     # With one kind of vote only those before the block matter until its times stand.
-    brief = compiled and view.phases < 2
+    brief = with_numba and view.phases < 2
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
@@ -65,14 +67,14 @@ def _quorums(view: View, compiled: bool) -> Outcome:
     return Outcome(verified, prepared, final, reached)
 
 
-def _block(view: View, compiled: bool) -> tuple[Array, Array]:
+def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     """Return when the block reaches each live delegate or its downlink, and by gossip each node."""
     reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
     block = np.full(view.count, NEVER, dtype=np.int64)
     if not view.alive[view.proposer]:
         return block, reached
     if view.overlay is not None:
-        reached = gossip.reached_ns(view, view.overlay, compiled)
+        reached = _gossip(view, view.overlay, with_numba)
         block = reached[view.overlay.delegates]
     elif view.all_to_all:
         block[:] = view.leaves_ns
@@ -81,6 +83,104 @@ def _block(view: View, compiled: bool) -> tuple[Array, Array]:
         block = view.arrivals(BLOCK, view.proposer, receivers, base=view.leaves_ns)
         block[view.proposer] = view.leaves_ns
     return np.where(view.alive, block, NEVER), reached
+
+
+def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
+    """Return when each node first hears of the block."""
+    wires, source = view.wires, int(overlay.delegates[view.proposer])
+    if not with_numba:
+        return _shortest_with_numpy(view, overlay, source)
+    return _shortest(
+        overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.leaves_ns,
+        overlay.relay_ns, overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
+        view.disturbance.plain(BLOCK), overlay.silent, overlay.side,
+    )  # fmt: skip
+
+
+def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
+    """Find the shortest paths by relaxing all nodes that improved, until none does."""
+    trouble, wires = view.disturbance, view.wires
+    reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
+    reached[source] = view.leaves_ns
+    changed = np.array([source])
+    own = overlay.regions
+    while len(changed):
+        before = reached.copy()
+        relay = np.where(changed == source, 0, overlay.relay_ns)
+        for place in range(overlay.peers):
+            ahead: Any = place
+            if place and overlay.peers < overlay.nodes - 1:
+                ahead = draws.below(overlay.key, changed, place, overlay.nodes - 1)
+            peer = (changed + 1 + ahead) % overlay.nodes
+            one, two = own[changed], own[peer]
+            sent = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
+            at = trouble.arrivals(
+                BLOCK,
+                changed,
+                place,
+                at=sent + wires.tail[BLOCK, one, two],
+                span=wires.span[one, two],
+                cut=overlay.side[changed] != overlay.side[peer],
+            )
+            heard = ~overlay.silent[peer]
+            np.minimum.at(reached, peer[heard], at[heard])
+        changed = np.flatnonzero(reached < before)
+    return reached
+
+
+@compiled
+def _shortest(
+    nodes: int, peers: int, key: Any, source: int, leaves: int, relay_ns: int, regions: Array,
+    slot: Array, tail: Array, span: Array, trouble: Any, silent: Flags, side: Flags,
+) -> Array:  # fmt: skip
+    """Relax what waits in windows of time, the soonest first, each as wide as the shortest hop.
+
+    A node whose time improves is taken again, so the result does not depend on the width.
+    """
+    others = nodes - 1
+    shortest, longest = np.int64(NEVER), np.int64(0)
+    for one in range(len(slot)):
+        for two in range(len(slot)):
+            hop = relay_ns + slot[one] + tail[one, two]
+            shortest = min(shortest, hop)
+            longest = max(longest, hop + (peers - 1) * slot[one] + span[one, two])
+    width = max(shortest, longest // 256)
+    reached = np.full(nodes, NEVER, dtype=np.int64)
+    reached[source] = leaves
+    waits = np.zeros(nodes, dtype=np.bool_)
+    waiting = np.empty(nodes, dtype=np.int64)
+    waiting[0], count = source, 1
+    while count:
+        end = reached[waiting[:count]].min() + width
+        place = 0
+        while place < count:
+            node = waiting[place]
+            now = reached[node]
+            if now >= end:
+                place += 1
+                continue
+            count -= 1
+            waiting[place], waits[node] = waiting[count], False
+            one = regions[node]
+            start = now + (0 if node == source else relay_ns)
+            for number in range(peers):
+                peer = node + 1 + number
+                if number and peers < others:
+                    peer = node + 1 + below(key, node, number, others)
+                if peer >= nodes:
+                    peer -= nodes
+                two = regions[peer]
+                time = start + (number + 1) * slot[one] + tail[one, two]
+                if time >= reached[peer] or silent[peer]:
+                    continue
+                cut = side[node] != side[peer]
+                time = arrival(trouble, node, number, time, span[one, two], cut)
+                if time < reached[peer]:
+                    reached[peer] = time
+                    if not waits[peer]:
+                        waiting[count], waits[peer] = peer, True
+                        count += 1
+    return reached
 
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
@@ -99,43 +199,36 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
         second = np.where(commits < NEVER, np.maximum(commits, free), NEVER)
         return np.stack([first, second])
     ready = np.concatenate([votes, commits])
-    kinds = np.repeat(np.array([VOTE, COMMIT]), count)
+    kinds = np.repeat([VOTE, COMMIT], count)
     senders = np.tile(np.arange(count), 2)
     order = np.lexsort((senders, kinds, ready))
     order = order[ready[order] < NEVER]
     held = wires.slot[kinds[order], 0] * (count - 1)
     channel_free = view.leaves_ns + int(slots[BLOCK, 0]) * (count - 1) if sends_block else 0
-    # d = max(d, ready) + held, all at once: exact, because these are whole numbers.
-    before = np.cumsum(held) - held
-    start = np.maximum(np.maximum.accumulate(ready[order] - before), channel_free) + before
     bases = np.full(2 * count, NEVER, dtype=np.int64)
-    bases[order] = start
+    bases[order] = queue(np.maximum(ready[order], channel_free), held) - held
     return bases.reshape(2, count)
 
 
 def _serial(view: View) -> Outcome:
     """Play paper-serial: the sum of all grants so far, sender by sender."""
-    count = view.count
-    needed = int(view.alive.sum())
-    copies = np.zeros(count, dtype=np.int64)
-    latest = np.zeros(count, dtype=np.int64)
-    now = view.leaves_ns
     receivers = np.flatnonzero(view.alive)
+    copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
+    now = view.leaves_ns
     ends = np.cumsum(view.serial_pair_ns * view.slowness[receivers])
-    trouble = view.disturbance
-    for i in range(count) if view.alive[view.proposer] else ():
-        if not view.alive[i] or not (view.willing[i] or view.double[i]):
-            continue
+    senders = view.alive & (view.willing | view.double) & view.alive[view.proposer]
+    for i in np.flatnonzero(senders):
         now += view.serial_sign_ns
         at = now + ends
         now = int(at[-1])
         cut = view.side[receivers] != view.side[i]
-        there = trouble.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
+        there = view.disturbance.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
         at = np.where(receivers == i, at, there)
         counted = (view.values[receivers] == view.values[i]) | view.double[i]
         counted &= at < NEVER
-        copies[receivers] += counted
-        latest[receivers] = np.where(counted, np.maximum(latest[receivers], at), latest[receivers])
-    final = np.where((copies >= needed) & (copies > 0), latest, NEVER)
-    never = np.full(count, NEVER, dtype=np.int64)
+        copies += counted
+        latest = np.where(counted, np.maximum(latest, at), latest)
+    never = np.full(view.count, NEVER, dtype=np.int64)
+    final = never.copy()
+    final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

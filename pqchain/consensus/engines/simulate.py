@@ -293,17 +293,10 @@ def _play_serial(view: View) -> Outcome:
     copies: list[list[int]] = [[] for _ in range(view.count)]
 
     def serve() -> Generator[simpy.Event, Any, None]:
-        server = simpy.Resource(env)
-        for i in range(view.count):
-            if not view.alive[i] or not (view.willing[i] or view.double[i]):
-                continue
+        for i in np.flatnonzero(view.alive & (view.willing | view.double)).tolist():
             yield env.timeout(view.serial_sign_ns)
-            for j in range(view.count):
-                if not view.alive[j]:
-                    continue
-                with server.request() as grant:
-                    yield grant
-                    yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
+            for j in np.flatnonzero(view.alive).tolist():
+                yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
                 cut = bool(view.side[i] != view.side[j])
                 at = int(env.now)
                 if i != j:

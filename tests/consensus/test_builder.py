@@ -1,11 +1,13 @@
-"""Which transactions a block holds."""
+"""Which transactions a block holds, and who is elected."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pqchain.consensus.load import Load
+from pqchain.consensus.builder import Load, delegates, tally
 from pqchain.consensus.network import SECOND
 from tests.consensus.scenarios import SIZES, scenario
 
@@ -40,3 +42,15 @@ def test_when_all_have_been_taken_there_is_no_block() -> None:
     while (block := load.take(0, now=end)) is not None:
         taken += block.transactions
     assert taken > 0 and not len(load.arrivals)
+
+
+@pytest.mark.parametrize("voting", ["plurality", "approval", "weighted"])
+def test_the_most_voted_are_delegates(voting: Any) -> None:
+    votes = tally(voting, nodes=500, seed=3)
+    elected = delegates(voting, nodes=500, count=21, seed=3)
+    assert len(set(elected.tolist())) == 21
+    assert votes[elected].tolist() == sorted(votes.tolist(), reverse=True)[:21]
+    expected = {"plurality": 500, "approval": 500 * 30}.get(voting)
+    assert expected is None or votes.sum() == expected
+    if expected is None:
+        assert 500 * 400 < votes.sum() < 500 * 600
