@@ -23,6 +23,7 @@ import numpy as np
 from pqchain.errors import BadLength, DataError
 from pqchain.reencode.storage import erasure
 from pqchain.reencode.storage.field import Bytes
+from pqchain.wire.session import Buffer
 
 MANIFEST_VERSION = 1
 
@@ -66,7 +67,7 @@ class Manifest:
     @property
     def digest(self) -> str:
         """Sixteen hex digits of everything in it."""
-        return hashlib.sha3_256(self.to_json().encode()).hexdigest()[:16]
+        return sha3(self.to_json().encode())[:16]
 
     def to_json(self) -> str:
         """Return the manifest as text, the same on every node."""
@@ -118,7 +119,7 @@ class ChunkStore:
         """Return one manifest. Raises DataError if it is missing or broken."""
         return _read_manifest(self._place(block_hash, epoch) / "manifest.json")
 
-    def put(self, manifest: Manifest, index: int, chunk: bytes | memoryview | Bytes) -> None:
+    def put(self, manifest: Manifest, index: int, chunk: Buffer | Bytes) -> None:
         """Store one chunk with its manifest: both appear at once, or neither.
 
         Raises BadLength, and DataError if the chunk is not the one in the manifest.
@@ -188,11 +189,16 @@ def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
     """Raise DataError unless the chunk is the one that the manifest names."""
     if not 0 <= index < len(manifest.chunk_hashes):
         raise DataError(f"block {manifest.block_hash[:16]} has no chunk {index}")
-    if hashlib.sha3_256(chunk).hexdigest() != manifest.chunk_hashes[index]:
+    if sha3(chunk) != manifest.chunk_hashes[index]:
         raise DataError(
             f"chunk {index} of block {manifest.block_hash[:16]} is damaged: its SHA3-256 is not "
             "that of the manifest; gather it from the other nodes"
         )
+
+
+def sha3(data: Buffer) -> str:
+    """Return the SHA3-256 of a chunk or block in hex."""
+    return hashlib.sha3_256(data).hexdigest()
 
 
 def encode_block(
@@ -203,8 +209,8 @@ def encode_block(
     buffer = np.zeros(code.data_chunks * size, np.uint8)
     buffer[: len(block)] = np.frombuffer(block, np.uint8)
     chunks = code.chunks_of(buffer, len(block))
-    digest = hashlib.sha3_256(block).hexdigest()
-    return manifest_of(digest, len(block), code, chunks, epoch=epoch, members=members), chunks
+    manifest = manifest_of(sha3(block), len(block), code, chunks, epoch=epoch, members=members)
+    return manifest, chunks
 
 
 def manifest_of(
@@ -225,7 +231,7 @@ def manifest_of(
         data_chunks=code.data_chunks,
         parity_chunks=code.parity_chunks,
         chunk_bytes=size,
-        chunk_hashes=tuple(hashlib.sha3_256(chunk.data).hexdigest() for chunk in chunks),
+        chunk_hashes=tuple(sha3(chunk.data) for chunk in chunks),
         epoch=epoch,
         members=members,
     )
