@@ -18,10 +18,9 @@ import numpy as np
 
 from pqchain.crypto import native
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
-from pqchain.reencode.storage.field import Bytes, parity_matrix, recovery_matrix
+from pqchain.reencode.storage.field import Bytes, recovery_matrix
 
-Matrix = Sequence[Sequence[int]]
-Multiplier = Callable[[Matrix, Sequence[Bytes], Sequence[Bytes]], None]
+Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
 """Matrix times input rows into output rows, all of one length."""
 
 ENGINES = ("isal", "numpy", "reedsolo")
@@ -91,11 +90,7 @@ class ReedSolomon:
         """Fill the preallocated parity rows from the data rows."""
         self._check_rows(data, self.data_chunks, "data")
         self._check_rows(parity, self.parity_chunks, "parity", like=data[0])
-        if self.engine == "reedsolo":
-            _reedsolo_encode(data, parity)
-            return
-        matrix = parity_matrix(self.data_chunks, self.parity_chunks)
-        self._multiply(matrix, data, parity)
+        self._fill(dict(enumerate(data)), dict(enumerate(parity, self.data_chunks)))
 
     def chunks_of(self, buffer: Bytes, block_bytes: int) -> list[Bytes]:
         """Return all chunks of a block with zeros behind it; data chunks are views of it."""
@@ -128,14 +123,17 @@ class ReedSolomon:
         if not missing:
             return
         rows = [present[index] for index in chosen]
-        wanted = tuple(missing)
         self._check_rows(rows, needed, "present")
-        self._check_rows(list(missing.values()), len(wanted), "missing", like=rows[0])
+        self._check_rows(list(missing.values()), len(missing), "missing", like=rows[0])
+        self._fill(dict(zip(chosen, rows, strict=True)), missing)
+
+    def _fill(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
         if self.engine == "reedsolo":
-            _reedsolo_recover(self, dict(zip(chosen, rows, strict=True)), missing)
+            _fill_by_reedsolo(self, present, missing)
             return
-        matrix = recovery_matrix(self.data_chunks, self.parity_chunks, chosen, wanted)
-        self._multiply(matrix, rows, list(missing.values()))
+        size = self.data_chunks, self.parity_chunks
+        matrix = recovery_matrix(*size, tuple(present), tuple(missing))
+        self._multiply(matrix, list(present.values()), list(missing.values()))
 
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
@@ -163,7 +161,7 @@ def check_code(data_chunks: int, parity_chunks: int) -> None:
         )
 
 
-def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
     """Multiply eight bytes at a time: Horner's rule over the bits of the coefficients.
 
     For each bit, from the highest, every output doubles and takes in the inputs whose coefficient
@@ -173,7 +171,7 @@ def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[By
     whole = length - length % 8
     # Which inputs are added to which output at which bit, highest bit first.
     plan = [
-        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix]
+        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix.tolist()]
         for bit in range(7, -1, -1)
     ]
     if whole:
@@ -228,9 +226,9 @@ def _isal() -> Multiplier | None:
     if library is None:
         return None
 
-    def multiply(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
-        coefficients = np.array(matrix, np.uint8)
-        rows, columns = coefficients.shape
+    def multiply(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+        coefficients = np.ascontiguousarray(matrix)
+        rows, columns = matrix.shape
         tables = np.empty(32 * rows * columns, np.uint8)
         library.ec_init_tables(columns, rows, coefficients.ctypes.data, tables.ctypes.data)
         sources = np.array([row.ctypes.data for row in inputs], np.uintp)
@@ -241,17 +239,7 @@ def _isal() -> Multiplier | None:
     return multiply
 
 
-def _reedsolo_encode(data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
-    import reedsolo
-
-    codec = reedsolo.RSCodec(len(parity))
-    for column in range(len(data[0])):
-        word = codec.encode(bytes(int(row[column]) for row in data))
-        for row, value in zip(parity, word[len(data) :], strict=True):
-            row[column] = value
-
-
-def _reedsolo_recover(
+def _fill_by_reedsolo(
     code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
 ) -> None:
     """Decode column by column, everything that is not present being an erasure."""
