@@ -171,19 +171,16 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan
 
 
-def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> list[str]:
-    """Store every block as one chunk on each node, as before the failure; return block hashes."""
+def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
+    """Store every block as one chunk on each node, as before the failure."""
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [ChunkStore(folder / str(at), synchronise=scenario.synchronise) for at in members]
-    hashes = []
     for number in blocks if blocks is not None else range(scenario.blocks):
         block = scenario.block(number)
         manifest, chunks = store.encode_block(block, code, epoch=1, members=members)
         for index, chunk in enumerate(chunks):
             stores[index].put(manifest, index, chunk)
-        hashes.append(manifest.block_hash)
-    return hashes
 
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:

@@ -17,7 +17,7 @@ from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage import store
-from pqchain.reencode.storage.field import Bytes
+from pqchain.reencode.storage.erasure import Bytes
 from pqchain.reencode.storage.store import Manifest
 from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.node import Task

@@ -16,8 +16,7 @@ from pqchain.errors import DataError
 from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, ReedSolomon
-from pqchain.reencode.storage.field import Bytes
+from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, Bytes, ReedSolomon
 from pqchain.reencode.storage.store import Manifest, manifest_of, sha3
 from pqchain.wire.messages import Reader
 from pqchain.wire.node import Task

@@ -22,7 +22,7 @@ import numpy as np
 
 from pqchain.errors import BadLength, DataError
 from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.field import Bytes
+from pqchain.reencode.storage.erasure import Bytes
 
 MANIFEST_VERSION = 1
 
