@@ -28,8 +28,6 @@ BUSY = 0.8
 NEAR_WIRE = 0.5
 """Share of the transfer that the wire limit must explain to call a run link-bound."""
 
-_TIMES = ("total", "span", "first_chunk", "mean_chunk", "wire_limit", "cpu")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOutcome(NodeResult):
@@ -70,16 +68,6 @@ class Outcome:
     def total_seconds(self) -> float:
         """Mean time of a working node."""
         return sum(self.phases.values())
-
-    @property
-    def first_chunk_seconds(self) -> float:
-        """Mean time until a node's first chunk of another was complete."""
-        return _mean([min(node.record.arrivals) for node in self.working if node.record.arrivals])
-
-    @property
-    def mean_chunk_seconds(self) -> float:
-        """Mean time until a chunk was complete, over all chunks of all nodes."""
-        return _mean([at for node in self.working for at in node.record.arrivals])
 
     @property
     def wire_limit_seconds(self) -> float:
@@ -126,13 +114,17 @@ class Outcome:
 
     def run_row(self) -> dict[str, Any]:
         """Return a row of `replay.RUN` but for repeat and block."""
+        # When others' chunks were complete, by node: the first of a node, and the mean of all.
+        arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
         return {
             **scenario_row(self.scenario),
             **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
+            **_taken(self, "total_seconds span_seconds wire_limit_seconds cpu_seconds"),
             **_taken(self, "cpu_share verdict"),
-            "engine": _code(self.scenario).engine,
-            **{f"{time}_seconds": getattr(self, f"{time}_seconds") for time in _TIMES},
             **_taken(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
+            "first_chunk_seconds": _mean([min(each) for each in arrivals]),
+            "mean_chunk_seconds": _mean([at for each in arrivals for at in each]),
+            "engine": _code(self.scenario).engine,
             "nodes": len(self.working),
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
             "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
