@@ -122,8 +122,13 @@ class Peers:
 
     def closed(self, session: int) -> Peer | None:
         """Forget a session, and return whose it was; the next heartbeat dials again."""
-        if (peer := self.by_session.pop(session, None)) is not None:
-            self._over(peer, session)
+        if (peer := self.by_session.pop(session, None)) is None:
+            return None
+        for key in [key for key in self.readers if key[0] == session]:
+            del self.readers[key]
+        if session in (peer.session, peer.dialling):
+            peer.session = peer.dialling = peer.channel = 0
+        self._forget(peer, session)
         return peer
 
     def heard(self, peer: Peer) -> None:
@@ -168,13 +173,5 @@ class Peers:
         """Close all sessions with a peer, in either direction, but one."""
         for session in [at for at, owner in self.by_session.items() if owner is peer]:
             if session != but:
-                del self.by_session[session]
-                self._over(peer, session)
+                self.closed(session)
                 self._own.transport.close(session, reason, now=self._own.now)
-
-    def _over(self, peer: Peer, session: int) -> None:
-        for key in [key for key in self.readers if key[0] == session]:
-            del self.readers[key]
-        if session in (peer.session, peer.dialling):
-            peer.session = peer.dialling = peer.channel = 0
-        self._forget(peer, session)
