@@ -16,7 +16,7 @@ from pqchain import machine, results
 from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
-from pqchain.reencode.outcome import Outcome, scenario_row
+from pqchain.reencode.runs import Outcome, scenario_row
 from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
 from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces

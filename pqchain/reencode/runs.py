@@ -1,37 +1,178 @@
-"""From a scenario to its outcome: fills the stores, has a driver run the nodes, reads reports."""
+"""From a scenario to its outcome: fills the stores, has a driver run the nodes, reads reports.
+
+An outcome is per node and overall, with a verdict on what bound it. Knows not what was published.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
-from pqchain.reencode.outcome import NodeOutcome, Outcome
-from pqchain.reencode.protocol.work import Record
+from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import MISBEHAVIOUR, Scenario
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
-from pqchain.wire.drivers.job import Job, Progress, Result, Strike
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 
 _ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
 """What a scenario and a job say in the same words."""
 
+BUSY = 0.8
+"""Processor seconds over wall seconds of a process from which on it counts as processor-bound."""
 
-def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> list[str]:
-    """Store every block as one chunk on each node, as before the failure; return block hashes."""
-    code = erasure.ReedSolomon(*scenario.before, engine=scenario.engine)
+NEAR_WIRE = 0.5
+"""Share of the transfer that the wire limit must explain to call a run link-bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOutcome(NodeResult):
+    """One node of a replay."""
+
+    noticed_seconds: float
+    """From the failure until this node took the other for dead; NaN if another told it sooner."""
+    begun_seconds: float
+    """After the first node, or on the virtual clock after all were connected."""
+    record: Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One replay."""
+
+    scenario: Scenario
+    result: Result
+    """What the driver says: lost datagrams, how busy the machine was, the signature that was used.
+    """
+    nodes: tuple[NodeOutcome, ...]
+    span_seconds: float
+    """From the first node's beginning to the last one's end."""
+
+    @property
+    def working(self) -> list[NodeOutcome]:
+        """The nodes that did their part to the end."""
+        return [node for node in self.nodes if node.state == "done" and node.record.wall_seconds]
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """Mean seconds of each phase over the working nodes."""
+        records = [node.record for node in self.working]
+        count = max(len(records), 1)
+        return {phase: sum(each.seconds[phase] for each in records) / count for phase in PHASES}
+
+    @property
+    def total_seconds(self) -> float:
+        """Mean time of a working node."""
+        return sum(self.phases.values())
+
+    @property
+    def wire_limit_seconds(self) -> float:
+        """The least time in which what was received fits through a port of the modelled rate."""
+        received = [node.record.received_bytes for node in self.working]
+        return max(received, default=0) * 8 / self.scenario.link.bits_per_second
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor seconds of the working nodes."""
+        return sum(node.cpu_seconds for node in self.working)
+
+    @property
+    def cpu_share(self) -> float:
+        """Processor seconds of the working nodes over those that the machine had, or NaN."""
+        processors = 0 if self.scenario.mode == "virtual" else os.cpu_count() or 1
+        have = min(processors, len(self.working)) * self.span_seconds
+        return self.cpu_seconds / have if have else math.nan
+
+    @property
+    def verdict(self) -> str:
+        """Say what bound the run."""
+        phases, transfer = self.phases, self.phases["transfer"]
+        if not self.total_seconds:
+            return "nothing was transferred"
+        wire = self.wire_limit_seconds / transfer if transfer else 0.0
+        if self.scenario.mode == "virtual":
+            if self.scenario.compute.datagram_seconds:
+                return "modelled: link and a processor time for each datagram"
+            longest = max(phases, key=lambda phase: phases[phase])
+            if longest != "transfer":
+                what = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
+                return f"bound by {what.get(longest, longest + ' work')}, not by the transfer"
+            if wire >= NEAR_WIRE:
+                return "bound by the link"
+            why = "bound by the protocol's own waiting (congestion control, round trips)"
+            return f"{why}: the link alone needs {wire:.0%} of the transfer"
+        share, busy = self.cpu_share, self.result.machine_busy
+        if share > BUSY or busy > BUSY:
+            return f"bound by the processor, {busy:.0%} busy, {share:.0%} of it by these nodes"
+        if self.scenario.mode == "netns" and wire >= NEAR_WIRE:
+            return "bound by the link"
+        return "bound by neither the processor nor the link alone"
+
+    def run_row(self) -> dict[str, Any]:
+        """Return a row of `replay.RUN` but for repeat and block."""
+        # When others' chunks were complete, by node: the first of a node, and the mean of all.
+        arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
+        return {
+            **scenario_row(self.scenario),
+            **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
+            **_taken(self, "total_seconds span_seconds wire_limit_seconds cpu_seconds"),
+            **_taken(self, "cpu_share verdict"),
+            **_taken(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
+            "first_chunk_seconds": _mean([min(each) for each in arrivals]),
+            "mean_chunk_seconds": _mean([at for each in arrivals for at in each]),
+            "engine": _code(self.scenario).engine,
+            "nodes": len(self.working),
+            "received_bytes": sum(node.record.received_bytes for node in self.nodes),
+            "wasted_bytes": sum(node.record.wasted_bytes for node in self.nodes),
+            "status": "ok",
+        }
+
+    def node_rows(self) -> list[dict[str, Any]]:
+        """Return rows of `replay.NODE` but for repeat and block."""
+        return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
+
+
+def scenario_row(scenario: Scenario) -> dict[str, Any]:
+    """Return the columns of `replay.RUN` that are the scenario's own."""
+    own = _taken(scenario, "experiment mode transport streams seed blocks block_bytes")
+    return {"scenario_id": scenario.id, **own}
+
+
+def _node_row(node: NodeOutcome) -> dict[str, Any]:
+    record = node.record
+    return {
+        **_taken(node, "node state noticed_seconds begun_seconds cpu_seconds"),
+        **_taken(record, "received_bytes wasted_bytes verified_blocks"),
+        **{f"{phase}_seconds": seconds for phase, seconds in record.seconds.items()},
+        **{f"{kind}_work_seconds": record.work[kind] for kind in ("decode", "encode")},
+        "total_seconds": record.wall_seconds,
+        "reason": str(node.error or "").replace("\r", " "),
+    }
+
+
+def _taken(source: Any, names: str) -> dict[str, Any]:
+    """Return the columns that a source knows by that name."""
+    return {name: getattr(source, name) for name in names.split()}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
+    """Store every block as one chunk on each node, as before the failure."""
+    code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [ChunkStore(folder / str(at), synchronise=scenario.synchronise) for at in members]
-    hashes = []
     for number in blocks if blocks is not None else range(scenario.blocks):
         block = scenario.block(number)
         manifest, chunks = store.encode_block(block, code, epoch=1, members=members)
         for index, chunk in enumerate(chunks):
             stores[index].put(manifest, index, chunk)
-        hashes.append(manifest.block_hash)
-    return hashes
 
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
@@ -83,10 +224,9 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
     living = [record for node, record in pairs if node.state != "dead"]
     first = min([each.begun for each in living if each.begun is not None], default=math.nan)
     last = max([each.ended for each in living if each.ended is not None], default=math.nan)
-    origin, failed, processors = result.connected, result.connected + scenario.failure_seconds, 0
+    origin, failed = result.connected, result.connected + scenario.failure_seconds
     if scenario.mode != "virtual":
         origin, failed = first, result.struck.get(scenario.failed_node, math.nan)
-        processors = os.cpu_count() or 1
     nodes = tuple(
         NodeOutcome(
             **{each.name: getattr(node, each.name) for each in fields(node)},
@@ -96,16 +236,12 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
         )
         for node, record in pairs
     )
-    return Outcome(
-        scenario=scenario,
-        result=result,
-        nodes=nodes,
-        span_seconds=last - first,
-        engine=erasure.ReedSolomon(*scenario.before, engine=scenario.engine).engine,
-        processors=processors,
-    )
+    return Outcome(scenario=scenario, result=result, nodes=nodes, span_seconds=last - first)
 
 
 def _since(time: float | None, origin: float) -> float:
-    """Return a time on the replay's own scale, NaN for what did not happen."""
     return math.nan if time is None else time - origin
+
+
+def _code(scenario: Scenario) -> erasure.ReedSolomon:
+    return erasure.ReedSolomon(*scenario.before, engine=scenario.engine)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from pqchain import checks
-from pqchain.checks import not_negative, positive, whole
+from pqchain.checks import not_negative, positive
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import erasure
 from pqchain.wire.drivers.link import Link as Link  # a name of ours too
@@ -103,9 +103,11 @@ class Scenario:
     after: tuple[int, int] = (6, 3)
     block_bytes: int = checks.field(2_000_000, help="length of a block", least=1, most=2**32)
     blocks: int = checks.field(1, help="how many blocks", least=1, most=_MOST_BLOCKS)
-    blocks_at_once: int = 10
-    """Blocks that a node gathers at the same time; the others wait their turn."""
-    streams: str = "multiplexed"
+    blocks_at_once: int = checks.field(
+        10, help="blocks that a node gathers at the same time", least=1, most=_MOST_BLOCKS
+    )
+    """The others wait their turn."""
+    streams: str = checks.field("multiplexed", help="a stream for each chunk", choices=STREAMS)
     sources: str = checks.field("least-loaded", help="whom a node asks for chunks", choices=SOURCES)
     sessions: str = checks.field(
         "kept", help="chunks over the heartbeats' sessions, or over fresh ones", choices=SESSIONS
@@ -115,7 +117,7 @@ class Scenario:
     datagram_bytes: int = checks.field(
         1452, help="longest QUIC datagram", least=LEAST_DATAGRAM_BYTES, most=LONGEST_DATAGRAM_BYTES
     )
-    congestion: str = "reno"
+    congestion: str = checks.field("reno", help="congestion control", choices=registry.CONGESTION)
     link: Link = field(default_factory=Link)
     compute: Compute = field(default_factory=Compute)
     failed_node: int = 9
@@ -145,31 +147,20 @@ class Scenario:
     )
 
     def __post_init__(self) -> None:
-        meanings = checks.meanings(Scenario)
-        chosen = {name: meaning.choices for name, (_, meaning) in meanings.items()}
-        chosen |= {"streams": STREAMS, "congestion": registry.CONGESTION}
-        for what, known in chosen.items():
-            if known and getattr(self, what) not in known:
-                title = "congestion control" if what == "congestion" else what
-                raise UnknownName(title, getattr(self, what), known)
-        self._check_codes()
-        for what in ("block_bytes", "blocks", "seed"):
-            least, most = int(meanings[what][1].least), int(meanings[what][1].most or 0)
-            whole(what, getattr(self, what), least=least, most=most)
-        whole("blocks_at_once", self.blocks_at_once, least=1, most=_MOST_BLOCKS)
         if not LEAST_DATAGRAM_BYTES <= self.datagram_bytes <= LONGEST_DATAGRAM_BYTES:
             raise UsageError(
                 f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least "
                 f"{LEAST_DATAGRAM_BYTES}, and aioquic breaks the connection above "
                 f"{LONGEST_DATAGRAM_BYTES}"
             )
-        nodes = range(self.nodes)
-        if not {self.failed_node, *(fault.node for fault in self.faults)} <= set(nodes):
-            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
         for what in ("heartbeat", "timeout", "stall", "give_up", "limit"):
             positive(what, getattr(self, f"{what}_seconds"), "s")
         for what in ("failure", "jitter"):
             not_negative(what, getattr(self, f"{what}_seconds"), "s")
+        checks.declared(self)
+        self._check_codes()
+        if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:
+            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
         if self.timeout_seconds < 2 * self.heartbeat_seconds:
             raise UsageError(
                 f"a time-out of {self.timeout_seconds} s with heartbeats every "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -34,7 +33,8 @@ def runs_table(frame: pd.DataFrame) -> Table:
     for row in frame.to_dict("records") if few else []:
         block = numbers.MISSING if row["block"] < 0 else row["block"]
         times = [row[time] for time in _TIMES]
-        rows.append([row["streams"], row["repeat"], block, *times, verdict(row)])
+        failed = "" if row["status"] == "ok" else f"{row['status']}: "
+        rows.append([row["streams"], row["repeat"], block, *times, failed + row["verdict"]])
     for streams, group in frame[frame["status"] == "ok"].groupby("streams", sort=False):
         means = group[_TIMES].mean()
         if not few:
@@ -45,11 +45,6 @@ def runs_table(frame: pd.DataFrame) -> Table:
         nothing = Shown(None, "")
         rows.append([streams, "share", "", *shown, nothing, nothing, ""])
     return Table(columns=columns, rows=rows)
-
-
-def verdict(row: Mapping[Any, Any]) -> str:
-    """Return the verdict on a run, with its status if it did not run."""
-    return str(row["verdict"]) if row["status"] == "ok" else f"{row['status']}: {row['verdict']}"
 
 
 def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.reencode import runs
-from pqchain.reencode.outcome import Outcome
+from pqchain.reencode.runs import Outcome
 from pqchain.reencode.scenario import Link, Scenario
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.transports import registry

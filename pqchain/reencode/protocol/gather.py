@@ -1,21 +1,26 @@
 """One block on its way through a node: chunks come in, the block is decoded and encoded anew.
 
-Knows memory, codec and hashes of that one block; neither who is asked for its chunks, nor when.
+Knows memory, codec, hashes and files of that one block; neither who is asked for its chunks, nor
+when. What takes time is a task, so that the node goes on answering meanwhile.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from pqchain.errors import DataError
 from pqchain.reencode.protocol.placement import Placement
-from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, ReedSolomon
-from pqchain.reencode.storage.field import Bytes
-from pqchain.reencode.storage.store import Manifest, manifest_of
+from pqchain.reencode.protocol.work import Own, Tasks
+from pqchain.reencode.storage import erasure
+from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, Bytes, ReedSolomon
+from pqchain.reencode.storage.store import Manifest, manifest_of, sha3
 from pqchain.wire.messages import Reader
+from pqchain.wire.node import Task
+from pqchain.wire.session import Key
 
 STRIPE_BYTES = 1 << 20
 """What must have come of every source before another piece is decoded, if decoding overlaps."""
@@ -29,8 +34,8 @@ class Fetch:
     peer: int
     heard: float
     """When bytes of it last came, or it was asked for."""
-    session: int = 0
-    channel: int = 0
+    key: Key = (0, 0)
+    """Session and channel that it was asked on."""
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
@@ -38,16 +43,16 @@ class Fetch:
 
 @dataclass(slots=True, eq=False)
 class Gather:
-    """The state of one block. Rows are preallocated; chunks are received where they belong."""
+    """The state of one block. Chunks are received where they belong."""
 
     manifest: Manifest
     placement: Placement
     needed: int
     """How many chunks must be here: as many as data chunks, or all in an exchange."""
-    capacity: int
+    buffer: Bytes
+    """Memory that holds the block in both codes, zeros behind it."""
     wanted: bool = True
     """Whether it is still under way: the block may be done, the placement or the node given up."""
-    buffer: Bytes = field(init=False)
     extra: dict[int, Bytes] = field(default_factory=dict)
     fetches: dict[int, Fetch] = field(default_factory=dict)
     verified: set[int] = field(default_factory=set)
@@ -66,10 +71,6 @@ class Gather:
     """Whether the block was verified."""
     stuck_since: float | None = None
     arrivals: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Reserve memory that holds the block in both codes, zeros behind it."""
-        self.buffer = np.zeros(self.capacity, np.uint8)
 
     def row(self, index: int) -> Bytes:
         """Return the memory of a chunk: within the block for data, beside it for parity."""
@@ -121,24 +122,77 @@ class Gather:
             return None
         return self.decoded, ready, tuple(sorted(known[:needed]))
 
-    def decode(self, code: ReedSolomon, start: int, stop: int, sources: tuple[int, ...]) -> None:
-        """Compute that piece of the data chunks that are not among the sources."""
-        present = {index: self.row(index)[start:stop] for index in sources}
-        absent = {index: self.row(index)[start:stop] for index in code.missing(sources)}
-        code.recover(present, absent)
 
-    def check_block(self) -> bool:
-        """Return whether the decoded block is the one that the manifest names."""
-        view = self.buffer.data[: self.manifest.block_bytes]
-        return hashlib.sha3_256(view).hexdigest() == self.manifest.block_hash
+class Recoder:
+    """What a node does with blocks whose chunks it has."""
 
-    def encode(self, code: ReedSolomon) -> list[Bytes]:
-        """Return all chunks in the new code; data chunks are views of the block."""
-        return code.chunks_of(self.buffer, self.manifest.block_bytes)
+    def __init__(self, own: Own, leave: Callable[[Gather, Manifest | None], None]) -> None:
+        """Tell `leave` of a block that is done with, and of the new manifest if one was stored."""
+        self._own, self._leave = own, leave
+        self._exchange = own.scenario.experiment == "exchange"
+        engine = own.scenario.engine
+        self.before = ReedSolomon(*own.scenario.before, engine=engine)
+        self.after = ReedSolomon(*own.scenario.after, engine=engine)
 
-    def new_manifest(self, code: ReedSolomon, chunks: list[Bytes]) -> Manifest:
-        """Return the manifest of the placement's epoch."""
-        old, new = self.manifest, self.placement
-        return manifest_of(
-            old.block_hash, old.block_bytes, code, chunks, epoch=new.epoch, members=new.members
+    def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
+        """Return the empty state of a block, with memory for both codes."""
+        needed = len(manifest.members) if self._exchange else manifest.data_chunks
+        after = erasure.chunk_bytes(manifest.block_bytes, self.after.data_chunks)
+        capacity = max(manifest.data_chunks * manifest.chunk_bytes, self.after.data_chunks * after)
+        return Gather(manifest, placement, needed, np.zeros(capacity, np.uint8))
+
+    def advance(self, gather: Gather) -> None:
+        """Do the next step that the chunks allow."""
+        if self._exchange:
+            gather.whole = gather.enough
+            if gather.whole:
+                self._leave(gather, None)
+        elif (piece := gather.next_piece(overlap=self._own.scenario.overlap)) is not None:
+            gather.decoding = True
+            self._own.add(self._recode(gather, *piece), wanted=lambda: gather.wanted)
+
+    def _recode(self, gather: Gather, start: int, stop: int, sources: tuple[int, ...]) -> Tasks:
+        """Decode a piece. After the last one verify the block, encode it, hash and store."""
+        old, new, missing = gather.manifest, gather.placement, self.before.missing(sources)
+
+        def decode() -> None:
+            present, absent = (
+                {index: gather.row(index)[start:stop] for index in indices}
+                for indices in (sources, missing)
+            )
+            self.before.recover(present, absent)
+
+        yield Task("decode", (stop - start) * old.data_chunks if missing else 0, decode)
+        gather.decoding = False
+        gather.decoded = stop
+        if stop < old.chunk_bytes:
+            self.advance(gather)
+            return
+        block = gather.buffer.data[: old.block_bytes]
+        if not (yield Task("other", len(block), lambda: sha3(block) == old.block_hash)):
+            if gather.redone:
+                raise DataError(
+                    f"block {old.block_hash[:16]} has another hash although all its chunks are "
+                    "intact; its manifest is wrong: compare it with that of the other nodes"
+                )
+            # Pieces were decoded from a chunk that then turned out to be damaged.
+            gather.redone = True
+            gather.decoded = 0
+            self.advance(gather)
+            return
+        gather.whole = True
+        self._own.record.verified_blocks += 1
+        chunks: list[Bytes] = yield Task(
+            "encode", len(block), lambda: self.after.chunks_of(gather.buffer, len(block))
         )
+
+        def describe() -> Manifest:
+            epoch, members = new.epoch, new.members
+            block = old.block_hash, old.block_bytes
+            return manifest_of(*block, self.after, chunks, epoch=epoch, members=members)
+
+        manifest: Manifest = yield Task("other", sum(map(len, chunks)), describe)
+        index = new.members.index(self._own.index)
+        store = self._own.store
+        yield Task("io", len(chunks[index]), lambda: store.put(manifest, index, chunks[index]))
+        self._leave(gather, manifest)

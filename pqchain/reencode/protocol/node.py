@@ -8,8 +8,8 @@ every member of the placement has confirmed the same manifest.
 Peers have proven who they are; their word on the membership is taken. Their bytes are not: every
 chunk and every block is checked against its hash.
 
-The node knows the placement and the order of things. Its parts return the steps that it takes:
-`peers` knows who lives, `fetching` whom to ask, `recoding` what to compute, `serving` what to give.
+The node knows the placement and the order of things; of its parts `peers` knows who lives,
+`chunks` whom to ask and what to give, `gather` what to compute.
 """
 
 from __future__ import annotations
@@ -22,14 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.fetching import Fetcher
-from pqchain.reencode.protocol.gather import Gather
+from pqchain.reencode.protocol.chunks import Fetcher, Server
+from pqchain.reencode.protocol.gather import Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
-from pqchain.reencode.protocol.recoding import Recoder
-from pqchain.reencode.protocol.serving import Server
-from pqchain.reencode.protocol.steps import Choose, Fail, Leave, Step
-from pqchain.reencode.protocol.work import Record, Shared, Work
+from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
@@ -56,31 +53,27 @@ class ReencodingNode:
     ) -> None:
         """Read the store; who `misbehaves` lets others "stall" or sends them "corrupt" chunks."""
         self.index = index
-        self.record = Record()
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
         """The one that the node follows."""
-        self._scenario = scenario
-        self._store = chunks
-        self._transport = transport
+        self._own = own = Own(index, scenario, chunks, transport)
+        self.record = own.record
         self._manifests = chunks.manifests()
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
         """The blocks under way, by their hash."""
         self._confirmations = Confirmations()
-        self._work = Work(self.record)
-        shared = Shared(index, scenario, chunks, transport, self.record, self._work)
-        self._peers = Peers(shared)
-        self._fetcher = Fetcher(shared, self._peers)
-        self._recoder = Recoder(shared)
-        self._server = Server(shared, self._manifests, misbehaves)
+        self._peers = Peers(own, self._news, lambda *over: self._fetcher.forget(*over))
+        self._recoder = Recoder(own, self._leave)
+        self._fetcher = Fetcher(own, self._peers, self._recoder, self._fail)
+        self._server = Server(own, self._manifests, misbehaves)
 
     def start(self, now: float) -> None:
         """Dial everyone and begin to listen."""
-        self._work.count(now)
-        self._peers.start(now)
-        self._tick(now)
+        self._count(now)
+        self._peers.start()
+        self._tick()
 
     @property
     def connected(self) -> bool:
@@ -108,25 +101,24 @@ class ReencodingNode:
 
     def begin(self, now: float) -> None:
         """Ask everyone for everything: the experiment "exchange"."""
-        self.placement = Placement(0, 0, tuple(range(self._scenario.nodes)))
-        self._begin(now)
-        self._settle()
+        self._count(now)
+        self.placement = Placement(0, 0, tuple(self._known))
+        self._begin()
 
     def handle(self, event: Event, now: float) -> None:
         """Take in what the transport tells."""
-        self._work.count(now)
+        self._count(now)
         if isinstance(event, Received):
-            self._received(event, now)
+            self._received(event)
         elif isinstance(event, Opened):
-            peer = self._peers.opened(event, self._news(), now)
+            peer = self._peers.opened(event)
             if event.dialled:
-                self._fetcher.opened(event, peer, now)
-                self._choose_all(now)
+                self._fetcher.opened(event, peer)
+                self._choose_all()
             else:
                 self.record.early_sessions += event.early
         else:
-            self._closed(event.session, event.reason, now)
-        self._settle()
+            self._closed(event.session, event.reason)
 
     def timer(self) -> float | None:
         """Return when `handle_timer` wants to be called."""
@@ -134,74 +126,49 @@ class ReencodingNode:
 
     def handle_timer(self, now: float) -> None:
         """Send heartbeats, look for the dead and the slow."""
-        self._work.count(now)
+        self._count(now)
         if self._peers.next_beat is not None and now >= self._peers.next_beat:
-            self._tick(now)
-        self._settle()
+            self._tick()
 
     def poll(self) -> Task | None:
         """Return the next task; there is one at a time."""
-        return self._work.poll()
+        return self._own.poll()
 
     def started(self, now: float) -> None:
         """Note that the task from `poll` begins."""
-        self._work.count(now)
-        self._work.started(now)
-        self._settle()
+        self._count(now)
+        self._own.started()
 
     def finished(self, outcome: Any, now: float) -> None:
         """Take the result of the task, or the PqchainError that it raised."""
-        self._work.count(now)
-        item = self._work.finished(now)
-        if isinstance(outcome, PqchainError):
-            self._take(item.otherwise(outcome) if item.otherwise else Fail(outcome), now)
-        else:
-            self._take(item.then(outcome), now)
-        self._settle()
+        self._count(now)
+        try:
+            self._own.finished(outcome)
+        except PqchainError as error:
+            self._fail(error)
 
-    # What its parts want next.
+    def _count(self, now: float) -> None:
+        """Go on to that time, and count what has passed for what the node was doing."""
+        phase = None
+        if self.begun and not self.done:
+            running = self._own.running
+            phase = running.kind if running else "other"
+            if any(not each.complete for each in self._gathers.values()):
+                phase = "transfer"
+        self._own.count(now, phase)
 
-    def _take(self, step: Step | None, now: float) -> None:
-        """Do what a part wants, unless it is for a block that is no longer wanted."""
-        if isinstance(step, Fail):
-            self._fail(step.error)
-        elif step is None or not step.gather.wanted:
-            return
-        elif isinstance(step, Choose):
-            self._take(self._fetcher.choose(step.gather, now), now)
-        elif isinstance(step, Leave):
-            self._leave(step.gather, step.stored, now)
-        elif not step.gather.whole:
-            if step.gather.enough:
-                self._fetcher.cancel_rest(step.gather)
-            self._take(self._recoder.advance(step.gather), now)
-
-    def _choose_all(self, now: float) -> None:
+    def _choose_all(self) -> None:
         for gather in list(self._gathers.values()):
-            self._take(Choose(gather), now)
+            self._fetcher.choose(gather)
 
-    def _forget_lost(self) -> None:
-        for peer, session in self._peers.lost():
-            self._fetcher.forget(peer, session)
-
-    def _settle(self) -> None:
-        if self.record.begun is None or self.done:
-            self._work.phase = None
-        elif any(not each.complete for each in self._gathers.values()):
-            self._work.phase = "transfer"
-        else:
-            self._work.phase = self._work.running.kind if self._work.running else "other"
-
-    def _tick(self, now: float) -> None:
-        buried = self._peers.tick(self._news(), now)
-        self._forget_lost()
-        if buried:
+    def _tick(self) -> None:
+        if self._peers.tick():
             if self.record.noticed is None:
-                self.record.noticed = now
-            self._confirmed(now)
-        self._lead(now)
-        self._fetcher.drop_slow(self._gathers.values(), now)
-        self._choose_all(now)
+                self.record.noticed = self._own.now
+            self._confirmed()
+        self._lead()
+        self._fetcher.drop_slow(self._gathers.values())
+        self._choose_all()
 
     def _news(self) -> Message:
         """Return what we plan, whether we have failed, what we have stored, for the heartbeats."""
@@ -213,9 +180,9 @@ class ReencodingNode:
 
     # The placement.
 
-    def _lead(self, now: float) -> None:
+    def _lead(self) -> None:
         """Announce a placement if a node is dead and this is the lowest that lives."""
-        if self.placement is not None or self._scenario.experiment != "reencode":
+        if self.placement is not None or self._own.scenario.experiment != "reencode":
             return
         living = [at for at in self._known if at == self.index or self._peers.all[at].alive]
         everyone = len(living) == len(self._known)
@@ -223,9 +190,9 @@ class ReencodingNode:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
         members = tuple(living[: self._recoder.after.chunks])
-        self._adopt(Placement(epoch, self.index, members), now)
+        self._adopt(Placement(epoch, self.index, members))
 
-    def _adopt(self, placement: Placement, now: float) -> None:
+    def _adopt(self, placement: Placement) -> None:
         """Follow a placement unless a better one is known, and pass it on."""
         before = self.placement
         if before is not None and placement.rank <= before.rank:
@@ -244,36 +211,35 @@ class ReencodingNode:
             self._confirmations.clear()
             self.record.ended = None
         LOG.info("node %d: follows %s", self.index, placement)
-        self._begin(now)
-        self._peers.beat_all(self._news(), now)
+        self._begin()
+        self._peers.beat_all()
 
-    def _begin(self, now: float) -> None:
+    def _begin(self) -> None:
         assert self.placement is not None
         members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
-            self.record.begun = now
-            self._work.count(now)
+            self.record.begun = self._own.now
         self._waiting.clear()
         if self.index not in members:
-            self.record.ended = now
+            self.record.ended = self._own.now
             return
         for manifest in self._manifests:
             if epoch and manifest.epoch >= epoch:  # stored before a restart
                 self._confirmations.add(self.index, manifest.block_hash, manifest.digest)
             else:
                 self._waiting.append(manifest)
-        self._next_blocks(now)
-        self._confirmed(now)
+        self._next_blocks()
+        self._confirmed()
 
-    def _next_blocks(self, now: float) -> None:
+    def _next_blocks(self) -> None:
         assert self.placement is not None
-        while self._waiting and len(self._gathers) < self._scenario.blocks_at_once:
+        while self._waiting and len(self._gathers) < self._own.scenario.blocks_at_once:
             gather = self._recoder.new_gather(self._waiting.popleft(), self.placement)
             self._gathers[gather.manifest.block_hash] = gather
-            self._recoder.read_own(gather)
-            self._take(Choose(gather), now)
+            self._fetcher.read_own(gather)
+            self._fetcher.choose(gather)
 
-    def _leave(self, gather: Gather, stored: Manifest | None, now: float) -> None:
+    def _leave(self, gather: Gather, stored: Manifest | None) -> None:
         """Be done with a block, say so if something was stored, and go on to the next."""
         block = gather.manifest.block_hash
         del self._gathers[block]
@@ -282,30 +248,30 @@ class ReencodingNode:
         self.record.arrivals += [at - begun for at in gather.arrivals]
         if stored is not None:
             self._confirmations.add(self.index, block, stored.digest)
-        self._next_blocks(now)
-        self._confirmed(now)
+        self._next_blocks()
+        self._confirmed()
         if stored is not None:
-            self._peers.beat_all(self._news(), now)
+            self._peers.beat_all()
 
     def _drop_gathers(self) -> None:
         for gather in self._gathers.values():
             gather.wanted = False
         self._gathers.clear()
 
-    def _note_stored(self, peer: Peer, message: Message, now: float) -> None:
+    def _note_stored(self, peer: Peer, message: Message) -> None:
         if self.placement is None or message["plan"] != self.placement.plain():
             return
         for block, digest in message["stored"].items():
             self._confirmations.add(peer.index, str(block), str(digest))
-        self._confirmed(now)
+        self._confirmed()
 
-    def _confirmed(self, now: float) -> None:
+    def _confirmed(self) -> None:
         """See whether everyone who lives has confirmed, and drop the old if really everyone has."""
         placement = self.placement
         if placement is None or self.done or self._gathers or self._waiting:
             return
-        if self._scenario.experiment == "exchange":
-            self.record.ended = now
+        if self._own.scenario.experiment == "exchange":
+            self.record.ended = self._own.now
             return
         blocks = {manifest.block_hash for manifest in self._manifests}
         others = [index for index in placement.members if index != self.index]
@@ -314,13 +280,12 @@ class ReencodingNode:
         awaited = [index for index in others if peers[index].alive and not peers[index].failed]
         if not self._confirmations.agree(self.index, awaited, blocks):
             return
-        self._work.count(now)
-        self.record.ended = now
+        self.record.ended = self._own.now
         if self._confirmations.agree(self.index, others, blocks):
             for manifest in self._manifests:
                 if manifest.epoch < placement.epoch:
-                    self._store.remove(manifest.block_hash, manifest.epoch)
-            self._server.forget()
+                    self._own.store.remove(manifest.block_hash, manifest.epoch)
+            self._server.cache.clear()
 
     def _fail(self, error: PqchainError) -> None:
         """End the node's own work; it goes on serving others."""
@@ -332,10 +297,10 @@ class ReencodingNode:
 
     # What comes in.
 
-    def _received(self, event: Received, now: float) -> None:
+    def _received(self, event: Received) -> None:
         if (peer := self._peers.by_session.get(event.session)) is None:
             return
-        self._peers.heard(peer, now)
+        self._peers.heard(peer)
         key = (event.session, event.channel)
         reader = self._peers.readers.get(key)
         if reader is None:
@@ -345,41 +310,39 @@ class ReencodingNode:
         try:
             for item in reader.feed(event.data):
                 if isinstance(item, int):
-                    self._take(self._fetcher.chunk_bytes(peer, key, item, now), now)
+                    self._fetcher.chunk_bytes(key, item)
                 else:
-                    self._message(peer, key, reader, item, now)
+                    self._message(peer, key, reader, item)
         except _BROKEN as error:
             LOG.warning("node %d: node %d broke the protocol: %s", self.index, peer.index, error)
-            self._transport.close(event.session, "protocol broken", now=now)
-            self._closed(event.session, "protocol broken", now)
+            self._own.transport.close(event.session, "protocol broken", now=self._own.now)
+            self._closed(event.session, "protocol broken")
             return
-        if event.end and key not in self._fetcher.fetching:
+        if event.end and key not in self._fetcher.lines:
             self._peers.readers.pop(key, None)
 
-    def _message(self, peer: Peer, key: Key, reader: Reader, message: Message, now: float) -> None:
+    def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         kind = message["type"]
         if kind == "beat":
-            self._peers.beaten(peer, key, message, now)
-            self._forget_lost()
+            self._peers.beaten(peer, key, message)
             if message["plan"] is not None:
-                self._adopt(Placement.from_plain(message["plan"]), now)
-            self._note_stored(peer, message, now)
+                self._adopt(Placement.from_plain(message["plan"]))
+            self._note_stored(peer, message)
         elif kind == "echo":
-            self._peers.echoed(peer, message, now)
+            self._peers.echoed(peer, message)
         elif kind == "get":
             block, epoch, index = message["block"], message["epoch"], message["index"]
-            self._server.serve(key, str(block), int(epoch), int(index))
+            self._own.add(self._server.serve(key, str(block), int(epoch), int(index)))
         elif kind in ("chunk", "none"):
-            self._take(self._fetcher.announced(peer, key, reader, message), now)
+            self._fetcher.announced(peer, key, reader, message)
         else:
             raise DataError(f"unknown message {kind!r}")
 
-    def _closed(self, session: int, reason: str, now: float) -> None:
+    def _closed(self, session: int, reason: str) -> None:
         peer = self._peers.closed(session)
-        self._forget_lost()
         if peer is not None:
             LOG.info("node %d: session with %d closed: %s", self.index, peer.index, reason)
-            self._choose_all(now)
+            self._choose_all()
 
 
 def build(

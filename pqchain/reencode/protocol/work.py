@@ -6,7 +6,8 @@ Reads no clock: whoever calls tells the time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,18 +21,13 @@ PHASES = ("transfer", "decode", "encode", "io", "other")
 """What a node's time is spent on. Each moment counts once: for the transfer while chunks are
 awaited, whatever else is done meanwhile, then for the task that runs, else as other."""
 
+Tasks = Generator[Task, Any, None]
+"""Tasks that follow each other. The outcome of each is sent back, or thrown if it is an error."""
 
-@dataclass(slots=True, eq=False)
-class Item(Task):
-    """A task and what its outcome means: both return the node's next step, or None."""
-
-    then: Callable[[Any], Any]
-    otherwise: Callable[[PqchainError], Any] | None = None
-    """Without it an error ends the node's own work."""
+_Rest = tuple[Tasks, Callable[[], bool]]
 
 
-def phase_seconds() -> dict[str, float]:
-    """Return 0 seconds of every phase."""
+def _no_seconds() -> dict[str, float]:
     return dict.fromkeys(PHASES, 0.0)
 
 
@@ -43,9 +39,9 @@ class Record:
     """When it took another for dead."""
     begun: float | None = None
     ended: float | None = None
-    seconds: dict[str, float] = field(default_factory=phase_seconds)
+    seconds: dict[str, float] = field(default_factory=_no_seconds)
     """Of each phase; they add up to the time from begun to ended."""
-    work: dict[str, float] = field(default_factory=phase_seconds)
+    work: dict[str, float] = field(default_factory=_no_seconds)
     """How long tasks of each kind ran, those that the transfer hid included."""
     received_bytes: int = 0
     wasted_bytes: int = 0
@@ -60,54 +56,54 @@ class Record:
         return sum(self.seconds.values())
 
 
-class Work:
-    """The line of tasks and the book of time."""
+class Own:
+    """What the parts of one node share: who it is, what it has, the time, and its line of tasks."""
 
-    def __init__(self, record: Record) -> None:
-        self.running: Item | None = None
-        self._record = record
-        self._line: deque[Item] = deque()
+    def __init__(
+        self, index: int, scenario: Scenario, store: ChunkStore, transport: Transport
+    ) -> None:
+        self.index, self.scenario, self.store, self.transport = index, scenario, store, transport
+        self.record = Record()
+        self.now = 0.0
+        self.running: Task | None = None
         self._began = 0.0
-        self.phase: str | None = None
-        """What phase it is from here on; None is not counted."""
-        self._counted = 0.0
+        self._line: deque[tuple[Task, _Rest]] = deque()
+        self._rest: _Rest | None = None
+        """What follows the task that runs."""
 
-    def add(self, item: Item) -> None:
-        """Put an item at the end of the line."""
-        self._line.append(item)
+    def count(self, now: float, phase: str | None) -> None:
+        """Go on to that time; what has passed was spent on that phase, or is not counted."""
+        if phase is not None:
+            self.record.seconds[phase] += now - self.now
+        self.now = now
 
-    def poll(self) -> Item | None:
+    def add(self, tasks: Tasks, *, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Put tasks to the line, each when the one before is done, while they are `wanted`."""
+        self._go_on((tasks, wanted), None)
+
+    def poll(self) -> Task | None:
         """Return the next task; there is one at a time."""
         if self.running is not None or not self._line:
             return None
-        self.running = self._line.popleft()
+        self.running, self._rest = self._line.popleft()
         return self.running
 
-    def started(self, now: float) -> None:
+    def started(self) -> None:
         """Note that the task from `poll` begins."""
-        self._began = now
+        self._began = self.now
 
-    def finished(self, now: float) -> Item:
-        """Note that it has ended, and return it."""
-        item, self.running = self.running, None
-        assert item is not None
-        self._record.work[item.kind] += now - self._began
-        return item
+    def finished(self, outcome: Any) -> None:
+        """Note that it has ended. Raises the error of a task that has nobody to take it."""
+        task, self.running = self.running, None
+        assert task is not None
+        assert self._rest is not None
+        self.record.work[task.kind] += self.now - self._began
+        self._go_on(self._rest, outcome)
 
-    def count(self, now: float) -> None:
-        """Count the time since the last call for the phase that it was."""
-        if self.phase is not None:
-            self._record.seconds[self.phase] += now - self._counted
-        self._counted = now
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shared:
-    """What the parts of one node have in common."""
-
-    index: int
-    scenario: Scenario
-    store: ChunkStore
-    transport: Transport
-    record: Record
-    work: Work
+    def _go_on(self, rest: _Rest, outcome: Any) -> None:
+        tasks, wanted = rest
+        with suppress(StopIteration):
+            if isinstance(outcome, PqchainError):
+                self._line.append((tasks.throw(outcome), rest))
+            elif wanted():
+                self._line.append((tasks.send(outcome), rest))

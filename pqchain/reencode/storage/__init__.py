@@ -1,1 +1,1 @@
-"""Reed-Solomon chunks: the field, the code, the files."""
+"""Reed-Solomon chunks: the code, the files."""

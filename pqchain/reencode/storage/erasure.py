@@ -15,13 +15,13 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqchain.crypto import native
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
-from pqchain.reencode.storage.field import Bytes, parity_matrix, recovery_matrix
 
-Matrix = Sequence[Sequence[int]]
-Multiplier = Callable[[Matrix, Sequence[Bytes], Sequence[Bytes]], None]
+Bytes = NDArray[np.uint8]
+Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
 """Matrix times input rows into output rows, all of one length."""
 
 ENGINES = ("isal", "numpy", "reedsolo")
@@ -29,6 +29,9 @@ ENGINES = ("isal", "numpy", "reedsolo")
 
 ALIGNMENT_BYTES = 64
 """Chunks are whole multiples of this: full vectors for every engine."""
+
+POLYNOMIAL = 0x11D
+"""x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
 
 _TILE_WORDS = 8192
 """Eight-byte words that the numpy engine treats at a time: what stays in the cache."""
@@ -91,11 +94,7 @@ class ReedSolomon:
         """Fill the preallocated parity rows from the data rows."""
         self._check_rows(data, self.data_chunks, "data")
         self._check_rows(parity, self.parity_chunks, "parity", like=data[0])
-        if self.engine == "reedsolo":
-            _reedsolo_encode(data, parity)
-            return
-        matrix = parity_matrix(self.data_chunks, self.parity_chunks)
-        self._multiply(matrix, data, parity)
+        self._fill(dict(enumerate(data)), dict(enumerate(parity, self.data_chunks)))
 
     def chunks_of(self, buffer: Bytes, block_bytes: int) -> list[Bytes]:
         """Return all chunks of a block with zeros behind it; data chunks are views of it."""
@@ -128,14 +127,17 @@ class ReedSolomon:
         if not missing:
             return
         rows = [present[index] for index in chosen]
-        wanted = tuple(missing)
         self._check_rows(rows, needed, "present")
-        self._check_rows(list(missing.values()), len(wanted), "missing", like=rows[0])
+        self._check_rows(list(missing.values()), len(missing), "missing", like=rows[0])
+        self._fill(dict(zip(chosen, rows, strict=True)), missing)
+
+    def _fill(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
         if self.engine == "reedsolo":
-            _reedsolo_recover(self, dict(zip(chosen, rows, strict=True)), missing)
+            _fill_by_reedsolo(self, present, missing)
             return
-        matrix = recovery_matrix(self.data_chunks, self.parity_chunks, chosen, wanted)
-        self._multiply(matrix, rows, list(missing.values()))
+        size = self.data_chunks, self.parity_chunks
+        matrix = recovery_matrix(*size, tuple(present), tuple(missing))
+        self._multiply(matrix, list(present.values()), list(missing.values()))
 
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
@@ -163,7 +165,59 @@ def check_code(data_chunks: int, parity_chunks: int) -> None:
         )
 
 
-def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+@cache
+def products() -> Bytes:
+    """Return the table of all products: of elements a and b at [a, b]."""
+    left = right = np.arange(256)
+    table = np.zeros((256, 256), np.uint8)
+    for bit in range(8):
+        table ^= np.outer(left, right >> bit & 1).astype(np.uint8)
+        left = left << 1 ^ (left >> 7) * POLYNOMIAL
+    return table
+
+
+@cache
+def parity_matrix(data_chunks: int, parity_chunks: int) -> Bytes:
+    """Return the rows that turn data into parity: reedsolo's code as a linear map.
+
+    A codeword is the data followed by the remainder of its division by the generator polynomial
+    (x - 1)(x - 2)(x - 4)...; column j is the remainder of the j-th unit vector.
+    """
+    table, root, generator = products(), 1, np.ones(1, np.uint8)
+    for _ in range(parity_chunks):
+        generator = np.pad(generator, (0, 1)) ^ np.pad(table[root, generator], (1, 0))
+        root = table[root, 2]
+    # The last unit vector is x^parity_chunks; each one before it is x times the next.
+    columns = [generator[1:]]
+    for _ in range(data_chunks - 1):
+        first, *others = columns[-1]
+        columns.append(np.array([*others, 0], np.uint8) ^ table[first, generator[1:]])
+    return np.array(columns[::-1]).T
+
+
+@cache
+def recovery_matrix(
+    data_chunks: int, parity_chunks: int, present: tuple[int, ...], missing: tuple[int, ...]
+) -> Bytes:
+    """Return the rows that turn the `present` chunks (as many as data) into the `missing` ones."""
+    table, unit = products(), np.eye(data_chunks, dtype=np.uint8)
+    matrix = np.vstack([unit, parity_matrix(data_chunks, parity_chunks)])
+    # Gauss and Jordan; what turns data into as many chunks as data has an inverse.
+    work = np.hstack([matrix[list(present)], unit])
+    for column in range(data_chunks):
+        pivot = column + np.flatnonzero(work[column:, column])[0]
+        work[[column, pivot]] = work[[pivot, column]]
+        inverse = np.flatnonzero(table[work[column, column]] == 1)[0]
+        work[column] = table[inverse, work[column]]
+        factors = work[:, column].copy()
+        factors[column] = 0
+        work ^= table[factors[:, None], work[column]]
+    each = table[matrix[list(missing)][:, :, None], work[:, data_chunks:]]
+    recovery: Bytes = np.bitwise_xor.reduce(each, axis=1)
+    return recovery
+
+
+def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
     """Multiply eight bytes at a time: Horner's rule over the bits of the coefficients.
 
     For each bit, from the highest, every output doubles and takes in the inputs whose coefficient
@@ -173,7 +227,7 @@ def multiply_numpy(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[By
     whole = length - length % 8
     # Which inputs are added to which output at which bit, highest bit first.
     plan = [
-        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix]
+        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix.tolist()]
         for bit in range(7, -1, -1)
     ]
     if whole:
@@ -228,9 +282,9 @@ def _isal() -> Multiplier | None:
     if library is None:
         return None
 
-    def multiply(matrix: Matrix, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
-        coefficients = np.array(matrix, np.uint8)
-        rows, columns = coefficients.shape
+    def multiply(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+        coefficients = np.ascontiguousarray(matrix)
+        rows, columns = matrix.shape
         tables = np.empty(32 * rows * columns, np.uint8)
         library.ec_init_tables(columns, rows, coefficients.ctypes.data, tables.ctypes.data)
         sources = np.array([row.ctypes.data for row in inputs], np.uintp)
@@ -241,17 +295,7 @@ def _isal() -> Multiplier | None:
     return multiply
 
 
-def _reedsolo_encode(data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
-    import reedsolo
-
-    codec = reedsolo.RSCodec(len(parity))
-    for column in range(len(data[0])):
-        word = codec.encode(bytes(int(row[column]) for row in data))
-        for row, value in zip(parity, word[len(data) :], strict=True):
-            row[column] = value
-
-
-def _reedsolo_recover(
+def _fill_by_reedsolo(
     code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
 ) -> None:
     """Decode column by column, everything that is not present being an erasure."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from pqchain.errors import BadLength, DataError
 from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.field import Bytes
+from pqchain.reencode.storage.erasure import Bytes
 
 MANIFEST_VERSION = 1
 
@@ -66,35 +66,34 @@ class Manifest:
     @property
     def digest(self) -> str:
         """Sixteen hex digits of everything in it."""
-        return hashlib.sha3_256(self.to_json().encode()).hexdigest()[:16]
+        return sha3(self.to_json().encode())[:16]
 
     def to_json(self) -> str:
         """Return the manifest as text, the same on every node."""
         return json.dumps(asdict(self), sort_keys=True, indent=1)
 
     @classmethod
-    def from_json(cls, text: str, where: str) -> Manifest:
-        """Return the manifest of that text. Raises DataError for another version or a broken one.
-
-        `where` names it in messages.
-        """
+    def read(cls, path: Path) -> Manifest:
+        """Read a file of it. Raises DataError if it is missing, broken or of another version."""
         try:
-            values: dict[str, Any] = json.loads(text)
+            values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             version = values.get("version")
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
         except (ValueError, AttributeError) as error:
-            raise DataError(f"{where} is no manifest ({error}); restore it") from error
+            raise DataError(f"{path} is no manifest ({error}); restore it") from error
         if version != MANIFEST_VERSION:
             raise DataError(
-                f"{where} has the version {version!r}, this pqchain reads {MANIFEST_VERSION}; "
+                f"{path} has the version {version!r}, this pqchain reads {MANIFEST_VERSION}; "
                 "use the pqchain that wrote it, or encode the block again"
             )
         if set(values) != {each.name for each in fields(cls)}:
-            raise DataError(f"{where} has the fields {sorted(values)}; restore it")
+            raise DataError(f"{path} has the fields {sorted(values)}; restore it")
         try:
             tuples = {name: tuple(values[name]) for name in ("chunk_hashes", "members")}
-            return cls(**{**values, **tuples})
+            return cls(**values | tuples)
         except TypeError as error:
-            raise DataError(f"{where} holds a wrong type ({error}); restore it") from error
+            raise DataError(f"{path} holds a wrong type ({error}); restore it") from error
 
 
 class ChunkStore:
@@ -109,22 +108,21 @@ class ChunkStore:
         """Return the newest manifest of every block, sorted by block hash."""
         newest: dict[str, Manifest] = {}
         for path in sorted(self.folder.glob("*/*/manifest.json")):
-            manifest = _read_manifest(path)
+            manifest = Manifest.read(path)
             if newest.setdefault(manifest.block_hash, manifest).epoch < manifest.epoch:
                 newest[manifest.block_hash] = manifest
         return [newest[block] for block in sorted(newest)]
 
     def manifest(self, block_hash: str, epoch: int) -> Manifest:
         """Return one manifest. Raises DataError if it is missing or broken."""
-        return _read_manifest(self._place(block_hash, epoch) / "manifest.json")
+        return Manifest.read(self._place(block_hash, epoch) / "manifest.json")
 
-    def put(self, manifest: Manifest, index: int, chunk: bytes | memoryview | Bytes) -> None:
+    def put(self, manifest: Manifest, index: int, chunk: Bytes) -> None:
         """Store one chunk with its manifest: both appear at once, or neither.
 
         Raises BadLength, and DataError if the chunk is not the one in the manifest.
         """
-        whole = chunk.data if isinstance(chunk, np.ndarray) else memoryview(chunk)
-        view = whole.cast("B")
+        view = chunk.data
         if len(view) != manifest.chunk_bytes:
             raise BadLength(
                 f"chunk {index} of block {manifest.block_hash[:16]} has {len(view)} bytes; its "
@@ -177,22 +175,20 @@ class ChunkStore:
                 os.fsync(file.fileno())
 
 
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
-
-
 def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
     """Raise DataError unless the chunk is the one that the manifest names."""
     if not 0 <= index < len(manifest.chunk_hashes):
         raise DataError(f"block {manifest.block_hash[:16]} has no chunk {index}")
-    if hashlib.sha3_256(chunk).hexdigest() != manifest.chunk_hashes[index]:
+    if sha3(chunk) != manifest.chunk_hashes[index]:
         raise DataError(
             f"chunk {index} of block {manifest.block_hash[:16]} is damaged: its SHA3-256 is not "
             "that of the manifest; gather it from the other nodes"
         )
+
+
+def sha3(data: bytes | memoryview) -> str:
+    """Return the SHA3-256 of a chunk or block in hex."""
+    return hashlib.sha3_256(data).hexdigest()
 
 
 def encode_block(
@@ -203,8 +199,8 @@ def encode_block(
     buffer = np.zeros(code.data_chunks * size, np.uint8)
     buffer[: len(block)] = np.frombuffer(block, np.uint8)
     chunks = code.chunks_of(buffer, len(block))
-    digest = hashlib.sha3_256(block).hexdigest()
-    return manifest_of(digest, len(block), code, chunks, epoch=epoch, members=members), chunks
+    manifest = manifest_of(sha3(block), len(block), code, chunks, epoch=epoch, members=members)
+    return manifest, chunks
 
 
 def manifest_of(
@@ -225,7 +221,7 @@ def manifest_of(
         data_chunks=code.data_chunks,
         parity_chunks=code.parity_chunks,
         chunk_bytes=size,
-        chunk_hashes=tuple(hashlib.sha3_256(chunk.data).hexdigest() for chunk in chunks),
+        chunk_hashes=tuple(sha3(chunk.data) for chunk in chunks),
         epoch=epoch,
         members=members,
     )

@@ -1,45 +1,92 @@
 """Tasks follow each other, and every moment counts once."""
 
-from pqchain.reencode.protocol.work import Item, Record, Work
+import pytest
+
+from pqchain.errors import DataError
+from pqchain.reencode.protocol.work import Own
+from pqchain.wire.node import Task
+from tests.reencode.mesh import small
+
+
+@pytest.fixture
+def own():
+    return Own(0, small(), store=None, transport=None)
 
 
 def task(kind):
-    return Item(kind, 1, lambda: None, lambda outcome: None)
+    return Task(kind, 1, lambda: None)
 
 
-def test_one_task_at_a_time():
-    work = Work(Record())
+def tasks(*each):
+    """Let tasks follow each other; the outcomes are kept."""
+    outcomes = []
+
+    def follow():
+        for one in each:
+            outcomes.append((yield one))
+
+    return follow(), outcomes
+
+
+def test_one_task_at_a_time(own):
     first, second = task("io"), task("decode")
-    work.add(first)
-    work.add(second)
-    assert work.poll() is first
-    assert work.poll() is None
-    work.started(1.0)
-    assert work.finished(3.0) is first
-    assert work.poll() is second
+    own.add(tasks(first)[0])
+    own.add(tasks(second)[0])
+    assert own.poll() is first
+    assert own.poll() is None
+    own.count(1.0, None)
+    own.started()
+    own.count(3.0, None)
+    own.finished(None)
+    assert own.record.work["io"] == 2.0
+    assert own.poll() is second
 
 
-def test_time_goes_to_the_phase_that_it_was():
-    record = Record()
-    work = Work(record)
-    work.count(1.0)
-    work.phase = "transfer"
-    work.count(3.0)
-    work.phase = "decode"
-    work.count(3.5)
-    work.phase = None
-    work.count(9.0)
-    assert record.seconds == {"transfer": 2.0, "decode": 0.5, "encode": 0, "io": 0, "other": 0}
+def test_what_follows_a_task_waits_its_turn_and_gets_the_outcome(own):
+    first, between, last = task("io"), task("other"), task("decode")
+    line, outcomes = tasks(first, last)
+    own.add(line)
+    own.add(tasks(between)[0])
+    for expected in (first, between, last):
+        assert own.poll() is expected
+        own.started()
+        own.finished(expected.kind)
+    assert outcomes == ["io", "decode"]
+    assert own.poll() is None
 
 
-def test_hidden_work_is_counted_beside():
-    record = Record()
-    work = Work(record)
-    work.phase = "transfer"
-    work.add(task("decode"))
-    work.poll()
-    work.started(0.0)
-    work.count(2.0)
-    work.finished(2.0)
-    assert record.seconds["decode"] == 0
-    assert record.work["decode"] == 2.0
+def test_what_is_no_longer_wanted_ends_but_its_errors_are_told(own):
+    line, outcomes = tasks(task("io"), task("decode"))
+    own.add(line, wanted=[True, False].pop)
+    assert own.poll() is None
+    for outcome in ("done", DataError("damaged")):
+        line, outcomes = tasks(task("io"), task("decode"))
+        own.add(line, wanted=[False, True].pop)
+        own.poll()
+        own.started()
+        if outcome == "done":
+            own.finished(outcome)
+        else:
+            with pytest.raises(DataError, match="damaged"):
+                own.finished(outcome)
+        assert own.poll() is None
+        assert outcomes == []
+
+
+def test_time_goes_to_the_phase_that_it_was(own):
+    own.count(1.0, None)
+    own.count(3.0, "transfer")
+    own.count(3.5, "decode")
+    own.count(9.0, None)
+    seconds = {"transfer": 2.0, "decode": 0.5, "encode": 0, "io": 0, "other": 0}
+    assert own.record.seconds == seconds
+
+
+def test_hidden_work_is_counted_beside(own):
+    own.add(tasks(task("decode"))[0])
+    own.poll()
+    own.started()
+    own.count(2.0, "transfer")
+    own.finished(None)
+    assert own.record.seconds["decode"] == 0
+    assert own.record.work["decode"] == 2.0

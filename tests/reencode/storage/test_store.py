@@ -153,18 +153,20 @@ def test_a_broken_manifest_is_refused(stored, change, message):
         chunk_store.manifests()
 
 
-def test_what_is_no_json_is_refused(stored):
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
+def test_what_is_no_json_is_refused(stored, content):
     chunk_store, manifest, _ = stored
-    place(chunk_store, manifest, "manifest.json").write_text("{")
+    place(chunk_store, manifest, "manifest.json").write_bytes(content)
     with pytest.raises(DataError, match="is no manifest"):
         chunk_store.manifest(manifest.block_hash, 1)
     with pytest.raises(DataError, match="cannot read"):
         chunk_store.manifest(manifest.block_hash, 7)
 
 
-def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored):
+def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored, tmp_path):
     _, manifest, _ = stored
-    assert Manifest.from_json(manifest.to_json(), "here") == manifest
+    (tmp_path / "here").write_text(manifest.to_json())
+    assert Manifest.read(tmp_path / "here") == manifest
     assert replace(manifest, epoch=2).digest != manifest.digest == replace(manifest).digest
 
 

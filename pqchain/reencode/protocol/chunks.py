@@ -1,0 +1,368 @@
+"""Chunks from others and for others: whom to ask, on which channel, what becomes of the answer.
+
+Knows peers, sessions, the store and the memory of the block at hand (`Gather`). Trusts no peer:
+every chunk is hashed before it counts, and who sends a damaged one, none, or stalls thrice is not
+asked for it again. Who asks has proven who it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pqchain.errors import ChunksLost, DataError, PqchainError
+from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
+from pqchain.reencode.protocol.peers import Peer, Peers
+from pqchain.reencode.protocol.work import Own, Tasks
+from pqchain.reencode.storage import store
+from pqchain.reencode.storage.erasure import Bytes
+from pqchain.reencode.storage.store import Manifest
+from pqchain.wire.messages import Message, Reader, pack
+from pqchain.wire.node import Task
+from pqchain.wire.session import Key, Opened
+
+LOG = logging.getLogger("pqchain.reencode")
+
+_CHANCES = 3
+"""How often a source may stall before it counts as having nothing."""
+
+_Wish = tuple[Gather, Fetch]
+
+
+@dataclass(slots=True, eq=False)
+class _Source:
+    """What chunks of one peer come over."""
+
+    session: int = 0
+    dialling: int = 0
+    key: Key = (0, 0)
+    """Where it was asked last."""
+    waiting: list[_Wish] = field(default_factory=list)
+    """What will be asked when the session is open."""
+
+
+class Fetcher:
+    """Asks for chunks and takes them in."""
+
+    def __init__(
+        self, own: Own, peers: Peers, recoder: Recoder, fail: Callable[[PqchainError], None]
+    ) -> None:
+        """Hand blocks on to the recoder; `fail` is told if too many chunks are lost."""
+        self._own, self._peers, self._recoder, self._fail = own, peers, recoder, fail
+        self._exchange = own.scenario.experiment == "exchange"
+        self._single = own.scenario.streams == "single"
+        self.lines: dict[Key, deque[_Wish]] = {}
+        """What was asked on a channel and has not come yet, in order; one unless it is single."""
+        others = set(range(own.scenario.nodes)) - {own.index}
+        self._sources = {peer: _Source() for peer in others}
+
+    # Whom to ask.
+
+    def read_own(self, gather: Gather) -> None:
+        """Load our own chunk into its row."""
+        if held := self._own.store.held(gather.manifest):
+            gather.own_asked = True
+            self._own.add(self._reading(gather, held[0]))
+        else:
+            gather.corrupt.add(self._own.index)
+
+    def _reading(self, gather: Gather, index: int) -> Tasks:
+        def read() -> None:
+            gather.row(index)[:] = self._own.store.get(gather.manifest, index)
+
+        try:
+            yield Task("io", gather.manifest.chunk_bytes, read)
+        except PqchainError as error:
+            LOG.warning("node %d: %s", self._own.index, error)
+            gather.own_asked = False
+            gather.corrupt.add(self._own.index)
+            self.choose(gather)
+        else:
+            gather.own_asked = False
+            gather.verified.add(index)
+            self.advance(gather)
+
+    def advance(self, gather: Gather) -> None:
+        """Go on with a block of which more is here."""
+        if gather.wanted and not gather.whole:
+            if gather.enough:
+                self.cancel_rest(gather)
+            self._recoder.advance(gather)
+
+    def choose(self, gather: Gather) -> None:
+        """Ask as many sources as are needed and not yet asked."""
+        if not gather.wanted:
+            return
+        manifest, now = gather.manifest, self._own.now
+        if self._exchange:
+            gather.needed = max(manifest.data_chunks, self._left(gather))
+        if gather.whole or gather.enough:
+            self.advance(gather)
+            return
+        under_way = len(gather.verified) + len(gather.fetches) + gather.own_asked
+        missing = max(gather.needed - under_way, 0)
+        candidates = self._candidates(gather, missing)
+        everything = self._own.scenario.sources == "all" or self._exchange
+        chosen = candidates if everything else candidates[:missing]
+        for peer, index in chosen:
+            fetch = gather.fetches[index] = Fetch(index, peer.index, heard=now)
+            self._ask(peer, gather, fetch)
+        if under_way + len(chosen) >= manifest.data_chunks:
+            gather.stuck_since = None
+        elif gather.stuck_since is None:
+            gather.stuck_since = now
+        elif now - gather.stuck_since > self._own.scenario.give_up_seconds:
+            self._fail(self._lost(gather))
+
+    def _candidates(self, gather: Gather, missing: int) -> list[tuple[Peer, int]]:
+        """Return who can be asked for which chunk, the best first."""
+        candidates = [
+            (peer, index)
+            for index, holder in enumerate(gather.manifest.members)
+            if holder != self._own.index
+            and index not in gather.verified
+            and index not in gather.fetches
+            and holder not in gather.corrupt
+            and (peer := self._peers.all[holder]).alive
+            and peer.session
+        ]
+        fresh = [each for each in candidates if each[0].index not in gather.slow]
+        if len(fresh) < missing:
+            # Better a slow source than none; and it gets another chance.
+            gather.slow.clear()
+            fresh = candidates
+        return sorted(fresh, key=lambda each: self._preference(each[0]))
+
+    def _left(self, gather: Gather) -> int:
+        """Return how many chunks of a block there are still to be had, our own included."""
+        alive = {peer.index for peer in self._peers.all.values() if peer.alive}
+        good = {self._own.index, *alive} - gather.corrupt
+        members = enumerate(gather.manifest.members)
+        return sum(index in gather.verified or holder in good for index, holder in members)
+
+    def _preference(self, peer: Peer) -> tuple[float, int]:
+        """Return the key by which sources are chosen, the lowest first.
+
+        Equals are taken around the ring, so that every node serves about as much as it asks.
+        """
+        distance = (peer.index - self._own.index) % self._own.scenario.nodes
+        if self._own.scenario.sources == "nearest":
+            return peer.round_trip, distance
+        return float(peer.queued), distance
+
+    def _lost(self, gather: Gather) -> ChunksLost:
+        manifest = gather.manifest
+        reachable = {*gather.verified, *gather.fetches}
+        missing = [
+            f"{index} (node {holder})"
+            for index, holder in enumerate(manifest.members)
+            if index not in reachable
+        ]
+        return ChunksLost(
+            f"block {manifest.block_hash[:16]}: {len(reachable)} chunks are within reach of "
+            f"node {self._own.index}, {manifest.data_chunks} are needed; missing: chunk "
+            f"{', '.join(missing)}. What is stored was not touched; "
+            "bring one of these nodes back and start again"
+        )
+
+    # How to ask.
+
+    def opened(self, event: Opened, peer: Peer) -> None:
+        """Make use of a session that we dialled."""
+        source = self._sources[peer.index]
+        if event.session == source.dialling:
+            source.session, source.dialling = event.session, 0
+        elif event.session == peer.session and self._own.scenario.sessions == "kept":
+            source.session = peer.session
+        waiting, source.waiting = source.waiting, []
+        for gather, fetch in waiting:
+            self._ask(peer, gather, fetch)
+
+    def _ask(self, peer: Peer, gather: Gather, fetch: Fetch) -> None:
+        """Send the request for a chunk, on a fresh session if the scenario says so."""
+        source, sessions = self._sources[peer.index], self._own.scenario.sessions
+        if not source.session:
+            source.waiting.append((gather, fetch))
+            if not source.dialling and sessions != "kept":
+                source.dialling = self._peers.dial(peer, early=sessions == "0-rtt")
+            return
+        if not self._single or source.key not in self.lines:
+            source.key = (source.session, self._own.transport.open(source.session))
+            self.lines[source.key] = deque()
+            self._peers.readers[source.key] = Reader()
+        self.lines[source.key].append((gather, fetch))
+        fetch.heard = self._own.now
+        fetch.key = source.key
+        block, epoch = gather.manifest.block_hash, gather.manifest.epoch
+        request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
+        self._own.transport.send(*fetch.key, request, end=not self._single)
+
+    def asks_on(self, peer: Peer, session: int) -> bool:
+        """Return whether we ask the peer on that session."""
+        return session == self._sources[peer.index].session
+
+    # When to stop.
+
+    def forget(self, peer: Peer, session: int) -> None:
+        """Count no more on what was to come over a session that is over."""
+        over = [wish for key in self.lines if key[0] == session for wish in self.lines[key]]
+        self.lines = {key: line for key, line in self.lines.items() if key[0] != session}
+        source = self._sources[peer.index]
+        if session in (source.session, source.dialling):
+            over += source.waiting
+            self._sources[peer.index] = _Source()
+        for gather, fetch in over:
+            self._abandon(gather, fetch)
+
+    def _abandon(self, gather: Gather, fetch: Fetch) -> None:
+        if gather.is_current(fetch) and not fetch.complete:
+            del gather.fetches[fetch.index]
+            self._own.record.wasted_bytes += fetch.received
+
+    def cancel_rest(self, gather: Gather) -> None:
+        """Want no more of what has not come yet; what still comes is thrown away."""
+        for fetch in list(gather.fetches.values()):
+            if not fetch.complete:
+                self._cancel(gather, fetch, leave=not self._single)
+
+    def _cancel(self, gather: Gather, fetch: Fetch, *, leave: bool) -> None:
+        """Want no more of a chunk, and, to `leave` its channel, of all that was asked there."""
+        self._abandon(gather, fetch)
+        if fetch.reader is not None:
+            fetch.reader.forget()
+        if leave and fetch.key in self.lines:
+            for each, other in self._leave(fetch.key):
+                self._abandon(each, other)
+            self._own.transport.stop(*fetch.key)
+
+    def _leave(self, key: Key) -> Iterable[_Wish]:
+        """Take nothing more from a channel; return what was asked there."""
+        self._peers.readers.pop(key, None)
+        return self.lines.pop(key)
+
+    def drop_slow(self, gathers: Iterable[Gather]) -> None:
+        """Give up sources that have sent nothing for too long."""
+        now, stall_seconds = self._own.now, self._own.scenario.stall_seconds
+        for gather in gathers:
+            for fetch in list(gather.fetches.values()):
+                line = self.lines.get(fetch.key, ())
+                if line and line[0][1] is not fetch:
+                    fetch.heard = now  # only the first in line can be expected to send
+                elif now - fetch.heard > stall_seconds and not fetch.complete:
+                    LOG.info("node %d: node %d stalls", self._own.index, fetch.peer)
+                    gather.stalls[fetch.peer] += 1
+                    if gather.stalls[fetch.peer] >= _CHANCES:
+                        gather.corrupt.add(fetch.peer)
+                    for each in {gather, *(each for each, _ in line)}:
+                        each.slow.add(fetch.peer)
+                    # Behind a stalled answer no other can come.
+                    self._cancel(gather, fetch, leave=True)
+
+    # What comes.
+
+    def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
+        """Make ready for the chunk that follows, or do without it. Raises DataError."""
+        if not (line := self.lines.get(key)):
+            raise DataError("an answer without a question")
+        gather, fetch = line[0]
+        count = int(message.get("bytes", 0))
+        if message["type"] == "none":
+            gather.corrupt.add(peer.index)
+            self._abandon(gather, fetch)
+            self._next_in_line(key)
+            self.choose(gather)
+        elif count != gather.manifest.chunk_bytes:
+            gather.corrupt.add(peer.index)
+            raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
+        else:
+            fetch.reader = reader
+            into = gather.row(fetch.index).data if gather.is_current(fetch) else None
+            reader.expect(count, into)
+
+    def chunk_bytes(self, key: Key, count: int) -> None:
+        """Count bytes of a chunk that are in their place."""
+        record = self._own.record
+        if not (line := self.lines.get(key)):
+            record.wasted_bytes += count
+            return
+        gather, fetch = line[0]
+        fetch.received += count
+        fetch.heard = self._own.now
+        if current := gather.is_current(fetch):
+            record.received_bytes += count
+        else:
+            record.wasted_bytes += count
+        if fetch.received == gather.manifest.chunk_bytes:
+            self._next_in_line(key)
+            if current:
+                fetch.complete = True
+                gather.arrivals.append(self._own.now)
+                self._own.add(self._checking(gather, fetch))
+        elif current and self._own.scenario.overlap:
+            self.advance(gather)
+
+    def _next_in_line(self, key: Key) -> None:
+        self.lines[key].popleft()
+        if not self._single:
+            self._leave(key)
+
+    def _checking(self, gather: Gather, fetch: Fetch) -> Tasks:
+        manifest, index = gather.manifest, fetch.index
+
+        def check() -> None:
+            store.check_chunk(manifest, index, gather.row(index).data)
+
+        try:
+            yield Task("other", manifest.chunk_bytes, check)
+        except PqchainError as error:
+            LOG.warning("node %d: node %d sent it: %s", self._own.index, fetch.peer, error)
+            gather.fetches.pop(index, None)
+            gather.corrupt.add(fetch.peer)
+            self._own.record.wasted_bytes += manifest.chunk_bytes
+            self.choose(gather)
+        else:
+            gather.fetches.pop(index, None)
+            gather.verified.add(index)
+            self.advance(gather)
+
+
+class Server:
+    """What a node gives to others; it may misbehave: "corrupt", "stall", or not, ""."""
+
+    def __init__(self, own: Own, manifests: Sequence[Manifest], misbehaves: str) -> None:
+        self._own, self._misbehaves = own, misbehaves
+        self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
+        self._ends = own.scenario.streams == "multiplexed"
+        """Whether an answer is the last on its channel."""
+        self.cache: dict[tuple[str, int, int], Bytes] = {}
+        """Chunks by block, epoch and index, from the first request until nobody wants them."""
+
+    def serve(self, key: Key, block: str, epoch: int, index: int) -> Tasks:
+        """Answer a request for a chunk, from memory or from its file."""
+        own, wanted = self._own, (block, epoch, index)
+
+        def read() -> Bytes:
+            # A name from outside is looked up before it becomes part of a path.
+            if block not in self._sizes:
+                raise DataError(f"block {block[:16]} is not known here")
+            return own.store.get(own.store.manifest(block, epoch), index)
+
+        if wanted not in self.cache:
+            try:
+                chunk: Bytes = yield Task("io", self._sizes.get(block, 0), read)
+            except PqchainError as error:
+                LOG.info("node %d: cannot serve: %s", own.index, error)
+                own.transport.send(*key, pack({"type": "none"}), end=self._ends)
+                return
+            if self._misbehaves == "corrupt":
+                chunk = chunk.copy()
+                chunk[len(chunk) // 2] ^= 1
+            self.cache[wanted] = chunk
+        view = self.cache[wanted].data
+        own.transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
+        if self._misbehaves == "stall":
+            own.transport.send(*key, view[: len(view) // 2])
+        else:
+            own.transport.send(*key, view, end=self._ends)
