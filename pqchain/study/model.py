@@ -61,10 +61,8 @@ class Findings:
     @property
     def values(self) -> dict[str, dict[str, float]]:
         """The same by scheme and quantity."""
-        return {
-            str(scheme): dict(zip(rows["quantity"], rows["value"].tolist(), strict=True))
-            for scheme, rows in self.frame.groupby("scheme", sort=False)
-        }
+        values: Any = self.table.to_dict()
+        return dict(values)
 
     @property
     def best(self) -> str:
@@ -86,8 +84,8 @@ def run(
     """
     if plan.costs == "measured":
         if measurements is None:
-            preset = preset or presets.preset()
-            measurements = bench.measure(plan.names, preset=preset, progress=progress)
+            chosen = preset or presets.preset()
+            measurements = bench.measure(plan.names, preset=chosen, progress=progress)
         table = costing.from_frame(measurements)
     elif measurements is not None:
         raise UsageError(
@@ -105,13 +103,11 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     Columns: study, scheme, quantity, value (NaN where there is none), unit, kind ("registry",
     "published", "measured" or "modelled"), source (of the number, or what the model rests on).
     """
-    kind = _kind(costs)
-    rows = []
-    for scheme, values in figures(plan, costs).items():
-        for name, quantity in QUANTITIES.items():
-            origin = _origin(plan, costs, kind, scheme, name)
-            rows.append([plan.title, scheme, name, values[name], quantity.unit, *origin])
-    return STUDY.frame(rows)
+    return STUDY.frame(
+        [plan.title, scheme, name, values[name], row.unit, *_origin(plan, costs, scheme, name)]
+        for scheme, values in figures(plan, costs).items()
+        for name, row in QUANTITIES.items()
+    )
 
 
 def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
@@ -124,33 +120,27 @@ def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
     return {name: none | each | _derived(plan, each, baseline) for name, each in own.items()}
 
 
-def _kind(costs: CostTable) -> str:
-    for start, kind in (("paper:", "published"), ("measured:", "measured")):
-        if costs.source.startswith(start):
-            return kind
-    raise DataError(
-        f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
-    )
-
-
-def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> tuple[str, str]:
+def _origin(plan: Plan, costs: CostTable, scheme: str, name: str) -> tuple[str, str]:
+    """Return kind and source of a figure."""
+    kind = {"paper": "published", "measured": "measured"}.get(costs.source.partition(":")[0])
+    if kind is None:
+        raise DataError(
+            f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
+        )
     if scheme == MIX:
         return "modelled", f"mean by share over {costs.source}"
-    row = costs[scheme]
+    row, signer = costs[scheme], _signer_row(plan, scheme)
     if name == "signature_bytes" and scheme in LENGTHS:
         return "measured", f"pqchain.consensus.lengths: {scheme} of liboqs 0.13.0, counted"
-    if name in ("public_key_bytes", "signature_bytes"):
-        if kind == "published":
-            return kind, row.source
+    if name in ("public_key_bytes", "signature_bytes") and kind == "measured":
         return "registry", f"pqchain.algorithms, {scheme}"
-    signer = _signer_row(plan, scheme)
     if name == "sign_seconds" and signer:
         return "modelled", f"pqchain.falcon.model: {signer}"
     if name == "sign_seconds" and plan.signing_factor != 1.0:
         return "modelled", f"{row.source}, over {plan.signing_factor:g}"
-    if name in ("sign_seconds", "verify_seconds"):
+    if name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         return kind, row.source
-    if name not in ("transaction_bytes", "transaction_bytes_ratio") and not _fits(plan, row):
+    if not name.startswith("transaction_bytes") and not _fits(plan, row):
         return "modelled", f"a block of {plan.block_bytes} bytes holds no transaction of {scheme}"
     if name in ("transaction_bytes", "transactions_per_block", "transaction_bytes_ratio"):
         return "modelled", "pqchain.chain.encoding, exact for the sizes given"
@@ -162,10 +152,13 @@ def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> 
 def _own(plan: Plan, row: Costs) -> dict[str, float]:
     """Return the figures of one scheme that owe nothing to the others."""
     signature = mean(distribution(row.algorithm, row.signature_bytes))
+    signing = row.sign_seconds / plan.signing_factor
+    if signer := _signer_row(plan, row.algorithm):
+        signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
     own = {
         "public_key_bytes": float(row.public_key_bytes),
         "signature_bytes": signature,
-        "sign_seconds": _sign_seconds(plan, row),
+        "sign_seconds": signing,
         "verify_seconds": row.verify_seconds,
         "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
         "transactions_per_block": 0.0,
@@ -173,7 +166,7 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
         "registration_bytes": _registration_bytes(plan, row),
     }
     if _fits(plan, row):
-        scenario = _scenario(plan, replace(row, sign_seconds=own["sign_seconds"]))
+        scenario = _scenario(plan, replace(row, sign_seconds=signing))
         own["transactions_per_block"] = scenario.transactions_per_block()
         own["final_seconds"] = _final_seconds(scenario)
     return own
@@ -192,19 +185,11 @@ def _signer_row(plan: Plan, scheme: str) -> str:
     return _SIGNER_ROWS.get(plan.signer, "") if is_falcon else ""
 
 
-def _sign_seconds(plan: Plan, row: Costs) -> float:
-    signer = _signer_row(plan, row.algorithm)
-    if not signer:
-        return row.sign_seconds / plan.signing_factor
-    return _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
-
-
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
     """Return the times of the rebuilt Table 3 by row and algorithm; a sensitivity asks often."""
-    rebuilt = accelerator.rebuild_table3()
-    columns = (rebuilt[name].tolist() for name in ("row", "algorithm", "seconds"))
-    return {(row, algorithm): seconds for row, algorithm, seconds in zip(*columns, strict=True)}
+    seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
+    return dict(seconds)
 
 
 def _scenario(plan: Plan, row: Costs) -> Scenario:
