@@ -155,6 +155,10 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
     signing = row.sign_seconds / plan.signing_factor
     if signer := _signer_row(plan, row.algorithm):
         signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
+    # A transaction of the baseline that registers a key of this scheme, if one can hold it.
+    registration = math.nan
+    if plan.baseline and row.public_key_bytes <= encoding.MAX_DATA_BYTES:
+        registration = float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
     own = {
         "public_key_bytes": float(row.public_key_bytes),
         "signature_bytes": signature,
@@ -163,7 +167,7 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
         "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
         "transactions_per_block": 0.0,
         "final_seconds": math.nan,
-        "registration_bytes": _registration_bytes(plan, row),
+        "registration_bytes": registration,
     }
     if _fits(plan, row):
         scenario = _scenario(plan, replace(row, sign_seconds=signing))
@@ -217,13 +221,6 @@ def _layout(plan: Plan) -> Layout:
 def _final_seconds(scenario: Scenario) -> float:
     """Run the consensus; equal scenarios are run once."""
     return run_consensus(scenario).latency_seconds
-
-
-def _registration_bytes(plan: Plan, row: Costs) -> float:
-    """Return the size of a transaction of the baseline that registers a key of this scheme."""
-    if not plan.baseline or row.public_key_bytes > encoding.MAX_DATA_BYTES:
-        return math.nan
-    return float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
 
 
 def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,8 @@ def parse(text: str, name: str) -> Plan:
         document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{name} is no TOML: {error}") from error
-    tables, misspelt = _tables(document)
+    opened = dict(_opened(document))
+    tables, misspelt = _tables(opened)
     lines = _lines(text)
     lines = {(tables.get(table) or table, key): at for (table, key), at in lines.items()} | lines
     problems: list[str] = []
@@ -66,22 +67,23 @@ def parse(text: str, name: str) -> Plan:
         report(table, "", message)
     values: dict[str, Any] = {"sources": {}}
     settings: dict[str, Any] = {}
-    for table, key, value in _entries(document):
-        section = tables.get(table, "")
-        if table and not section:
+    for table, entries in opened.items():
+        section = tables.get(table)
+        if section is None:
             continue
-        if section == "sources" and isinstance(value, str):
-            values["sources"][key] = value
-        elif section == "sources":
-            report(section, key, f"the source of {key} is {value!r}; expected a text")
-        elif section == "chain.migration":
-            values.setdefault("migration", {})[key] = value
-        elif key not in INPUTS or INPUTS[key].table != section:
-            report(section, key, _unknown(section, key))
-        elif key in WIRES:
-            settings[key] = value
-        else:
-            values[key] = tuple(value) if isinstance(value, list) else value
+        for key, value in entries.items():
+            if section == "sources" and isinstance(value, str):
+                values["sources"][key] = value
+            elif section == "sources":
+                report(section, key, f"the source of {key} is {value!r}; expected a text")
+            elif section == "chain.migration":
+                values.setdefault("migration", {})[key] = value
+            elif key not in INPUTS or INPUTS[key].table != section:
+                report(section, key, _unknown(section, key))
+            elif key in WIRES:
+                settings[key] = value
+            else:
+                values[key] = tuple(value) if isinstance(value, list) else value
     for key in values["sources"]:
         if key not in INPUTS:
             report("sources", key, f"a source of {key!r}, which is no input{_near(key)}")
@@ -104,41 +106,32 @@ def parse(text: str, name: str) -> Plan:
     raise UsageError("\n".join(problems))
 
 
-def _entries(document: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
-    """Yield table, key and value of everything in a document, tables opened."""
-    for key, value in document.items():
-        if not isinstance(value, Mapping):
-            yield "", key, value
-            continue
-        for inner, content in value.items():
-            if isinstance(content, Mapping):
-                yield from ((f"{key}.{inner}", name, each) for name, each in content.items())
-            else:
-                yield key, inner, content
+def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of every table, "" for the document, and what stands in it itself."""
+    inner = {key: value for key, value in document.items() if isinstance(value, Mapping)}
+    yield name, {key: value for key, value in document.items() if key not in inner}
+    for key, table in inner.items():
+        yield from _opened(table, f"{name}.{key}" if name else key)
 
 
-def _tables(document: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section that each table of a document stands for ("": none), and what is misspelt.
+def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the section that each known table of a document stands for, and what is misspelt.
 
     A misspelt table is read as the one that was meant, so that its inputs are not missed as well.
     """
-    known = {*(row.table for row in INPUTS.values()), "sources"} - {""}
+    known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}
     misspelt: dict[str, str] = {}
-    for outer, content in document.items():
-        if not isinstance(content, Mapping):
-            continue
-        inner = [f"{outer}.{name}" for name, each in content.items() if isinstance(each, Mapping)]
-        for name in (outer, *inner):
-            parent, dot, rest = name.partition(".")
-            section = f"{tables.get(parent, parent)}{dot}{rest}"
-            near = difflib.get_close_matches(section, known, n=1, cutoff=0.6)
-            tables[name] = section if section in known else "".join(near)
-            if section in known or (dot and not tables[parent]):
-                continue
-            expected = f"expected {', '.join(f'[{each}]' for each in sorted(known))}"
+    for name in names:
+        parent, dot, rest = name.rpartition(".")
+        section = f"{tables.get(parent, parent)}{dot}{rest}"
+        near = difflib.get_close_matches(section, known, n=1, cutoff=0.6)
+        if section not in known and (parent in tables or parent not in names):
+            expected = f"expected {', '.join(f'[{each}]' for each in sorted(known - {''}))}"
             hint = f"did you mean [{near[0]}]?" if near else expected
             misspelt[name] = f"unknown table [{name}]; {hint}"
+        if section in known or near:
+            tables[name] = section if section in known else near[0]
     return tables, misspelt
 
 
