@@ -21,7 +21,7 @@ from pqchain import algorithms as registry
 from pqchain import crypto, machine
 from pqchain.bench import presets
 from pqchain.bench.presets import BlockPreset
-from pqchain.bench.timing import median_and_mad, repeated, timed, with_bar
+from pqchain.bench.timing import listed, median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import MAX_DATA_BYTES, KeyMode, check_key_mode, signature_schemes
 from pqchain.chain.rejection import BlockRejected, Reason
@@ -98,7 +98,7 @@ def measure_blocks(
     counts = _thread_counts(threads)
     if implementation is not None:
         registry.implementation(implementation)
-    cases = _cases(registry.names("signature") if algorithms is None else algorithms)
+    cases = _cases(listed(algorithms, "algorithm") or registry.names("signature"))
     rows: list[dict[str, Any]] = []
     rounds: list[dict[str, Any]] = []
     for names in with_bar(cases, "+".join, unit="scheme", show=progress):
@@ -110,8 +110,9 @@ def measure_blocks(
             facts["implementation"] = "+".join(
                 dict.fromkeys(each.implementation for each in signers)
             )
-            asked = (transactions, counts, public_key, data_bytes, chosen)
-            figures, measured = _measured(signers, *asked)
+            figures, measured = _measured(
+                signers, transactions, counts, public_key, data_bytes, chosen
+            )
             facts |= figures
         except PqchainError as error:
             if isinstance(error, UsageError) and public_key != "recovered":
@@ -138,7 +139,6 @@ def measure_blocks(
 
 
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
-    """Return the numbers of threads, each once; raises UsageError."""
     counts = [threads] if isinstance(threads, int) else threads
     if not isinstance(counts, Iterable) or isinstance(counts, str) or not (counts := list(counts)):
         raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
@@ -147,14 +147,12 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     return list(dict.fromkeys(counts))
 
 
-def _cases(named: Iterable[str] | str) -> list[tuple[str, ...]]:
-    """Read names, each case once: who signs together; raises UnknownAlgorithm and UsageError."""
-    together = [_together(name) for name in ([named] if isinstance(named, str) else named)]
-    for names in together:
-        signature_schemes(names)
-    if not together:
-        raise UsageError("no algorithm was named; name at least one, or give None for all")
-    return list(dict.fromkeys(together))
+def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Read names, each case once: who signs together. Raises UnknownAlgorithm and UsageError."""
+    cases = list(dict.fromkeys(map(_together, names)))
+    for case in cases:
+        signature_schemes(case)
+    return cases
 
 
 def _together(name: str) -> tuple[str, ...]:

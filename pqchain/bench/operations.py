@@ -19,7 +19,7 @@ from pqchain import crypto, machine, results
 from pqchain.algorithms import OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset
-from pqchain.bench.timing import median_and_mad, one_processor, timed, with_bar
+from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.costs import MEASUREMENT
 from pqchain.crypto import native
 from pqchain.errors import PqchainError, UnknownName, UsageError
@@ -131,24 +131,14 @@ def _empty_sample_seconds() -> float | None:
     return None
 
 
-def _listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
-    """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
-    if value is None:
-        return None
-    names = [value] if isinstance(value, str) else list(value)
-    if not names:
-        raise UsageError(f"no {what} was named; name at least one, or give None for all")
-    return names
-
-
 def _plan(
     algorithms: Iterable[str] | str | None,
     operations: Iterable[str] | str | None,
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
-    names = _listed(algorithms, "algorithm")
-    wanted = _listed(operations, "operation") or list(OPERATIONS)
-    chosen = _listed(implementations, "implementation")
+    names = listed(algorithms, "algorithm")
+    wanted = listed(operations, "operation") or list(OPERATIONS)
+    chosen = listed(implementations, "implementation")
     for operation in wanted:
         if operation not in OPERATIONS:
             raise UnknownName("operation", operation, OPERATIONS)

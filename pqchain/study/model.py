@@ -255,7 +255,7 @@ def _derived(
     """Return the figures that follow from a scheme's own; those that there are not are left out."""
     if own["transactions_per_block"] == 0:
         return dict.fromkeys(("capacity_per_second", "throughput_per_second", "carried_share"), 0.0)
-    cycle = _cycle_seconds(plan, own)
+    cycle = max(plan.block_seconds, own["final_seconds"])
     capacity = own["transactions_per_block"] / cycle
     rate = min(plan.transactions_per_second, capacity)
     growth = (rate * own["transaction_bytes"] + encoding.header_bytes() / cycle) * YEAR_SECONDS
@@ -281,7 +281,7 @@ def _derived(
     }
     if baseline is None:
         return derived
-    first_cycle = _cycle_seconds(plan, baseline)
+    first_cycle = max(plan.block_seconds, baseline["final_seconds"])
     derived |= {
         "transaction_bytes_ratio": own["transaction_bytes"] / baseline["transaction_bytes"],
         "capacity_ratio": capacity / (baseline["transactions_per_block"] / first_cycle),
@@ -292,10 +292,6 @@ def _derived(
         blocks /= plan.block_bytes - encoding.header_bytes()
         derived["migration_seconds"] = blocks * first_cycle
     return derived
-
-
-def _cycle_seconds(plan: Plan, own: Mapping[str, float]) -> float:
-    return max(plan.block_seconds, own["final_seconds"])
 
 
 def post_quantum(plan: Plan) -> tuple[str, ...]:

@@ -40,16 +40,6 @@ class Quantity:
     """The inputs of a plan that it depends on; no other changes it."""
 
 
-def _inputs() -> dict[str, Input]:
-    document = read_toml(HOME / "study" / "inputs.toml")
-    tables = {"": {"title": document.pop("title")}, **document}
-    return {
-        name: Input(**{"table": table, **row})
-        for table, rows in tables.items()
-        for name, row in rows.items()
-    }
-
-
 def _quantities() -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for name, row in read_toml(HOME / "study" / "quantities.toml").items():
@@ -58,7 +48,11 @@ def _quantities() -> dict[str, Quantity]:
     return found
 
 
-INPUTS: Mapping[str, Input] = _inputs()
+INPUTS: Mapping[str, Input] = {
+    name: Input(**{"table": table, **row})
+    for table, rows in read_toml(HOME / "study" / "inputs.toml").items()
+    for name, row in rows.items()
+}
 """What a study file may set, in the order of `pqchain study --inputs`."""
 
 QUANTITIES: Mapping[str, Quantity] = _quantities()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
@@ -103,19 +104,19 @@ def tornado(
     alone = plan.with_(schemes=(chosen,), migration={})
     base = model.figures(alone, costs)[chosen][output]
     unit = QUANTITIES[output].unit
-    changes = []
-    for name in INPUTS:
-        if name == "delegates" and not plan.delegates:
-            continue
-        low, high = (
+    frame = TORNADO.frame(
+        [chosen, output, unit, name, base]
+        + [
             _figures(alone, costs, (name, factor)).get(chosen, {}).get(output, math.nan)
             for factor in (1 / FACTOR, FACTOR)
-        )
-        change = max((abs(end - base) for end in (low, high) if math.isfinite(end)), default=0.0)
-        if change:
-            changes.append((change, [chosen, output, unit, name, base, low, high]))
-    changes.sort(key=lambda pair: pair[0], reverse=True)
-    return TORNADO.frame(row for _, row in changes)
+        ]
+        for name in INPUTS
+        if plan.delegates or name != "delegates"
+    )
+    # Where there is no such figure yet, any is more than that.
+    change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
+    order = change[change > 0].sort_values(ascending=False, kind="stable").index
+    return results.check(frame.loc[order], TORNADO)
 
 
 def plane(
