@@ -56,7 +56,6 @@ class _Cell:
 
     @property
     def names(self) -> dict[str, Any]:
-        """The columns that say what was measured."""
         return {
             "algorithm": self.algorithm.name,
             "implementation": self.implementation,
@@ -65,7 +64,6 @@ class _Cell:
 
     @property
     def samples(self) -> pd.DataFrame:
-        """All samples, numbered."""
         return pd.concat(self.rounds, ignore_index=True)
 
 
@@ -107,28 +105,23 @@ def measure(
                 for cell in groups[name]:
                     if cell.status == "ok":
                         _run_round(cell, chosen, index, preparing)
-    frame = MEASUREMENT.frame(_row(cell) for cell in cells)
+    builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+    ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
+    frame = MEASUREMENT.frame(map(_row, cells))
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
         "rounds": chosen.rounds,
         "message_bytes": MESSAGE_BYTES,
         "pinned_processor": processor,
-        "empty_sample_seconds": _empty_sample_seconds(),
+        # What the clock adds to each sample.
+        "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
     }
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
         numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
         frame.attrs["samples"] = results.joined(numbered, SAMPLES)
     return frame
-
-
-def _empty_sample_seconds() -> float | None:
-    """Return what the clock adds to each sample, or None without a native library."""
-    for name in ("liboqs-0.13/avx2", "liboqs-0.13/ref"):
-        if not crypto.obstacle(name):
-            return native.library(name).empty_sample_seconds()
-    return None
 
 
 def _plan(

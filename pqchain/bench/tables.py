@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pqchain import algorithms
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table, ours
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Record = Mapping[Any, Any]
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study.plan import Plan
+from pqchain.study.plan import SIGNERS, Plan
 from pqchain.study.quantities import QUANTITIES, STUDY
 from pqchain.works import papers
 
@@ -32,14 +32,6 @@ MIX = "as migrated"
 """Name of the row in which schemes are used side by side."""
 
 YEAR_SECONDS = 365.25 * 86_400
-
-_SIGNER_ROWS = {
-    "m4": "M4 software",
-    "m4-engine": "M4 + engine, the paper's schedule",
-    "m4-pipelined": "M4 + pipelined engine, split",
-    "m4-whole": "M4 + pipelined engine, whole attempt",
-}
-"""Signers of a plan, and the rows of the rebuilt Table 3 that they stand for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +53,7 @@ class Findings:
     @property
     def values(self) -> dict[str, dict[str, float]]:
         """The same by scheme and quantity."""
-        values: Any = self.table.to_dict()
-        return dict(values)
+        return cast("dict[str, dict[str, float]]", self.table.to_dict())
 
     @property
     def best(self) -> str:
@@ -103,11 +94,12 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     Columns: study, scheme, quantity, value (NaN where there is none), unit, kind ("registry",
     "published", "measured" or "modelled"), source (of the number, or what the model rests on).
     """
-    return STUDY.frame(
-        [plan.title, scheme, name, values[name], row.unit, *_origin(plan, costs, scheme, name)]
-        for scheme, values in figures(plan, costs).items()
-        for name, row in QUANTITIES.items()
-    )
+    rows = []
+    for scheme, values in figures(plan, costs).items():
+        for name, quantity in QUANTITIES.items():
+            origin = _origin(plan, costs, scheme, values, name)
+            rows.append([plan.title, scheme, name, values[name], quantity.unit, *origin])
+    return STUDY.frame(rows)
 
 
 def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
@@ -120,7 +112,9 @@ def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
     return {name: none | each | _derived(plan, each, baseline) for name, each in own.items()}
 
 
-def _origin(plan: Plan, costs: CostTable, scheme: str, name: str) -> tuple[str, str]:
+def _origin(
+    plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
+) -> tuple[str, str]:
     """Return kind and source of a figure."""
     kind = {"paper": "published", "measured": "measured"}.get(costs.source.partition(":")[0])
     if kind is None:
@@ -140,7 +134,7 @@ def _origin(plan: Plan, costs: CostTable, scheme: str, name: str) -> tuple[str, 
         return "modelled", f"{row.source}, over {plan.signing_factor:g}"
     if name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         return kind, row.source
-    if not name.startswith("transaction_bytes") and not _fits(plan, row):
+    if not name.startswith("transaction_bytes") and not values["transactions_per_block"]:
         return "modelled", f"a block of {plan.block_bytes} bytes holds no transaction of {scheme}"
     if name in ("transaction_bytes", "transactions_per_block", "transaction_bytes_ratio"):
         return "modelled", "pqchain.chain.encoding, exact for the sizes given"
@@ -151,7 +145,9 @@ def _origin(plan: Plan, costs: CostTable, scheme: str, name: str) -> tuple[str, 
 
 def _own(plan: Plan, row: Costs) -> dict[str, float]:
     """Return the figures of one scheme that owe nothing to the others."""
-    signature = mean(distribution(row.algorithm, row.signature_bytes))
+    key: Any = plan.public_key
+    layout = Layout(data_bytes=plan.data_bytes, public_key=key)
+    lengths = distribution(row.algorithm, row.signature_bytes)
     signing = row.sign_seconds / plan.signing_factor
     if signer := _signer_row(plan, row.algorithm):
         signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
@@ -161,32 +157,25 @@ def _own(plan: Plan, row: Costs) -> dict[str, float]:
         registration = float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
     own = {
         "public_key_bytes": float(row.public_key_bytes),
-        "signature_bytes": signature,
+        "signature_bytes": mean(lengths),
         "sign_seconds": signing,
         "verify_seconds": row.verify_seconds,
-        "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
+        "transaction_bytes": layout.transaction_bytes(row, 0) + mean(lengths),
         "transactions_per_block": 0.0,
         "final_seconds": math.nan,
         "registration_bytes": registration,
     }
-    if _fits(plan, row):
-        scenario = _scenario(plan, replace(row, sign_seconds=signing))
+    # A block has to hold a transaction whatever the length of its signature.
+    if encoding.header_bytes() + layout.transaction_bytes(row, max(lengths)) <= plan.block_bytes:
+        scenario = _scenario(plan, replace(row, sign_seconds=signing), layout)
         own["transactions_per_block"] = scenario.transactions_per_block()
         own["final_seconds"] = _final_seconds(scenario)
     return own
 
 
-def _fits(plan: Plan, row: Costs) -> bool:
-    """Return whether a block holds a transaction, whatever the length of its signature."""
-    longest = max(distribution(row.algorithm, row.signature_bytes))
-    size = _layout(plan).transaction_bytes(row, longest)
-    return encoding.header_bytes() + size <= plan.block_bytes
-
-
 def _signer_row(plan: Plan, scheme: str) -> str:
     """Return the row of the rebuilt Table 3 that a scheme is signed by; "" for the costs' own."""
-    is_falcon = algorithms.get(scheme).family == "Falcon"
-    return _SIGNER_ROWS.get(plan.signer, "") if is_falcon else ""
+    return SIGNERS[plan.signer] if algorithms.get(scheme).family == "Falcon" else ""
 
 
 @cache
@@ -196,7 +185,7 @@ def _rebuilt_seconds() -> dict[tuple[str, str], float]:
     return dict(seconds)
 
 
-def _scenario(plan: Plan, row: Costs) -> Scenario:
+def _scenario(plan: Plan, row: Costs, layout: Layout) -> Scenario:
     return Scenario(
         algorithm=row.algorithm,
         costs=CostTable((row,), row.source),
@@ -206,15 +195,10 @@ def _scenario(plan: Plan, row: Costs) -> Scenario:
         exchange="broadcast" if plan.vote_phases else None,
         vote_phases=plan.vote_phases,
         block_bytes=plan.block_bytes,
-        layout=_layout(plan),
+        layout=layout,
         signed_blocks=plan.network.law != "paper-serial",
         verification_threads=plan.verification_threads,
     )
-
-
-def _layout(plan: Plan) -> Layout:
-    key: Any = plan.public_key
-    return Layout(data_bytes=plan.data_bytes, public_key=key)
 
 
 @lru_cache(maxsize=4096)
@@ -288,9 +272,10 @@ def _derived(
         "verification_ratio": own["verify_seconds"] / baseline["verify_seconds"],
     }
     if plan.accounts:
-        blocks = plan.accounts * own["registration_bytes"]
-        blocks /= plan.block_bytes - encoding.header_bytes()
-        derived["migration_seconds"] = blocks * first_cycle
+        room = plan.block_bytes - encoding.header_bytes()
+        derived["migration_seconds"] = (
+            plan.accounts * own["registration_bytes"] / room * first_cycle
+        )
     return derived
 
 

@@ -18,9 +18,16 @@ from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.study.quantities import INPUTS
 from pqchain.works import papers
 
-SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
-"""Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
-accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
+SIGNERS: Mapping[str, str] = {
+    "software": "",
+    "m4": "M4 software",
+    "m4-engine": "M4 + engine, the paper's schedule",
+    "m4-pipelined": "M4 + pipelined engine, split",
+    "m4-whole": "M4 + pipelined engine, whole attempt",
+}
+"""Who signs: the machine of the costs; or, for Falcon, a row of the accelerator paper's rebuilt
+Table 3: a Cortex-M4 alone, with an engine as the paper schedules it, with a pipelined one, or with
+whole signatures given to that one."""
 
 WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
 """Inputs that are parameters of the network."""
@@ -147,10 +154,8 @@ def _canonical(name: str) -> str:
     return algorithms.get(name).name
 
 
-DEFAULTS: Mapping[str, Any] = {
-    **{each.name: each.default for each in fields(Plan)},
-    **{"migration": {}, "sources": {}},
-}
+DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Plan)}
+DEFAULTS |= {"migration": {}, "sources": {}}
 """What the inputs of a plan are if nobody sets them; MISSING if somebody has to."""
 
 

@@ -46,8 +46,8 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
 
 def text(findings: Findings) -> str:
     """Return the figures and conclusions for a terminal."""
-    head = [findings.plan.title, f"times: {findings.costs.source}", ""]
-    return "\n".join([*head, figures_table(findings).text(), "", *conclusions(findings)])
+    head = f"{findings.plan.title}\ntimes: {findings.costs.source}\n"
+    return "\n".join([head, figures_table(findings).text(), "", *conclusions(findings)])
 
 
 def conclusions(findings: Findings) -> list[str]:
