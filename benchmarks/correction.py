@@ -13,7 +13,7 @@ import numpy as np
 from harness import build, pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.bench.rounds import MESSAGE_BYTES
+from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.crypto import native
 
 ALGORITHMS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "Dilithium2", "Dilithium3", "Dilithium5")

@@ -14,7 +14,7 @@ import numpy as np
 from harness import pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.bench.rounds import MESSAGE_BYTES
+from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.crypto import available, native
 
 FALCON = "liboqs-0.13/avx2"

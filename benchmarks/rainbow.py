@@ -11,7 +11,7 @@ import sys
 from harness import pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.bench.rounds import MESSAGE_BYTES
+from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.crypto import available, native
 
 NAME, OURS, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"

@@ -14,6 +14,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+parse_toml = tomllib.loads
+"""Turn a text into tables; raises ValueError."""
+
 VERSION = "0.1.0"
 
 HOME = Path(__file__).resolve().parent
@@ -42,6 +45,6 @@ def data(name: str) -> Path:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return a TOML file that comes with pqchain, parsed. Raises DataError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error

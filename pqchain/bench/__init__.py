@@ -25,6 +25,4 @@ _HOME = {"measure": "operations", "measure_blocks": "blocks"}
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'pqchain.bench' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"pqchain.bench.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return getattr(importlib.import_module(f"pqchain.bench.{_HOME[name]}"), name)

@@ -8,9 +8,9 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,12 @@ from pqchain import algorithms as registry
 from pqchain import crypto, machine
 from pqchain.bench import presets
 from pqchain.bench.presets import BlockPreset
-from pqchain.bench.timing import median_and_mad, repeated, timed, with_bar
+from pqchain.bench.timing import listed, median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
 from pqchain.chain.state import BlockRejected, Reason, Rules, State
 from pqchain.chain.transaction import Transaction
-from pqchain.chain.verification import Check, Verifier
+from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import one_of, whole
 from pqchain.crypto import Signer
@@ -55,23 +55,8 @@ BLOCK = Contract.of(
 _FEWEST_ROUNDS = 3
 
 
-@dataclass(slots=True)
-class _Case:
-    """One scheme, or several that sign together."""
-
-    names: tuple[str, ...]
-    implementations: tuple[str, ...] = ()
-    status: str = "unsupported"
-    """Until it has been measured."""
-    reason: str = ""
-    figures: dict[str, Any] = field(default_factory=dict)
-    rounds: dict[int, list[dict[str, float]]] = field(default_factory=dict)
-    """Seconds of each round, by number of threads."""
-
-    @property
-    def name(self) -> str:
-        """The names of all that sign."""
-        return "+".join(self.names)
+Rounds = dict[int, list[dict[str, float]]]
+"""Seconds of each round, by number of threads."""
 
 
 def measure_blocks(
@@ -112,36 +97,47 @@ def measure_blocks(
     counts = _thread_counts(threads)
     if implementation is not None:
         registry.implementation(implementation)
-    cases = _cases(registry.names("signature") if algorithms is None else algorithms)
-    for case in with_bar(cases, lambda case: case.name, unit="scheme", show=progress):
+    cases = _cases(listed(algorithms, "algorithm") or registry.names("signature"))
+    rows: list[dict[str, Any]] = []
+    rounds: list[dict[str, Any]] = []
+    for names in with_bar(cases, "+".join, unit="scheme", show=progress):
+        facts: dict[str, Any] = {name: "" for name, kind in BLOCK.columns.items() if kind == "str"}
+        facts |= {"algorithm": "+".join(names), "public_key": public_key, "status": "ok"}
+        measured: Rounds = {}
         try:
-            signers = [_signer(name, implementation) for name in case.names]
-            case.implementations = tuple(signer.implementation for signer in signers)
-            _measure(case, signers, transactions, counts, public_key, data_bytes, chosen)
-        except (Unsupported, UsageError) as error:
+            signers = [_signer(name, implementation) for name in names]
+            facts["implementation"] = "+".join(
+                dict.fromkeys(each.implementation for each in signers)
+            )
+            figures, measured = _measured(
+                signers, transactions, counts, public_key, data_bytes, chosen
+            )
+            facts |= figures
+        except PqchainError as error:
             if isinstance(error, UsageError) and public_key != "recovered":
                 raise
-            case.reason = str(error)
-        except PqchainError as error:
-            case.status, case.reason = "failed", str(error)
-    frame = BLOCK.frame(row for case in cases for row in _rows(case, counts, public_key))
+            is_refusal = isinstance(error, (Unsupported, UsageError))
+            facts |= {"status": "unsupported" if is_refusal else "failed", "reason": str(error)}
+        for count in counts:
+            each = measured.get(count, [])
+            row = facts | {"threads": count}
+            for what in each[0] if each else ():
+                row |= _summary(what, [seconds[what] for seconds in each]) | {"rounds": len(each)}
+            rows.append(row)
+            which = {"algorithm": row["algorithm"], "threads": count}
+            rounds += [which | {"round": at} | seconds for at, seconds in enumerate(each)]
+    frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,
     }
-    frame.attrs["rounds"] = pd.DataFrame(
-        {"algorithm": case.name, "threads": count, "round": index, **seconds}
-        for case in cases
-        for count, rounds in case.rounds.items()
-        for index, seconds in enumerate(rounds)
-    )
+    frame.attrs["rounds"] = pd.DataFrame(rounds)
     return frame
 
 
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
-    """Return the numbers of threads, each once; raises UsageError."""
     counts = [threads] if isinstance(threads, int) else threads
     if not isinstance(counts, Iterable) or isinstance(counts, str) or not (counts := list(counts)):
         raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
@@ -150,14 +146,12 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     return list(dict.fromkeys(counts))
 
 
-def _cases(named: Iterable[str] | str) -> list[_Case]:
-    """Read names, each case once; raises UnknownAlgorithm and UsageError."""
-    together = [_together(name) for name in ([named] if isinstance(named, str) else named)]
-    for names in together:
-        signature_schemes(names)
-    if not together:
-        raise UsageError("no algorithm was named; name at least one, or give None for all")
-    return [_Case(names) for names in dict.fromkeys(together)]
+def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Read names, each case once: who signs together. Raises UnknownAlgorithm and UsageError."""
+    cases = list(dict.fromkeys(map(_together, names)))
+    for case in cases:
+        signature_schemes(case)
+    return cases
 
 
 def _together(name: str) -> tuple[str, ...]:
@@ -179,18 +173,17 @@ def _signer(name: str, wanted: str | None) -> Signer:
     return crypto.open_signer(name, best)  # says why, if there is none or it cannot run here
 
 
-def _measure(
-    case: _Case,
+def _measured(
     signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
     public_key: KeyMode,
     data_bytes: int,
     preset: BlockPreset,
-) -> None:
-    """Make the wallets, the block and the validations of one case."""
-    chosen = dict(zip(case.names, case.implementations, strict=True))
-    wallet = partial(Wallet, case.names, public_key=public_key, signers=signers)
+) -> tuple[dict[str, Any], Rounds]:
+    """Make wallets and a block, and validate it; return what holds for every number of threads."""
+    chosen = {signer.algorithm.name: signer.implementation for signer in signers}
+    wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
     alice, bob = wallet(), wallet()
     making = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
     payments: list[Transaction] = []
@@ -203,7 +196,7 @@ def _measure(
     block = state.propose(payments, proposer=bob.address, timestamp=0)
     data = block.encode()
     signatures = [sum(len(each.signature) for each in paid.credentials) for paid in payments]
-    case.figures = {
+    figures = {
         "transactions": len(payments),
         "public_key_bytes": sum(len(key) for _, key in alice.keys),
         "signature_bytes": float(np.mean(signatures)),
@@ -217,22 +210,9 @@ def _measure(
     }
     if len(payments) < transactions:
         made = f"{len(payments)} of {transactions} transactions"
-        case.reason = f"signing took longer than {preset.sign_seconds:g} s: {made}"
+        figures["reason"] = f"signing took longer than {preset.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
-    _validate(case, state, block, data, verifiers, preset)
-    case.status = "ok"
-
-
-def _validate(
-    case: _Case,
-    state: State,
-    block: Block,
-    data: bytes,
-    verifiers: dict[int, Verifier],
-    preset: BlockPreset,
-) -> None:
-    """Validate the block and a tampered one, then time validation in alternating rounds."""
-    first = next(iter(verifiers.values()))
+    first = verifiers[threads[0]]
     valid = _verdict(state, data, first)
     tampered = _verdict(state, _tampered(state, block).encode(), first)
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
@@ -240,8 +220,26 @@ def _validate(
             f"a valid block was judged {valid!r}, a tampered one {tampered!r}; expected 'yes' and "
             f"{Reason.BAD_SIGNATURE.value!r}: run `make test`"
         )
+    figures |= {"valid": valid, "tampered": tampered}
+    return figures, _rounds(signers, state, block, verifiers, preset)
+
+
+def _rounds(
+    signers: Sequence[Signer],
+    state: State,
+    block: Block,
+    verifiers: dict[int, Verifier],
+    preset: BlockPreset,
+) -> Rounds:
+    """Time validation in rounds in which the numbers of threads alternate."""
+    data = block.encode()
     checks = state.checks(block)
-    loop = _plain_loop(case, first, checks)
+    keys = [check.public_key for check in checks if check.public_key is not None]
+    loop = None
+    if len(signers) == 1 and len(keys) == len(checks):
+        signed = [check.message for check in checks], [check.signature for check in checks]
+        loop = plain_loop(signers[0], *signed, keys)
+    rounds: Rounds = {count: [] for count in verifiers}
     spent = 0.0
     for index in range(preset.rounds):
         if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
@@ -252,22 +250,9 @@ def _validate(
             hashing, _ = timed(partial(transactions_root, block.transactions, threads=count))
             whole_block, _ = timed(partial(state.apply, data, verifier=verifier))
             seconds = {"loop": bare, "verify": verify, "hash": hashing, "apply": whole_block}
-            case.rounds.setdefault(count, []).append(seconds)
+            rounds[count].append(seconds)
             spent += verify + hashing + whole_block
-    case.figures |= {"valid": valid, "tampered": tampered}
-
-
-def _plain_loop(
-    case: _Case, verifier: Verifier, checks: Sequence[Check]
-) -> Callable[[], object] | None:
-    if len(case.names) > 1 or any(check.public_key is None for check in checks):
-        return None
-    return plain_loop(
-        verifier.signer(case.names[0]),
-        [check.message for check in checks],
-        [check.signature for check in checks],
-        [check.public_key or b"" for check in checks],
-    )
+    return rounds
 
 
 def _verdict(state: State, data: bytes, verifier: Verifier) -> str:
@@ -295,23 +280,3 @@ def _tampered(state: State, block: Block) -> Block:
 def _summary(what: str, seconds: Sequence[float]) -> dict[str, float]:
     median, deviation = median_and_mad(seconds)
     return {f"{what}_median_seconds": median, f"{what}_mad_seconds": deviation}
-
-
-def _rows(case: _Case, threads: Sequence[int], public_key: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each number of threads; what was not measured is missing."""
-    texts = {name: "" for name, dtype in BLOCK.columns.items() if dtype == "str"}
-    for count in threads:
-        row = texts | {
-            "algorithm": case.name,
-            "implementation": "+".join(dict.fromkeys(case.implementations)),
-            "public_key": public_key,
-            "threads": count,
-            "status": case.status,
-            "reason": case.reason,
-        }
-        if case.status == "ok":
-            rounds = case.rounds[count]
-            row |= {**case.figures, "rounds": len(rounds)}
-            for what in ("loop", "verify", "hash", "apply"):
-                row |= _summary(what, [seconds[what] for seconds in rounds])
-        yield {name: value for name, value in row.items() if name in BLOCK.columns}

@@ -6,20 +6,22 @@ alternate between implementations, so that a machine whose speed drifts treats t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import OPERATIONS, Algorithm
-from pqchain.bench import presets, rounds
+from pqchain.bench import presets
 from pqchain.bench.presets import Preset
-from pqchain.bench.timing import median_and_mad, one_processor, with_bar
+from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.costs import MEASUREMENT
+from pqchain.crypto import native
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
 
@@ -34,6 +36,11 @@ SAMPLES = Contract.of(
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from our C loop."""
 
+MESSAGE_BYTES = 100
+"""Length of a message to sign: a transaction without its signature is about so long."""
+
+Array = NDArray[np.float64]
+
 
 @dataclass(slots=True)
 class _Cell:
@@ -44,17 +51,20 @@ class _Cell:
     operation: str
     status: str
     reason: str
-    samples: list[rounds.Samples] = field(default_factory=list)
-    """One array per round."""
+    rounds: list[pd.DataFrame] = field(default_factory=list)
+    """Of each round a row per sample: seconds, cycles (NaN where unknown), whether a warm-up."""
 
     @property
     def names(self) -> dict[str, Any]:
-        """The columns that say what was measured."""
         return {
             "algorithm": self.algorithm.name,
             "implementation": self.implementation,
             "operation": self.operation,
         }
+
+    @property
+    def samples(self) -> pd.DataFrame:
+        return pd.concat(self.rounds, ignore_index=True)
 
 
 def measure(
@@ -95,28 +105,23 @@ def measure(
                 for cell in groups[name]:
                     if cell.status == "ok":
                         _run_round(cell, chosen, index, preparing)
-    frame = MEASUREMENT.frame(_row(cell) for cell in cells)
+    builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+    ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
+    frame = MEASUREMENT.frame(map(_row, cells))
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
         "rounds": chosen.rounds,
-        "message_bytes": rounds.MESSAGE_BYTES,
+        "message_bytes": MESSAGE_BYTES,
         "pinned_processor": processor,
-        "empty_sample_seconds": rounds.empty_sample_seconds(),
+        # What the clock adds to each sample.
+        "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
     }
     if keep_samples:
-        frame.attrs["samples"] = _samples_frame(cells)
+        measured = (cell for cell in cells if cell.rounds)
+        numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
+        frame.attrs["samples"] = results.joined(numbered, SAMPLES)
     return frame
-
-
-def _listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
-    """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
-    if value is None:
-        return None
-    names = [value] if isinstance(value, str) else list(value)
-    if not names:
-        raise UsageError(f"no {what} was named; name at least one, or give None for all")
-    return names
 
 
 def _plan(
@@ -124,9 +129,9 @@ def _plan(
     operations: Iterable[str] | str | None,
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
-    names = _listed(algorithms, "algorithm")
-    wanted = _listed(operations, "operation") or list(OPERATIONS)
-    chosen = _listed(implementations, "implementation")
+    names = listed(algorithms, "algorithm")
+    wanted = listed(operations, "operation") or list(OPERATIONS)
+    chosen = listed(implementations, "implementation")
     for operation in wanted:
         if operation not in OPERATIONS:
             raise UnknownName("operation", operation, OPERATIONS)
@@ -177,26 +182,83 @@ def _run_round(
     # Preparing inputs must not take longer than measuring does: SPHINCS+ signs for seconds.
     affordable = int(preset.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
     pool = max(1, min(preset.pool, affordable))
+    timed_in_c = registry.implementation(cell.implementation).timed_in_c
     try:
-        what = (cell.algorithm, cell.implementation, cell.operation)
-        samples = rounds.run(*what, preset=preset, pool=pool, index=index)
+        seconds, cycles = (_in_c if timed_in_c else _in_python)(cell, preset, pool, index)
     except PqchainError as error:
         cell.status, cell.reason = "failed", str(error)
         return
-    if not registry.implementation(cell.implementation).timed_in_c:
+    if not timed_in_c:
         note = cell.algorithm.note(cell.implementation)
         cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
-    cell.samples.append(samples)
+    warmup = np.arange(len(seconds)) < preset.warmup
+    cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
-        preparing[key] = preparing.get(key, 0.0) + float(np.median(samples[:, 0]))
+        preparing[key] = preparing.get(key, 0.0) + float(np.median(seconds))
+
+
+def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:
+    plan = native.Plan(
+        operation=OPERATIONS.index(cell.operation),
+        warmup=preset.warmup,
+        samples=preset.samples,
+        minimum=preset.minimum,
+        limit_ns=int(preset.limit_seconds * 1e9),
+        pool=pool,
+        message_bytes=MESSAGE_BYTES,
+        seed=index + 1,
+    )
+    nanoseconds, cycles = native.library(cell.implementation).measure(cell.algorithm.name, plan)
+    counted = np.asarray(cycles, dtype=np.float64)
+    seconds = np.asarray(nanoseconds, dtype=np.float64) * 1e-9
+    return seconds, np.where(counted > 0, counted, np.nan)
+
+
+def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:
+    prepare, call = _operation(cell, pool, index)
+    least, most = preset.warmup + preset.minimum, preset.warmup + preset.samples
+    seconds: list[float] = []
+    spent = 0.0
+    while len(seconds) < least or (len(seconds) < most and spent < preset.limit_seconds):
+        elapsed, result = timed(call, *prepare(len(seconds)))
+        if result is False:
+            raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
+        seconds.append(elapsed)
+        spent += elapsed
+    return np.array(seconds), np.full(len(seconds), np.nan)
+
+
+def _operation(
+    cell: _Cell, pool: int, index: int
+) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
+    """Return what prepares the arguments of sample i, and the call to time."""
+    rng = np.random.default_rng([index, MESSAGE_BYTES])
+    scheme = crypto.opened(cell.algorithm, cell.implementation)
+    if cell.operation == "generate_keypair":
+        return lambda i: (), scheme.generate_keypair
+    pairs = [scheme.generate_keypair() for _ in range(pool)]
+    if isinstance(scheme, crypto.Kem):
+        if cell.operation == "encapsulate":
+            return lambda i: (pairs[i % pool][0],), scheme.encapsulate
+        sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
+        return lambda i: sealed[i % pool], scheme.decapsulate
+    if cell.operation == "sign":
+        return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
+    messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]
+    signed = [
+        (message, scheme.sign(message, secret), public)
+        for message, (public, secret) in zip(messages, pairs, strict=True)
+    ]
+    return lambda i: signed[i % pool], scheme.verify
 
 
 def _row(cell: _Cell) -> dict[str, Any]:
     row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
     if cell.status != "ok":
         return row  # without times
-    table = np.concatenate(cell.samples)
-    seconds, cycles = table[table[:, 2] == 0][:, :2].T
+    samples = cell.samples
+    counted = samples[~samples["warmup"]]
+    seconds = counted["seconds"].to_numpy()
     median, deviation = median_and_mad(seconds)
     return row | {
         "samples": len(seconds),
@@ -205,17 +267,5 @@ def _row(cell: _Cell) -> dict[str, Any]:
         "mad_seconds": deviation,
         "min_seconds": float(seconds.min()),
         "p95_seconds": float(np.quantile(seconds, 0.95)),
-        "median_cycles": float(np.median(cycles)),
+        "median_cycles": float(np.median(counted["cycles"])),
     }
-
-
-def _samples_frame(cells: Sequence[_Cell]) -> pd.DataFrame:
-    frames = []
-    for cell in cells:
-        if cell.samples:
-            frame = pd.DataFrame(
-                np.concatenate(cell.samples), columns=["seconds", "cycles", "warmup"]
-            )
-            warmup = frame["warmup"].astype(bool)
-            frames.append(frame.assign(index=frame.index, warmup=warmup, **cell.names))
-    return results.joined(frames, SAMPLES)

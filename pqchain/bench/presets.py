@@ -70,10 +70,7 @@ def preset() -> str:
 
 
 def named(name: str, source: str = "") -> Preset:
-    """Return a preset by name; `source` says in an error where the name stands.
-
-    Raises UsageError.
-    """
+    """Return a preset by name, or raise UsageError; `source` says where the name stands."""
     if name not in PRESETS:
         raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
     return PRESETS[name]

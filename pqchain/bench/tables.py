@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from pqchain import algorithms
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table, ours
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Record = Mapping[Any, Any]
 
@@ -96,8 +95,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
         Column("algorithm"),
-        *_numeric(["public key", "signature"], numbers.integer),
-        *_numeric(["tx", "B / tx"], numbers.integer),
+        *_numeric(["public key", "signature", "tx", "B / tx"], numbers.integer),
         *_numeric(times, numbers.seconds),
         *_numeric(["rate"], _rate),
         Column("tampered", show=_or_missing),
@@ -170,12 +168,13 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
         records = group.to_dict("records")
         timed = {record["operation"]: record for record in records if record["status"] == "ok"}
         row: list[Any] = [*pair]
-        for name in operations:
-            record = timed.get(name)
-            if record is None:
-                row += [math.nan] * 3
-            else:
-                row += [ours(record["median_seconds"]), record["mad_seconds"], record["samples"]]
+        for record in map(timed.get, operations):
+            known = record and [
+                ours(record["median_seconds"]),
+                record["mad_seconds"],
+                record["samples"],
+            ]
+            row += known or [math.nan] * 3
         rows.append(row)
         remarks.append("; ".join(dict.fromkeys(filter(None, map(_remark, records)))))
     return Table(

@@ -1,14 +1,16 @@
-"""What both benchmarks share: the clock, statistics, one processor, a progress bar."""
+"""What both benchmarks share: names, the clock, statistics, one processor, a progress bar."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
+
+from pqchain.errors import UsageError
 
 T = TypeVar("T")
 
@@ -36,6 +38,16 @@ def median_and_mad(samples: Any) -> tuple[float, float]:
     values = np.asarray(samples, dtype=float)
     median = float(np.median(values))
     return median, float(np.median(np.abs(values - median)))
+
+
+def listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
+    """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
+    if value is None:
+        return None
+    names = [value] if isinstance(value, str) else list(value)
+    if not names:
+        raise UsageError(f"no {what} was named; name at least one, or give None for all")
+    return names
 
 
 def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: bool) -> Iterator[T]:

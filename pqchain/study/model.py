@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -24,7 +24,7 @@ from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study.plan import Plan
+from pqchain.study.plan import SIGNERS, Plan
 from pqchain.study.quantities import QUANTITIES, STUDY
 from pqchain.works import papers
 
@@ -32,14 +32,6 @@ MIX = "as migrated"
 """Name of the row in which schemes are used side by side."""
 
 YEAR_SECONDS = 365.25 * 86_400
-
-_SIGNER_ROWS = {
-    "m4": "M4 software",
-    "m4-engine": "M4 + engine, the paper's schedule",
-    "m4-pipelined": "M4 + pipelined engine, split",
-    "m4-whole": "M4 + pipelined engine, whole attempt",
-}
-"""Signers of a plan, and the rows of the rebuilt Table 3 that they stand for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,10 +53,7 @@ class Findings:
     @property
     def values(self) -> dict[str, dict[str, float]]:
         """The same by scheme and quantity."""
-        return {
-            str(scheme): dict(zip(rows["quantity"], rows["value"].tolist(), strict=True))
-            for scheme, rows in self.frame.groupby("scheme", sort=False)
-        }
+        return cast("dict[str, dict[str, float]]", self.table.to_dict())
 
     @property
     def best(self) -> str:
@@ -86,8 +75,8 @@ def run(
     """
     if plan.costs == "measured":
         if measurements is None:
-            preset = preset or presets.preset()
-            measurements = bench.measure(plan.names, preset=preset, progress=progress)
+            chosen = preset or presets.preset()
+            measurements = bench.measure(plan.names, preset=chosen, progress=progress)
         table = costing.from_frame(measurements)
     elif measurements is not None:
         raise UsageError(
@@ -105,11 +94,10 @@ def evaluate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     Columns: study, scheme, quantity, value (NaN where there is none), unit, kind ("registry",
     "published", "measured" or "modelled"), source (of the number, or what the model rests on).
     """
-    kind = _kind(costs)
     rows = []
     for scheme, values in figures(plan, costs).items():
         for name, quantity in QUANTITIES.items():
-            origin = _origin(plan, costs, kind, scheme, name)
+            origin = _origin(plan, costs, scheme, values, name)
             rows.append([plan.title, scheme, name, values[name], quantity.unit, *origin])
     return STUDY.frame(rows)
 
@@ -124,33 +112,29 @@ def figures(plan: Plan, costs: CostTable) -> dict[str, dict[str, float]]:
     return {name: none | each | _derived(plan, each, baseline) for name, each in own.items()}
 
 
-def _kind(costs: CostTable) -> str:
-    for start, kind in (("paper:", "published"), ("measured:", "measured")):
-        if costs.source.startswith(start):
-            return kind
-    raise DataError(
-        f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
-    )
-
-
-def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> tuple[str, str]:
+def _origin(
+    plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
+) -> tuple[str, str]:
+    """Return kind and source of a figure."""
+    kind = {"paper": "published", "measured": "measured"}.get(costs.source.partition(":")[0])
+    if kind is None:
+        raise DataError(
+            f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
+        )
     if scheme == MIX:
         return "modelled", f"mean by share over {costs.source}"
-    row = costs[scheme]
+    row, signer = costs[scheme], _signer_row(plan, scheme)
     if name == "signature_bytes" and scheme in LENGTHS:
         return "measured", f"pqchain.consensus.lengths: {scheme} of liboqs 0.13.0, counted"
-    if name in ("public_key_bytes", "signature_bytes"):
-        if kind == "published":
-            return kind, row.source
+    if name in ("public_key_bytes", "signature_bytes") and kind == "measured":
         return "registry", f"pqchain.algorithms, {scheme}"
-    signer = _signer_row(plan, scheme)
     if name == "sign_seconds" and signer:
         return "modelled", f"pqchain.falcon.model: {signer}"
     if name == "sign_seconds" and plan.signing_factor != 1.0:
         return "modelled", f"{row.source}, over {plan.signing_factor:g}"
-    if name in ("sign_seconds", "verify_seconds"):
+    if name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         return kind, row.source
-    if name not in ("transaction_bytes", "transaction_bytes_ratio") and not _fits(plan, row):
+    if not name.startswith("transaction_bytes") and not values["transactions_per_block"]:
         return "modelled", f"a block of {plan.block_bytes} bytes holds no transaction of {scheme}"
     if name in ("transaction_bytes", "transactions_per_block", "transaction_bytes_ratio"):
         return "modelled", "pqchain.chain.encoding, exact for the sizes given"
@@ -161,53 +145,47 @@ def _origin(plan: Plan, costs: CostTable, kind: str, scheme: str, name: str) -> 
 
 def _own(plan: Plan, row: Costs) -> dict[str, float]:
     """Return the figures of one scheme that owe nothing to the others."""
-    signature = mean(distribution(row.algorithm, row.signature_bytes))
+    key: Any = plan.public_key
+    layout = Layout(data_bytes=plan.data_bytes, public_key=key)
+    lengths = distribution(row.algorithm, row.signature_bytes)
+    signing = row.sign_seconds / plan.signing_factor
+    if signer := _signer_row(plan, row.algorithm):
+        signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
+    # A transaction of the baseline that registers a key of this scheme, if one can hold it.
+    registration = math.nan
+    if plan.baseline and row.public_key_bytes <= encoding.MAX_DATA_BYTES:
+        registration = float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
     own = {
         "public_key_bytes": float(row.public_key_bytes),
-        "signature_bytes": signature,
-        "sign_seconds": _sign_seconds(plan, row),
+        "signature_bytes": mean(lengths),
+        "sign_seconds": signing,
         "verify_seconds": row.verify_seconds,
-        "transaction_bytes": _layout(plan).transaction_bytes(row, 0) + signature,
+        "transaction_bytes": layout.transaction_bytes(row, 0) + mean(lengths),
         "transactions_per_block": 0.0,
         "final_seconds": math.nan,
-        "registration_bytes": _registration_bytes(plan, row),
+        "registration_bytes": registration,
     }
-    if _fits(plan, row):
-        scenario = _scenario(plan, replace(row, sign_seconds=own["sign_seconds"]))
+    # A block has to hold a transaction whatever the length of its signature.
+    if encoding.header_bytes() + layout.transaction_bytes(row, max(lengths)) <= plan.block_bytes:
+        scenario = _scenario(plan, replace(row, sign_seconds=signing), layout)
         own["transactions_per_block"] = scenario.transactions_per_block()
         own["final_seconds"] = _final_seconds(scenario)
     return own
 
 
-def _fits(plan: Plan, row: Costs) -> bool:
-    """Return whether a block holds a transaction, whatever the length of its signature."""
-    longest = max(distribution(row.algorithm, row.signature_bytes))
-    size = _layout(plan).transaction_bytes(row, longest)
-    return encoding.header_bytes() + size <= plan.block_bytes
-
-
 def _signer_row(plan: Plan, scheme: str) -> str:
     """Return the row of the rebuilt Table 3 that a scheme is signed by; "" for the costs' own."""
-    is_falcon = algorithms.get(scheme).family == "Falcon"
-    return _SIGNER_ROWS.get(plan.signer, "") if is_falcon else ""
-
-
-def _sign_seconds(plan: Plan, row: Costs) -> float:
-    signer = _signer_row(plan, row.algorithm)
-    if not signer:
-        return row.sign_seconds / plan.signing_factor
-    return _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
+    return SIGNERS[plan.signer] if algorithms.get(scheme).family == "Falcon" else ""
 
 
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
     """Return the times of the rebuilt Table 3 by row and algorithm; a sensitivity asks often."""
-    rebuilt = accelerator.rebuild_table3()
-    columns = (rebuilt[name].tolist() for name in ("row", "algorithm", "seconds"))
-    return {(row, algorithm): seconds for row, algorithm, seconds in zip(*columns, strict=True)}
+    seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
+    return dict(seconds)
 
 
-def _scenario(plan: Plan, row: Costs) -> Scenario:
+def _scenario(plan: Plan, row: Costs, layout: Layout) -> Scenario:
     return Scenario(
         algorithm=row.algorithm,
         costs=CostTable((row,), row.source),
@@ -217,28 +195,16 @@ def _scenario(plan: Plan, row: Costs) -> Scenario:
         exchange="broadcast" if plan.vote_phases else None,
         vote_phases=plan.vote_phases,
         block_bytes=plan.block_bytes,
-        layout=_layout(plan),
+        layout=layout,
         signed_blocks=plan.network.law != "paper-serial",
         verification_threads=plan.verification_threads,
     )
-
-
-def _layout(plan: Plan) -> Layout:
-    key: Any = plan.public_key
-    return Layout(data_bytes=plan.data_bytes, public_key=key)
 
 
 @lru_cache(maxsize=4096)
 def _final_seconds(scenario: Scenario) -> float:
     """Run the consensus; equal scenarios are run once."""
     return run_consensus(scenario).latency_seconds
-
-
-def _registration_bytes(plan: Plan, row: Costs) -> float:
-    """Return the size of a transaction of the baseline that registers a key of this scheme."""
-    if not plan.baseline or row.public_key_bytes > encoding.MAX_DATA_BYTES:
-        return math.nan
-    return float(encoding.encoded_size(plan.baseline, data_bytes=row.public_key_bytes))
 
 
 def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
@@ -273,7 +239,7 @@ def _derived(
     """Return the figures that follow from a scheme's own; those that there are not are left out."""
     if own["transactions_per_block"] == 0:
         return dict.fromkeys(("capacity_per_second", "throughput_per_second", "carried_share"), 0.0)
-    cycle = _cycle_seconds(plan, own)
+    cycle = max(plan.block_seconds, own["final_seconds"])
     capacity = own["transactions_per_block"] / cycle
     rate = min(plan.transactions_per_second, capacity)
     growth = (rate * own["transaction_bytes"] + encoding.header_bytes() / cycle) * YEAR_SECONDS
@@ -299,21 +265,18 @@ def _derived(
     }
     if baseline is None:
         return derived
-    first_cycle = _cycle_seconds(plan, baseline)
+    first_cycle = max(plan.block_seconds, baseline["final_seconds"])
     derived |= {
         "transaction_bytes_ratio": own["transaction_bytes"] / baseline["transaction_bytes"],
         "capacity_ratio": capacity / (baseline["transactions_per_block"] / first_cycle),
         "verification_ratio": own["verify_seconds"] / baseline["verify_seconds"],
     }
     if plan.accounts:
-        blocks = plan.accounts * own["registration_bytes"]
-        blocks /= plan.block_bytes - encoding.header_bytes()
-        derived["migration_seconds"] = blocks * first_cycle
+        room = plan.block_bytes - encoding.header_bytes()
+        derived["migration_seconds"] = (
+            plan.accounts * own["registration_bytes"] / room * first_cycle
+        )
     return derived
-
-
-def _cycle_seconds(plan: Plan, own: Mapping[str, float]) -> float:
-    return max(plan.block_seconds, own["final_seconds"])
 
 
 def post_quantum(plan: Plan) -> tuple[str, ...]:

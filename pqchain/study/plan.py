@@ -1,13 +1,13 @@
 """The inputs of a study: a frozen plan, refused with all its problems at once.
 
-Knows the inputs, their units and bounds; knows nothing of files, nor how a figure is computed.
+Knows which inputs fit each other; knows nothing of files, nor how a figure is computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,24 +15,22 @@ from pqchain import algorithms
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.study.quantities import INPUTS
 from pqchain.works import papers
 
-SIGNERS = ("software", "m4", "m4-engine", "m4-pipelined", "m4-whole")
-"""Who signs: the machine of the costs; or, for Falcon, a Cortex-M4 alone, with an engine as the
-accelerator paper schedules it, with a pipelined one, or with whole signatures given to that one."""
+SIGNERS: Mapping[str, str] = {
+    "software": "",
+    "m4": "M4 software",
+    "m4-engine": "M4 + engine, the paper's schedule",
+    "m4-pipelined": "M4 + pipelined engine, split",
+    "m4-whole": "M4 + pipelined engine, whole attempt",
+}
+"""Who signs: the machine of the costs; or, for Falcon, a row of the accelerator paper's rebuilt
+Table 3: a Cortex-M4 alone, with an engine as the paper schedules it, with a pipelined one, or with
+whole signatures given to that one."""
 
-BASELINE = "ECDSA-secp256k1"
-
-NETWORK_INPUTS = (
-    ("law", "", "law of the network"),
-    ("rate_bits_per_second", "bit/s", "rate of a link; regions have their own"),
-    ("latency_seconds", "s", "time of a message on a link; regions have their own"),
-    ("peers", "", "gossip: to how many a node passes a block on"),
-    ("world", "", "gossip: whether nodes live in the regions of the world"),
-)
-"""Parameters of a network that a study file may set: name, unit, meaning."""
-
-WIRES = tuple(name for name, _, _ in NETWORK_INPUTS)
+WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
+"""Inputs that are parameters of the network."""
 
 
 class Problem(NamedTuple):
@@ -59,72 +57,45 @@ def cost_sources() -> tuple[str, ...]:
     return ("measured", *(f"paper:{key}" for key in papers.with_costs()))
 
 
-def _input(
-    section: str, unit: str, about: str, *, least: float = 0.0, most: float = 1e18, **default: Any
-) -> Any:
-    """Declare an input of a plan: where it stands in the file, its unit, its bounds."""
-    known = {"section": section, "unit": unit, "about": about, "least": least, "most": most}
-    return field(metadata=known, **default)
-
-
-_chain, _network, _storage, _signer = (
-    partial(_input, section) for section in ("chain", "network", "storage", "signer")
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A chain and its load. Times are in seconds, sizes in bytes, rates per second."""
+    """A chain and its load. Times are in seconds, sizes in bytes, rates per second.
 
-    title: str = _input("", "", "heading of the page", default="A study")
-    schemes: tuple[str, ...] = _chain("", "signature schemes to compare")
-    baseline: str = _chain("", "scheme that the chain moves from, or nothing", default=BASELINE)
-    migration: Mapping[str, float] = _chain(
-        "share", "schemes used side by side, with shares that add up to 1", default_factory=dict
-    )
-    transactions_per_second: float = _chain("tx/s", "target load", least=1e-9)
-    block_bytes: int = _chain("B", "largest block", least=1, most=2**40)
-    block_seconds: float = _chain(
-        "s", "time from block to block; 0: as soon as the last one is final", most=1e7
-    )
-    data_bytes: int = _chain("B", "free data in each transaction", most=65_535, default=0)
-    public_key: str = _chain(
-        "", "inline: in each transaction; registered: in the first", default="inline"
-    )
-    accounts: int = _chain("", "accounts that must move to a new key", default=0)
-    nodes: int = _network("", "nodes", least=1, most=2**22)
-    delegates: int = _network("", "nodes that vote; 0: all of them", most=2**22, default=0)
-    network: Network = _network("", "law of the network and its parameters")  # noqa: RUF009
-    vote_phases: int = _network("", "rounds of votes after a block: 0, 1 or 2", most=2, default=0)
-    verification_threads: int = _network(
-        "", "threads of a node that verify", least=1, most=4096, default=1
-    )
-    data_chunks: int = _storage("", "k of the erasure code", least=1, most=254, default=7)
-    parity_chunks: int = _storage("", "m of the erasure code", least=1, most=254, default=3)
-    retained_days: float = _storage(
-        "d", "how long blocks are kept", least=1e-6, most=1e6, default=365.25
-    )
-    repair_bits_per_second: float = _storage(
-        "bit/s", "rate at which a node gathers chunks", least=1.0, default=100e6
-    )
-    decode_bytes_per_second: float = _storage(
-        "B/s", "rate at which a node decodes", least=1.0, default=589e6
-    )
-    signer: str = _signer(
-        "", "software, or for Falcon a modelled Cortex-M4 with or without an engine",
-        default="software",
-    )  # fmt: skip
-    signing_factor: float = _signer(
-        "", "how many times faster an accelerator signs", least=1e-6, most=1e6, default=1.0
-    )
-    costs: str = _input("costs", "", "measured, or the work that printed them", default="measured")
-    sources: Mapping[str, str] = _input("", "", "where each input comes from", default_factory=dict)
+    `INPUTS` holds what each input means, its unit and its bounds.
+    """
+
+    title: str = "A study"
+    schemes: tuple[str, ...]
+    baseline: str = "ECDSA-secp256k1"
+    migration: Mapping[str, float] = field(default_factory=dict)
+    transactions_per_second: float
+    block_bytes: int
+    block_seconds: float
+    data_bytes: int = 0
+    public_key: str = "inline"
+    accounts: int = 0
+    nodes: int
+    delegates: int = 0
+    network: Network
+    vote_phases: int = 0
+    verification_threads: int = 1
+    data_chunks: int = 7
+    parity_chunks: int = 3
+    retained_days: float = 365.25
+    repair_bits_per_second: float = 100e6
+    decode_bytes_per_second: float = 589e6
+    signer: str = "software"
+    signing_factor: float = 1.0
+    costs: str = "measured"
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where each input comes from."""
 
     def __post_init__(self) -> None:
         """Refuse a plan with problems, naming all of them; write schemes canonically."""
         if isinstance(self.schemes, list):
             object.__setattr__(self, "schemes", tuple(self.schemes))
-        problems = list(wrong_values(self)) or _wrong_together(self)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        problems = list(wrong_values(values)) or _wrong_together(self)
         if problems:
             raise ImpossiblePlan(problems)
         shares = {_canonical(name): share for name, share in self.migration.items()}
@@ -152,10 +123,13 @@ class Plan:
         for name in changes:
             check_name(name)
         settings = {name: changes.pop(name) for name in WIRES if name in changes}
-        network = changes.get("network", self.network)
-        problems = list(wrong_network(network, settings)) if settings else []
-        if settings and not problems:
-            changes["network"] = rewired(network, settings)
+        problems: list[Problem] = []
+        try:
+            if settings:
+                network = changes.get("network", self.network)
+                changes["network"] = rewired(network, settings)
+        except ImpossiblePlan as error:
+            problems += error.problems
         try:
             changed = replace(self, **changes)
         except ImpossiblePlan as error:
@@ -169,12 +143,20 @@ class Plan:
 
     def source(self, name: str) -> str:
         """Return where an input comes from."""
-        unset = "default" if _value(self, name) == _default(self, name) else "set for this study"
+        default = DEFAULTS.get(name, MISSING)
+        if name in WIRES and name != "law":
+            default = getattr(named(self.network.law), name)
+        unset = "default" if _value(self, name) == default else "set for this study"
         return self.sources.get(name, unset)
 
 
 def _canonical(name: str) -> str:
     return algorithms.get(name).name
+
+
+DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Plan)}
+DEFAULTS |= {"migration": {}, "sources": {}}
+"""What the inputs of a plan are if nobody sets them; MISSING if somebody has to."""
 
 
 def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
@@ -184,51 +166,36 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
     """
     rows: list[tuple[str, Any, str, str, str]] = []
     idle = without_effect(plan.network)
-    for each in fields(plan):
-        value = getattr(plan, each.name)
-        if each.name in ("title", "sources"):
-            continue
-        if isinstance(value, Network):
-            rows += [
-                (name, getattr(value, name), unit, meaning, plan.source(name))
-                for name, unit, meaning in NETWORK_INPUTS
-                if name not in idle
-            ]
-            continue
-        if each.name in idle and plan.source(each.name) == "default":
+    for name, row in INPUTS.items():
+        value, source = _value(plan, name), plan.source(name)
+        if name == "title" or (name in idle and (name in WIRES or source == "default")):
             continue
         if isinstance(value, Mapping):
-            value = ", ".join(f"{name} {share:g}" for name, share in value.items()) or "none"
-        elif isinstance(value, tuple):
+            value = [f"{scheme} {share:g}" for scheme, share in value.items()]
+        if isinstance(value, (tuple, list)):
             value = ", ".join(value)
-        value = "none" if value == "" else value
-        unit, about = each.metadata["unit"], each.metadata["about"]
-        rows.append((each.name, value, unit, about, plan.source(each.name)))
+        rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
     return rows
 
 
 def described() -> list[tuple[str, str, str, str, str]]:
     """Return table, name, unit, meaning and default of every input that a study file may have."""
     rows = []
-    for each in fields(Plan):
-        section, unit, about = (each.metadata[name] for name in ("section", "unit", "about"))
-        if each.name == "network":
-            (law, _, meaning), *others = NETWORK_INPUTS
-            rows.append((section, law, "", f"{meaning}: {', '.join(networks.NAMES)}", "needed"))
-            rows += [(section, *parameter, "the law's") for parameter in others]
-        elif each.name == "sources":
-            rows.append(("sources", "INPUT", "", about, "none"))
-        elif each.name == "migration":
-            rows.append(("chain.migration", "SCHEME", unit, about, "none"))
-        else:
-            default = "needed" if each.default is MISSING else str(each.default)
-            rows.append((section, each.name, unit, about, default))
-    return rows
+    for name, row in INPUTS.items():
+        key, about, default = name, row.about, DEFAULTS.get(name, "the law's")
+        if name == "law":
+            about, default = f"{about}: {', '.join(networks.NAMES)}", MISSING
+        elif name == "migration":
+            key, default = "SCHEME", "none"
+        rows.append(
+            (row.table, key, row.unit, about, "needed" if default is MISSING else str(default))
+        )
+    return [*rows, ("sources", "INPUT", "", "where each input comes from", "none")]
 
 
 def check_name(name: str) -> None:
     """Raise UnknownName unless there is such an input."""
-    known = {each.name for each in fields(Plan)} | set(WIRES)
+    known = {*DEFAULTS, *WIRES}
     if name not in known:
         raise UnknownName("input of a study", name, known, "`pqchain study --inputs`.")
 
@@ -236,22 +203,6 @@ def check_name(name: str) -> None:
 def _value(plan: Plan, name: str) -> Any:
     """Return an input, also one of the network."""
     return getattr(plan.network if name in WIRES else plan, name, None)
-
-
-def _default(plan: Plan, name: str) -> Any:
-    """Return what an input is if nobody sets it; MISSING if somebody has to."""
-    if name in WIRES:
-        return MISSING if name == "law" else getattr(named(plan.network.law), name)
-    for each in fields(plan):
-        if each.name == name:
-            return each.default if each.default_factory is MISSING else each.default_factory()
-    return MISSING
-
-
-def meaning(each: Any) -> str:
-    """Return what an input is, with its unit."""
-    unit = each.metadata["unit"]
-    return f"{each.metadata['about']}{', in ' + unit if unit else ''}"
 
 
 _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
@@ -262,37 +213,38 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 """By the type of a field: what its value must be, and that in words."""
 
 
-def wrong_values(plan: Any) -> Iterable[Problem]:
-    """Yield what is wrong with single inputs; one that is None is left out."""
+def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
+    """Yield what is wrong with single inputs, of which some may be missing."""
     choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": ("inline", "registered")}
-    for each in fields(Plan):
-        name, value = each.name, getattr(plan, each.name)
-        least, most = each.metadata["least"], each.metadata["most"]
-        types, expected = _EXPECTED.get(str(each.type), (object, ""))
-        if value is None:
-            continue
+    for name in [name for name in INPUTS if name in values]:
+        value, row = values[name], INPUTS[name]
+        types, expected = _EXPECTED.get(Plan.__annotations__[name], (object, ""))
         if not isinstance(value, types) or (isinstance(value, bool) and expected):
-            message = f"{name} is {value!r}; expected {expected} ({meaning(each)})"
+            message = f"{name} is {value!r}; expected {expected} ({row.meaning})"
         elif name in choices and value not in choices[name]:
             message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
-        elif isinstance(value, (int, float)) and not least <= value <= most:
-            message = f"{name} is {value:g}; expected {least:g} to {most:g} ({meaning(each)})"
+        elif isinstance(value, (int, float)) and not row.least <= value <= row.most:
+            message = f"{name} is {value:g}; expected {row.least:g} to {row.most:g} ({row.meaning})"
         else:
             continue
         yield Problem(name, message)
-    yield from _wrong_schemes(plan)
+    yield from _wrong_schemes(values)
 
 
-def _wrong_schemes(plan: Any) -> Iterable[Problem]:
-    schemes, migration = plan.schemes, plan.migration
-    if schemes is not None and (not isinstance(schemes, tuple) or not schemes):
+def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
+    schemes, baseline = values.get("schemes", ()), values.get("baseline")
+    migration = values.get("migration")
+    if "schemes" in values and not (schemes and isinstance(schemes, tuple)):
         message = f'schemes is {schemes!r}; expected a list of names, such as ["Falcon-512"]'
         yield Problem("schemes", message)
         schemes = ()
-    baseline = (plan.baseline,) if isinstance(plan.baseline, str) and plan.baseline else ()
     migration = migration if isinstance(migration, Mapping) else {}
-    named = {"schemes": schemes or (), "baseline": baseline, "migration": migration}
-    for what, name in ((what, name) for what, names in named.items() for name in names):
+    given = {
+        "schemes": schemes,
+        "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
+        "migration": migration,
+    }
+    for what, name in ((what, name) for what, names in given.items() for name in names):
         try:
             if algorithms.get(name).kind != "signature":
                 message = f"{what} names {name!r}, which signs nothing; give a signature scheme"
@@ -337,37 +289,31 @@ def without_effect(network: Network) -> frozenset[str]:
     return frozenset(modelled | (set(WIRES) - {"law"} - network.parameters))
 
 
-def wrong_network(network: Network | None, settings: Mapping[str, Any]) -> Iterable[Problem]:
-    """Yield what cannot be set on a network, or on a new one."""
-    try:
-        plain = rewired(network, {"law": settings["law"]}) if "law" in settings else network
-    except PqchainError as error:
-        yield Problem("law", str(error))
-        return
-    assert plain is not None
-    possible = {}
-    for name, value in settings.items():
-        if name == "law":
-            continue
-        if name == "world" and not isinstance(value, bool):
-            yield Problem(name, f"world is {value!r}; expected true or false")
-            continue
-        try:
-            replace(plain, **{name: value})
-        except PqchainError as error:
-            yield Problem(name, str(error))
-        else:
-            possible[name] = value
-    idle = without_effect(replace(plain, **possible))
-    kind = f"{plain.law} with world" if plain.law == "gossip" else plain.law
-    for name in filter(idle.__contains__, possible):
-        yield Problem(name, f"{name} is set, but {kind} has no such input; leave it out")
-
-
 def rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
-    """Return a network with other parameters; another law comes with its own defaults."""
-    law = settings.get("law", "" if network is None else network.law)
-    rest = {name: value for name, value in settings.items() if name != "law"}
-    if network is None or law != network.law:
-        return named(law, **rest)
-    return replace(network, **rest)
+    """Return a network with other parameters; another law comes with its own defaults.
+
+    Raises ImpossiblePlan with everything that cannot be set.
+    """
+    law = settings.get("law", network and network.law)
+    if law is None:
+        raise ImpossiblePlan([Problem("law", '[network] lacks law, such as law = "gossip"')])
+    try:
+        changed = network if network and law == network.law else named(law)
+    except PqchainError as error:
+        raise ImpossiblePlan([Problem("law", str(error))]) from error
+    problems: list[Problem] = []
+    for name, value in settings.items():
+        try:
+            if name == "world" and not isinstance(value, bool):
+                raise UsageError(f"world is {value!r}; expected true or false")
+            changed = replace(changed, **{name: value})
+        except PqchainError as error:
+            problems.append(Problem(name, str(error)))
+    idle = without_effect(changed) - {problem.input for problem in problems}
+    kind = f"{law} with world" if law == "gossip" else law
+    for name in filter(idle.__contains__, settings):
+        message = f"{name} is set, but {kind} has no such input; leave it out"
+        problems.append(Problem(name, message))
+    if problems:
+        raise ImpossiblePlan(problems)
+    return changed

@@ -7,39 +7,25 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
-from importlib.resources import files
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study import plan as inputs
-from pqchain.study.plan import WIRES, ImpossiblePlan, Plan, Problem
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from pqchain.installation import HOME, parse_toml
+from pqchain.study.plan import DEFAULTS, WIRES, ImpossiblePlan, Plan, rewired, wrong_values
+from pqchain.study.quantities import INPUTS
 
 READY = ("pqdpol", "ethereum", "bitcoin")
 """Studies that come with the package."""
-
-SECTIONS: Mapping[str, str] = {
-    **{each.name: each.metadata["section"] for each in fields(Plan) if each.name != "sources"},
-    **dict.fromkeys(WIRES, "network"),
-    "migration": "chain.migration",
-}
-"""The table of a file in which each input stands."""
 
 
 def ready(name: str) -> str:
     """Return the text of a study that comes with the package. Raises UnknownName."""
     if name not in READY:
         raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
-    return (files("pqchain.study") / "ready" / f"{name}.toml").read_text(encoding="utf-8")
+    return (HOME / "study" / "ready" / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(source: str | Path) -> Plan:
@@ -52,10 +38,8 @@ def load(source: str | Path) -> Plan:
     600.0
     """
     path = Path(source)
-    if str(source) in READY:
-        return parse(ready(str(source)), str(source))
     if path.suffix != ".toml":
-        raise UnknownName("ready study", str(source), READY, "`pqchain study --list`.")
+        return parse(ready(str(source)), str(source))
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -66,10 +50,11 @@ def load(source: str | Path) -> Plan:
 def parse(text: str, name: str) -> Plan:
     """Return the plan that TOML describes. Raises UsageError with every problem and its line."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse_toml(text)
+    except ValueError as error:
         raise UsageError(f"{name} is no TOML: {error}") from error
-    tables, misspelt = _tables(document)
+    opened = dict(_opened(document))
+    tables, misspelt = _tables(opened)
     lines = _lines(text)
     lines = {(tables.get(table) or table, key): at for (table, key), at in lines.items()} | lines
     problems: list[str] = []
@@ -82,85 +67,71 @@ def parse(text: str, name: str) -> Plan:
         report(table, "", message)
     values: dict[str, Any] = {"sources": {}}
     settings: dict[str, Any] = {}
-    for table, key, value in _entries(document):
-        section = tables.get(table, "")
-        if table and not section:
+    for table, entries in opened.items():
+        section = tables.get(table)
+        if section is None:
             continue
-        if section == "sources" and isinstance(value, str):
-            values["sources"][key] = value
-        elif section == "sources":
-            report(section, key, f"the source of {key} is {value!r}; expected a text")
-        elif section == "chain.migration":
-            values.setdefault("migration", {})[key] = value
-        elif SECTIONS.get(key) != section or key == "network":
-            report(section, key, _unknown(section, key))
-        elif key in WIRES:
-            settings[key] = value
-        else:
-            values[key] = tuple(value) if isinstance(value, list) else value
+        for key, value in entries.items():
+            if section == "sources" and isinstance(value, str):
+                values["sources"][key] = value
+            elif section == "sources":
+                report(section, key, f"the source of {key} is {value!r}; expected a text")
+            elif section == "chain.migration":
+                values.setdefault("migration", {})[key] = value
+            elif key not in INPUTS or INPUTS[key].table != section:
+                report(section, key, _unknown(section, key))
+            elif key in WIRES:
+                settings[key] = value
+            else:
+                values[key] = tuple(value) if isinstance(value, list) else value
     for key in values["sources"]:
-        if key not in SECTIONS:
+        if key not in INPUTS:
             report("sources", key, f"a source of {key!r}, which is no input{_near(key)}")
-    for each in fields(Plan):
-        needed = each.default is MISSING and each.default_factory is MISSING
-        if needed and each.name not in values and each.name != "network":
-            section = SECTIONS[each.name]
-            report(section, each.name, f"[{section}] lacks {each.name} ({inputs.meaning(each)})")
-    wrong = [Problem("law", '[network] lacks law, such as law = "gossip"')]
-    if "law" in settings:
-        wrong = list(inputs.wrong_network(None, settings))
-    for key, message in wrong:
-        report("network", key, message)
-    if not wrong:
-        values["network"] = inputs.rewired(None, settings)
-    if problems:
-        unset = dict.fromkeys(each.name for each in fields(Plan))
-        wrong = list(inputs.wrong_values(SimpleNamespace(**(unset | values))))
-    else:
-        try:
+    for key, row in INPUTS.items():
+        if DEFAULTS.get(key) is MISSING and key not in values:
+            report(row.table, key, f"[{row.table}] lacks {key} ({row.meaning})")
+    try:
+        values["network"] = rewired(None, settings)
+    except ImpossiblePlan as error:
+        for key, message in error.problems:
+            report("network", key, message)
+    wrong = wrong_values(values)
+    try:
+        if not problems:
             return Plan(**values)
-        except ImpossiblePlan as error:
-            wrong = list(error.problems)
+    except ImpossiblePlan as error:
+        wrong = error.problems
     for key, message in wrong:
-        report(SECTIONS[key], key, message)
+        report(INPUTS[key].table, key, message)
     raise UsageError("\n".join(problems))
 
 
-def _entries(document: Mapping[str, Any]) -> Iterable[tuple[str, str, Any]]:
-    """Yield table, key and value of everything in a document, tables opened."""
-    for key, value in document.items():
-        if not isinstance(value, Mapping):
-            yield "", key, value
-            continue
-        for inner, content in value.items():
-            if isinstance(content, Mapping):
-                yield from ((f"{key}.{inner}", name, each) for name, each in content.items())
-            else:
-                yield key, inner, content
+def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of every table, "" for the document, and what stands in it itself."""
+    inner = {key: value for key, value in document.items() if isinstance(value, Mapping)}
+    yield name, {key: value for key, value in document.items() if key not in inner}
+    for key, table in inner.items():
+        yield from _opened(table, f"{name}.{key}" if name else key)
 
 
-def _tables(document: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section that each table of a document stands for ("": none), and what is misspelt.
+def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the section that each known table of a document stands for, and what is misspelt.
 
     A misspelt table is read as the one that was meant, so that its inputs are not missed as well.
     """
-    known = {*SECTIONS.values(), "sources"} - {""}
+    known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}
     misspelt: dict[str, str] = {}
-    for outer, content in document.items():
-        if not isinstance(content, Mapping):
-            continue
-        inner = [f"{outer}.{name}" for name, each in content.items() if isinstance(each, Mapping)]
-        for name in (outer, *inner):
-            parent, dot, rest = name.partition(".")
-            section = f"{tables.get(parent, parent)}{dot}{rest}"
-            near = difflib.get_close_matches(section, known, n=1, cutoff=0.6)
-            tables[name] = section if section in known else "".join(near)
-            if section in known or (dot and not tables[parent]):
-                continue
-            expected = f"expected {', '.join(f'[{each}]' for each in sorted(known))}"
+    for name in names:
+        parent, dot, rest = name.rpartition(".")
+        section = f"{tables.get(parent, parent)}{dot}{rest}"
+        near = difflib.get_close_matches(section, known, n=1, cutoff=0.6)
+        if section not in known and (parent in tables or parent not in names):
+            expected = f"expected {', '.join(f'[{each}]' for each in sorted(known - {''}))}"
             hint = f"did you mean [{near[0]}]?" if near else expected
             misspelt[name] = f"unknown table [{name}]; {hint}"
+        if section in known or near:
+            tables[name] = section if section in known else near[0]
     return tables, misspelt
 
 
@@ -181,16 +152,15 @@ def _lines(text: str) -> dict[tuple[str, str], int]:
 
 def _unknown(section: str, key: str) -> str:
     """Say where a key belongs, or what it may have meant."""
-    if key in SECTIONS and key != "network":
-        return f"{key} belongs into [{SECTIONS[key]}], not into [{section}]"
+    if key in INPUTS:
+        return f"{key} belongs into [{INPUTS[key].table}], not into [{section}]"
     return f"unknown input {key!r}{_near(key)}"
 
 
 def _near(key: str) -> str:
     """Suggest the inputs whose names are nearest, with their units."""
-    units = {name: unit for _, name, unit, _, _ in inputs.described()}
-    near = difflib.get_close_matches(key, SECTIONS, n=2, cutoff=0.5)
+    near = difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"
-    shown = [f"{name} ({units[name]})" if units.get(name) else name for name in near]
+    shown = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]
     return f"; did you mean {' or '.join(shown)}?"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
@@ -103,18 +104,19 @@ def tornado(
     alone = plan.with_(schemes=(chosen,), migration={})
     base = model.figures(alone, costs)[chosen][output]
     unit = QUANTITIES[output].unit
-    changes = []
-    for name in INPUTS:
-        if name == "delegates" and not plan.delegates:
-            continue
-        low, high = (
-            _figure(alone, costs, name, factor, chosen, output) for factor in (1 / FACTOR, FACTOR)
-        )
-        change = max((abs(end - base) for end in (low, high) if math.isfinite(end)), default=0.0)
-        if change:
-            changes.append((change, [chosen, output, unit, name, base, low, high]))
-    changes.sort(key=lambda pair: pair[0], reverse=True)
-    return TORNADO.frame(row for _, row in changes)
+    frame = TORNADO.frame(
+        [chosen, output, unit, name, base]
+        + [
+            _figures(alone, costs, (name, factor)).get(chosen, {}).get(output, math.nan)
+            for factor in (1 / FACTOR, FACTOR)
+        ]
+        for name in INPUTS
+        if plan.delegates or name != "delegates"
+    )
+    # Where there is no such figure yet, any is more than that.
+    change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
+    order = change[change > 0].sort_values(ascending=False, kind="stable").index
+    return results.check(frame.loc[order], TORNADO)
 
 
 def plane(
@@ -147,30 +149,26 @@ def plane(
     )
 
 
-def _winner(
-    plan: Plan, costs: CostTable, first: tuple[str, float], second: tuple[str, float]
-) -> tuple[str, float, float]:
-    """Return the scheme with the greatest capacity, that capacity, and its margin."""
+def _figures(
+    plan: Plan, costs: CostTable, *changes: tuple[str, float]
+) -> dict[str, dict[str, float]]:
+    """Return the figures with inputs multiplied, none where that cannot be."""
     try:
-        figures = model.figures(*varied(*varied(plan, costs, *first), *second))
+        for name, factor in changes:
+            plan, costs = varied(plan, costs, name, factor)
+        return model.figures(plan, costs)
     except UsageError:
-        figures = {}
+        return {}
+
+
+def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
+    """Return the scheme with the greatest capacity, that capacity, and its margin."""
     ranked = sorted(
         (-each["capacity_per_second"], each["final_seconds"], name)
-        for name, each in figures.items()
+        for name, each in _figures(plan, costs, *changes).items()
         if each["transactions_per_block"]
     )
     if not ranked:
         return "", math.nan, math.nan
     best, runner_up = [*(-capacity for capacity, *_ in ranked), math.nan][:2]
     return ranked[0][2], best, best / runner_up
-
-
-def _figure(
-    plan: Plan, costs: CostTable, name: str, factor: float, scheme: str, output: str
-) -> float:
-    """Return a figure with one input varied, NaN where that cannot be."""
-    try:
-        return model.figures(*varied(plan, costs, name, factor))[scheme][output]
-    except UsageError:
-        return math.nan

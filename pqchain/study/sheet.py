@@ -6,9 +6,7 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -48,8 +46,8 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
 
 def text(findings: Findings) -> str:
     """Return the figures and conclusions for a terminal."""
-    head = [findings.plan.title, f"times: {findings.costs.source}", ""]
-    return "\n".join([*head, figures_table(findings).text(), "", *conclusions(findings)])
+    head = f"{findings.plan.title}\ntimes: {findings.costs.source}\n"
+    return "\n".join([head, figures_table(findings).text(), "", *conclusions(findings)])
 
 
 def conclusions(findings: Findings) -> list[str]:
@@ -83,12 +81,14 @@ def conclusions(findings: Findings) -> list[str]:
 
 def figures_table(findings: Findings) -> Table:
     """Return every figure that any scheme has: a row per figure, a column per scheme."""
-    values, kinds = findings.values, _kinds(findings.frame)
-    rows = [
-        [_named(name), Shown(kinds[name], ", ".join(kinds[name]), html.labels(*kinds[name]))]
-        + [Shown(each[name], shown(each[name], QUANTITIES[name].unit)) for each in values.values()]
-        for name in _present(findings)
-    ]
+    values = findings.values
+    by_name = findings.frame.groupby("quantity")["kind"].unique()
+    rows = []
+    for name in _present(findings):
+        kinds = [kind for kind in _KINDS if kind in by_name[name]]
+        told = [_named(name), Shown(kinds, ", ".join(kinds), html.labels(*kinds))]
+        unit = QUANTITIES[name].unit
+        rows.append(told + [Shown(each[name], shown(each[name], unit)) for each in values.values()])
     used = set(findings.frame["kind"])
     return Table(
         columns=[
@@ -106,14 +106,15 @@ def figures_table(findings: Findings) -> Table:
 
 def tornado_table(tornado: pd.DataFrame) -> Table:
     """Return the values of a tornado."""
+    unit = next(iter(tornado["unit"]), "")
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    rows: list[list[Any]] = []
-    for row in tornado.to_dict("records"):
-        values = [Shown(row[at], shown(row[at], row["unit"])) for at in titles]
-        rows.append([numbers.spoken(row["input"]), *values])
-    return Table(
-        columns=[Column("input"), *(Column(title, numeric=True) for title in titles.values())],
-        rows=rows,
+    values = [
+        Column(title, numeric=True, show=lambda value: shown(value, unit), key=key)
+        for key, title in titles.items()
+    ]
+    return Table.of(
+        tornado,
+        [Column("input", show=numbers.spoken), *values],
         caption="The same as numbers.",
         source=["modelled"],
     )
@@ -122,14 +123,11 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
 def plane_table(plane: pd.DataFrame) -> Table:
     """Return the winners of a plane."""
     across, upwards = (numbers.spoken(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
-    factors = sorted(set(plane["across_factor"].tolist()))
     names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
+    factors = [numbers.factor(float(each)) for each in names.columns]
     return Table(
-        columns=[
-            Column(upwards, show=numbers.factor),
-            *(Column(numbers.factor(each), group=across, show=_or_dash) for each in factors),
-        ],
-        rows=list(names.itertuples(name=None)),
+        columns=[Column(upwards, show=numbers.factor), *(Column(each, across) for each in factors)],
+        rows=list(names.replace("", numbers.MISSING).itertuples(name=None)),
         caption="The same as names.",
         source=["modelled"],
     )
@@ -185,34 +183,32 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
     plan, costs = findings.plan, findings.costs
     scheme = findings.best or plan.schemes[0]
     tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    parts: list[tuple[str, str, list[Markup]]] = [
-        ("figures", "Figures by scheme", [figures_table(findings).html()]),
-        ("sensitivity", "Sensitivity", [*_tornado(tornado), tornado_table(tornado).html()]),
-    ]
+    parts: dict[str, tuple[str, ...]] = {
+        "figures": ("Figures by scheme", figures_table(findings).html()),
+        "sensitivity": ("Sensitivity", _tornado(tornado), tornado_table(tornado).html()),
+    }
     if post_quantum(plan):
         plane = sensitivity.plane(plan, costs)
-        both = [_plane(plane), plane_table(plane).html()]
-        parts.append(("plane", "Which scheme wins where", both))
-    parts += [
-        ("inputs", "Inputs", [inputs_table(plan).html()]),
-        ("sources", "Sources", [sources_table(findings).html()]),
-    ]
+        parts["plane"] = ("Which scheme wins where", _plane(plane), plane_table(plane).html())
+    parts["inputs"] = ("Inputs", inputs_table(plan).html())
+    parts["sources"] = ("Sources", sources_table(findings).html())
     head = html.element(
         "section",
         html.element("h1", plan.title),
         html.element("p", f"times: {costs.source}", class_="byline"),
         html.element("div", html.bullets(conclusions(findings)), class_="verdict", role="status"),
     )
-    sections = [html.section(name, title, *children) for name, title, children in parts]
-    return html.document(plan.title, [(name, title) for name, title, _ in parts], head, *sections)
+    sections = [html.section(name, *part) for name, part in parts.items()]
+    contents = [(name, title) for name, (title, *_) in parts.items()]
+    return html.document(plan.title, contents, head, *sections)
 
 
-def _tornado(tornado: pd.DataFrame) -> list[Markup]:
+def _tornado(tornado: pd.DataFrame) -> Markup:
     """Draw the tornado, unless no input changes anything."""
     if tornado.empty:
-        return []
+        return Markup()
     output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
-    figure = html.figure(
+    return html.figure(
         plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
         identifier="figure-tornado",
         description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
@@ -220,7 +216,6 @@ def _tornado(tornado: pd.DataFrame) -> list[Markup]:
         caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
         "that change nothing are left out.",
     )
-    return [figure]
 
 
 def _plane(plane: pd.DataFrame) -> Markup:
@@ -251,22 +246,12 @@ def _only_winner(plane: pd.DataFrame) -> str:
 
 
 def _present(findings: Findings) -> list[str]:
-    schemes = findings.values.values()
-    return [name for name in QUANTITIES if any(math.isfinite(each[name]) for each in schemes)]
-
-
-def _kinds(frame: pd.DataFrame) -> Mapping[str, Sequence[str]]:
-    by_name = frame.groupby("quantity")["kind"].agg(set)
-    return {str(name): [kind for kind in _KINDS if kind in of] for name, of in by_name.items()}
+    return list(findings.table.dropna(how="all").index)
 
 
 def _named(name: str) -> Shown:
     """Name a figure: as commands do on a terminal, in words on a page."""
     return Shown(name, name, html.join(QUANTITIES[name].about))
-
-
-def _or_dash(name: str) -> str:
-    return name or numbers.MISSING
 
 
 def _plain(value: object) -> str:

@@ -236,5 +236,5 @@ def test_plots_of_blocks_show_every_scheme_and_number_of_threads(quantity):
 
 
 def test_the_registry_is_measured_by_default():
-    names = [case.names for case in blockbench._cases(algorithms.names("signature"))]
+    names = blockbench._cases(algorithms.names("signature"))
     assert names == [(name,) for name in algorithms.names("signature")]

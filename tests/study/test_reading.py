@@ -80,6 +80,7 @@ def test_every_problem_is_told_with_its_line():
         (("[costs]", "[sources]\nnodes = 3\n[costs]"), "source of nodes is 3; expected a text"),
         (("[costs]", "[chain.migration]\n\"Falcon-512\" = 0.5\n[costs]"), "add up to 0.5"),
         (("[costs]", "[costs]\nnodes = 3"), r"nodes belongs into \[network\]"),
+        (("[costs]", "[\"x.y\"]\na = 1\n[costs]"), r"unknown table \[x.y\]"),
         (("[chain]", "[chain"), "is no TOML"),
         (('schemes = ["Falcon-512", "falcon-512"]', "schemes = []"), "expected a list of names"),
     ],
