@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
-import json
 import math
+import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import errors
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
@@ -85,12 +85,6 @@ class Job:
         factory = getattr(importlib.import_module(module), function)
         return cast(Node, factory(index, transport, folder, **self.parameters))
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Job:
-        """Return the job that came over a pipe."""
-        strikes = tuple(Strike(**strike) for strike in plain["strikes"])
-        return cls(**{**plain, "strikes": strikes, "link": Link(**plain["link"])})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult:
@@ -139,31 +133,12 @@ class Result:
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
-    """Return a message for a pipe: JSON in a line, of plain values, dataclasses, bytes, errors."""
-    return json.dumps(message, default=_plain).encode() + b"\n"
+def encode(what: str, value: Any = None) -> bytes:
+    """Return an order or a report for a pipe between our own processes: a line of its pickle."""
+    return base64.b64encode(pickle.dumps((what, value))) + b"\n"
 
 
-def decode(line: bytes) -> dict[str, Any]:
-    """Return the message; of a dataclass the dictionary of its fields."""
-    message: dict[str, Any] = json.loads(line, object_hook=_restored)
-    return message
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    if isinstance(value, PqchainError):
-        return {"kind": type(value).__name__, "message": str(value)}
-    return {each.name: getattr(value, each.name) for each in fields(value)}
-
-
-def _restored(plain: dict[str, Any]) -> Any:
-    if plain.keys() == {"hex"}:
-        return bytes.fromhex(plain["hex"])
-    if plain.keys() == {"kind", "message"}:
-        try:
-            return getattr(errors, plain["kind"], PqchainError)(plain["message"])
-        except TypeError:  # its message is made of several values
-            return PqchainError(plain["message"])
-    return plain
+def decode(line: bytes) -> tuple[str, Any]:
+    """Return the order or the report."""
+    what, value = pickle.loads(base64.b64decode(line))
+    return what, value
