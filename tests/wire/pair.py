@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.wire.identity import generate
-from pqchain.wire.transports.aioquic import AIOQUIC
+from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 from pqchain.wire.transports.registry import Place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aioquic
@@ -15,7 +16,6 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Place
 
 _LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
 """Older versions encrypt in C with a buffer for one Ethernet frame."""
@@ -52,7 +52,7 @@ class _Log(QuicLogger):
         return trace
 
 
-AIOQUIC = Library(
+LIBRARY = Library(
     name="aioquic",
     version=aioquic.__version__,
     longest_bytes=_LONGEST_BYTES,
@@ -67,12 +67,4 @@ AIOQUIC = Library(
     logger=_Log,
 )
 
-
-def open_transport(place: Place) -> QuicEndpoint:
-    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
-    return QuicEndpoint(place, AIOQUIC)
-
-
-def longest_datagram_bytes() -> int:
-    """Return the longest datagram that this version sends."""
-    return AIOQUIC.longest_bytes
+open_transport = partial(QuicEndpoint, library=LIBRARY)

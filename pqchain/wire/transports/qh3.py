@@ -6,6 +6,8 @@ need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
 
 from __future__ import annotations
 
+from functools import partial
+
 import qh3
 from qh3 import tls
 from qh3._hazmat import Buffer
@@ -15,9 +17,8 @@ from qh3.quic.connection import QuicConnection, QuicConnectionError
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Place
 
-QH3 = Library(
+LIBRARY = Library(
     name="qh3",
     version=qh3.__version__,
     # Tried up to here; packets come out 29 bytes shorter than asked for.
@@ -34,12 +35,4 @@ QH3 = Library(
     over=(QuicConnectionError,),
 )
 
-
-def open_transport(place: Place) -> QuicEndpoint:
-    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
-    return QuicEndpoint(place, QH3)
-
-
-def longest_datagram_bytes() -> int:
-    """Return the longest datagram that this version sends."""
-    return QH3.longest_bytes
+open_transport = partial(QuicEndpoint, library=LIBRARY)

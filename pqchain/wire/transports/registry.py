@@ -45,8 +45,8 @@ class Row:
 
     name: str
     module: str = ""
-    """Its file here if that is not called `name`; it has `open_transport`, and
-    `longest_datagram_bytes` if it sends datagrams."""
+    """Its file here if that is not called `name`; it has `open_transport`, and a `LIBRARY` if it
+    sends datagrams."""
     package: str = ""
     """What must be installed; nothing beyond Python if it is empty."""
     datagrams: bool = True
@@ -84,7 +84,7 @@ class Row:
 
     def longest_datagram_bytes(self) -> int:
         """Return the longest datagram that the installed version sends. Raises Unsupported."""
-        return int(self.load().longest_datagram_bytes())
+        return int(self.load().LIBRARY.longest_bytes)
 
     def open(self, place: Place) -> Any:
         """Return an `Endpoint` on datagrams, or a `SocketTransport`.
