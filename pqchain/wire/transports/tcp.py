@@ -34,9 +34,8 @@ class _Line(asyncio.Protocol):
         self.channels = 0
         self._transport: asyncio.Transport | None = None
         self._paused = False
-        self._head = bytearray()
-        self._channel = self._left = 0
-        self._last = False
+        self._came = bytearray()
+        """What follows the last whole frame."""
         self._queues: dict[int, deque[tuple[memoryview, bool]]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -59,30 +58,21 @@ class _Line(asyncio.Protocol):
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            if not self._left:
-                take = _HEADER.size - len(self._head)
-                self._head += view[:take]
-                view = view[take:]
-                if len(self._head) < _HEADER.size:
-                    return
-                self._channel, self._left, last = _HEADER.unpack(self._head)
-                self._last = bool(last)
-                self._head.clear()
-                if self._left > _FRAME_BYTES:
-                    self.end()
-                    return
-                if not self._left:
-                    self._deliver(b"", self._last)
-                continue
-            piece, view = view[: self._left], view[self._left :]
-            self._left -= len(piece)
-            self._deliver(bytes(piece), self._last and not self._left)
-
-    def _deliver(self, data: bytes, end: bool) -> None:
-        if self.session in self.owner.sessions:
-            self.owner.deliver(Received(self.session, self._channel, data, end))
+        """Deliver the frames that are whole."""
+        self._came += data
+        begin = 0
+        while (body := begin + _HEADER.size) <= len(self._came):
+            channel, length, last = _HEADER.unpack_from(self._came, begin)
+            if length > _FRAME_BYTES:
+                self.end()
+                return
+            if (end := body + length) > len(self._came):
+                break
+            if self.session in self.owner.sessions:
+                frame = bytes(memoryview(self._came)[body:end])
+                self.owner.deliver(Received(self.session, channel, frame, bool(last)))
+            begin = end
+        del self._came[:begin]
 
     def pause_writing(self) -> None:
         self._paused = True
