@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pqchain.errors import PqchainError
-from pqchain.wire.session import Event
+from pqchain.wire.session import Event, Timed
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +33,7 @@ class Task:
             return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
 
 
-class Node(Protocol):
+class Node(Timed, Protocol):
     """One node. A driver calls `poll` for a task after every other call that may give one."""
 
     @property
@@ -64,12 +64,6 @@ class Node(Protocol):
 
     def handle(self, event: Event, now: float) -> None:
         """Take in what the transport tells."""
-
-    def timer(self) -> float | None:
-        """Return when `handle_timer` wants to be called, or None."""
-
-    def handle_timer(self, now: float) -> None:
-        """Do what is due."""
 
     def poll(self) -> Task | None:
         """Return the next task, or None; the next one comes when this one has finished."""

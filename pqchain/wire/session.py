@@ -80,17 +80,21 @@ class Transport(Protocol):
         """Return how much waits to be sent."""
 
 
-class Endpoint(Transport, Protocol):
-    """A transport as a state machine on datagrams, for a modelled clock or one UDP socket."""
-
-    def receive(self, datagram: bytes, address: Address, now: float) -> None:
-        """Take in one datagram."""
+class Timed(Protocol):
+    """What has something due at times of its own."""
 
     def timer(self) -> float | None:
         """Return when `handle_timer` wants to be called, or None."""
 
     def handle_timer(self, now: float) -> None:
         """Do what is due."""
+
+
+class Endpoint(Transport, Timed, Protocol):
+    """A transport as a state machine on datagrams, for a modelled clock or one UDP socket."""
+
+    def receive(self, datagram: bytes, address: Address, now: float) -> None:
+        """Take in one datagram."""
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return what is to be sent now."""
@@ -103,14 +107,10 @@ class Endpoint(Transport, Protocol):
 
 
 class Listener(Protocol):
-    """What waits on a socket for others."""
+    """What waits on a socket for others: around an endpoint, or a transport with its own."""
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Begin to listen, on a port that the system chooses if it is 0; return the address."""
 
     async def shut(self) -> None:
         """Close everything."""
-
-
-class SocketTransport(Transport, Listener, Protocol):
-    """A transport with sockets of its own."""

@@ -50,7 +50,7 @@ class Row:
     package: str = ""
     """What must be installed; nothing beyond Python if it is empty."""
     datagrams: bool = True
-    """Whether it is an `Endpoint` on datagrams, else a `SocketTransport`."""
+    """Whether it is an `Endpoint` on datagrams, else it is a `Listener` too."""
     virtual: bool = False
     """Whether it runs on a modelled clock, the same bytes every time."""
     resumes: bool = False
@@ -87,10 +87,7 @@ class Row:
         return int(self.load().LIBRARY.longest_bytes)
 
     def open(self, place: Place) -> Any:
-        """Return an `Endpoint` on datagrams, or a `SocketTransport`.
-
-        Raises Unsupported if its library is lacking or too old.
-        """
+        """Return the transport. Raises Unsupported if its library is lacking or too old."""
         return self.load().open_transport(place)
 
 
