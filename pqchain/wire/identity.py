@@ -7,7 +7,6 @@ The only importer of cryptography beside `crypto.classical`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -122,8 +121,3 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
 def server_name(index: int) -> str:
     """Return the name in a node's certificate."""
     return f"node-{index}.pqchain.invalid"
-
-
-def joined_pem(identities: Iterable[PublicIdentity]) -> bytes:
-    """Return all certificates in one file's content."""
-    return b"".join(identity.certificate_pem for identity in identities)

@@ -1,6 +1,6 @@
 """The process of one node: orders come in lines on stdin, reports go out on stdout.
 
-Orders: "setup" (first), "start" with everyone's address, "begin", "quit".
+Orders: "setup" (first), "start" with everyone's address, "begin"; the end of stdin ends the node.
 Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
 Knows one node and these two pipes, and nothing of the other processes. The only importer of uvloop.
 """
@@ -32,8 +32,7 @@ async def _run(orders: asyncio.StreamReader) -> None:
     live = LiveNode(identity.index, job, folder, identity, directory)
     report("listening", await live.listen(*address))
     watching = asyncio.create_task(_watch(live))
-
-    async def follow() -> None:
+    try:
         while line := await orders.readline():
             what, value = decode(line)
             if what == "start":
@@ -41,11 +40,6 @@ async def _run(orders: asyncio.StreamReader) -> None:
                 live.start()
             elif what == "begin":
                 live.begin()
-            elif what == "quit":
-                break
-
-    try:
-        await asyncio.wait_for(follow(), job.limit_seconds)
     finally:
         watching.cancel()
         await live.shut()
@@ -77,8 +71,6 @@ async def _main() -> None:
         await _run(orders)
     except PqchainError as error:
         report("error", str(error))
-    except asyncio.TimeoutError:
-        report("error", "the run did not end in time")
 
 
 def main() -> None:

@@ -47,9 +47,8 @@ class _Child:
 
     def order(self, what: str, value: Any = None) -> None:
         """Send an order; a process that is gone hears none."""
-        stdin = self.process.stdin
-        if stdin is not None and not stdin.is_closing():
-            stdin.write(encode(what, value))
+        assert self.process.stdin is not None
+        self.process.stdin.write(encode(what, value))
 
     @property
     def result(self) -> NodeResult:
@@ -58,14 +57,13 @@ class _Child:
 
     async def quit(self) -> None:
         """End the process, politely first."""
-        self.order("quit")
+        assert self.process.stdin is not None
+        self.process.stdin.close()
         try:
             await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
         except asyncio.TimeoutError:
             self.process.kill()
             await self.process.wait()
-        if self.process.stdin is not None:
-            self.process.stdin.close()
         await asyncio.wait([self.reading], timeout=1)
 
 

@@ -27,29 +27,20 @@ def _buffered(quic: QuicConnection, channel: int) -> int:
     return len(stream.sender._buffer) if stream is not None else 0
 
 
-class _Trace(QuicLoggerTrace):
-    """A qlog trace on the caller's clock."""
+def _logger(clock: Callable[[], float]) -> QuicLogger:
+    """Return a log whose traces are on the caller's clock."""
 
-    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+    class Trace(QuicLoggerTrace):
+        def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
+            name = f"{category}:{event}"
+            self._events.append({"data": data, "name": name, "time": clock() * 1000})
 
-    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-        self._events.append(
-            {"data": data, "name": f"{category}:{event}", "time": self.clock() * 1000}
-        )
+    class Log(QuicLogger):
+        def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+            self._traces.append(Trace(is_client=is_client, odcid=odcid))
+            return self._traces[-1]
 
-
-class _Log(QuicLogger):
-    """Traces that know the caller's clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-        trace = _Trace(is_client=is_client, odcid=odcid)
-        trace.clock = self._clock
-        self._traces.append(trace)
-        return trace
+    return Log()
 
 
 LIBRARY = Library(
@@ -64,7 +55,7 @@ LIBRARY = Library(
     buffer=Buffer,
     buffered=_buffered,
     settings=lambda congestion: {"congestion_control_algorithm": congestion},
-    logger=_Log,
+    logger=_logger,
 )
 
 open_transport = partial(QuicEndpoint, library=LIBRARY)

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from pqchain.wire.identity import joined_pem, server_name
+from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
@@ -97,7 +97,7 @@ class Grpc(Sockets[_Session]):
         own = self._identity
         credentials = grpc.ssl_server_credentials(
             [(own.certificate_key_pem, own.public.certificate_pem)],
-            root_certificates=joined_pem(self.directory.values()),
+            root_certificates=b"".join(each.certificate_pem for each in self.directory.values()),
             require_client_auth=True,
         )
         self._server = grpc.aio.server(options=_OPTIONS)

@@ -91,20 +91,21 @@ class Row:
         return self.load().open_transport(place)
 
 
-_AIOQUIC = Row(
-    name="aioquic",
-    package="aioquic",
-    virtual=True,
-    resumes=True,
-    logs=True,
-    certificate_key="ed25519",
-    live_seconds=250e-6,
+_ROWS = (
+    Row(
+        name="aioquic",
+        package="aioquic",
+        virtual=True,
+        resumes=True,
+        logs=True,
+        certificate_key="ed25519",
+        live_seconds=250e-6,
+    ),
+    Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6),
+    Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9),
+    Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9),
 )
-_QH3 = Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6)
-_TCP = Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9)
-_GRPC = Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9)
-
-TRANSPORTS: Mapping[str, Row] = {row.name: row for row in (_AIOQUIC, _QH3, _TCP, _GRPC)}
+TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
 """All of them, by name."""
 
 

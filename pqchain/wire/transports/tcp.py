@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, cast
 
-from pqchain.wire.identity import PublicIdentity, joined_pem, server_name
+from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
@@ -130,10 +130,11 @@ class TcpTls(Sockets[_Line]):
 
     @staticmethod
     def _context(protocol: Any, file: str, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
+        certificates = "".join(public.certificate_pem.decode() for public in trusted)
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=joined_pem(trusted).decode())
+        context.load_verify_locations(cadata=certificates)
         context.load_cert_chain(file)
         return context
 
