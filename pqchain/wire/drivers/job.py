@@ -67,16 +67,16 @@ class Job:
         key = self.row.certificate_key
         return generate(self.nodes, algorithm=self.identity, certificate_key=key)
 
-    def place(
+    def open(
         self,
         identity: Identity,
         directory: Sequence[PublicIdentity],
         addresses: Mapping[int, Address],
         folder: Path,
-    ) -> registry.Place:
-        """Return where a node opens its transport."""
+    ) -> Any:
+        """Return a node's transport. Raises Unsupported."""
         speech = self.datagram_bytes, self.congestion, self.log
-        return registry.Place(identity, directory, addresses, folder, *speech)
+        return self.row.open(registry.Place(identity, directory, addresses, folder, *speech))
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""

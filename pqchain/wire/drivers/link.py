@@ -70,25 +70,6 @@ class Clock:
         return True
 
 
-class _Port:
-    """One direction of a network card: sends one datagram after the other."""
-
-    __slots__ = ("dropped", "free_at")
-
-    def __init__(self) -> None:
-        self.free_at = 0.0
-        self.dropped = 0
-
-    def pass_through(self, size: int, now: float, link: Link) -> float | None:
-        """Return when the last bit has left, or None if the queue is full."""
-        backlog = (self.free_at - now) * link.bits_per_second / 8
-        if backlog > link.queue_bytes:
-            self.dropped += 1
-            return None
-        self.free_at = max(self.free_at, now) + size * 8 / link.bits_per_second
-        return self.free_at
-
-
 class Network:
     """All ports, and what is on its way between them."""
 
@@ -102,23 +83,29 @@ class Network:
         seed: int,
     ) -> None:
         """Deliver (receiver, sender, datagram) at the time it arrives; losses follow the seed."""
+        self.dropped = 0
+        """Datagrams that met a full queue."""
         self.lost = 0
         self._link = link
         self._clock = clock
         self._deliver = deliver
-        self._out = [_Port() for _ in range(nodes)]
-        self._in = [_Port() for _ in range(nodes)]
+        # When each port has sent what it holds.
+        self._out, self._in = [0.0] * nodes, [0.0] * nodes
         self._draws = np.random.default_rng([seed, 1])
 
-    @property
-    def dropped(self) -> int:
-        """Datagrams that met a full queue."""
-        return sum(port.dropped for port in (*self._out, *self._in))
+    def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
+        """Return when the last bit has left a port, or None if its queue is full."""
+        rate = self._link.bits_per_second
+        if (free_at[port] - now) * rate / 8 > self._link.queue_bytes:
+            self.dropped += 1
+            return None
+        free_at[port] = max(free_at[port], now) + size * 8 / rate
+        return free_at[port]
 
     def send(self, sender: int, receiver: int, datagram: bytes) -> None:
         """Put a datagram on its way."""
         size = len(datagram) + OVERHEAD_BYTES
-        left = self._out[sender].pass_through(size, self._clock.now, self._link)
+        left = self._pass(self._out, sender, size, self._clock.now)
         if left is None:
             return
         if self._link.loss and self._draws.random() < self._link.loss:
@@ -128,7 +115,7 @@ class Network:
         def arrive() -> None:
             # It could pass the port while its first bits came in: only the queue costs time.
             first_bit = self._clock.now - size * 8 / self._link.bits_per_second
-            at = self._in[receiver].pass_through(size, first_bit, self._link)
+            at = self._pass(self._in, receiver, size, first_bit)
             if at is not None:
                 self._clock.at(at, lambda: self._deliver(receiver, sender, datagram))
 

@@ -18,7 +18,7 @@ import numpy as np
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
-from pqchain.wire.session import Address, Endpoint, Node, Task
+from pqchain.wire.session import Endpoint, Node, Task
 from pqchain.wire.transports import registry
 
 
@@ -57,8 +57,7 @@ class _Host:
         world, folder = self.world, self.world.folder / str(self.index)
         self.alive = True
         identity = world.identities[self.index]
-        place = world.job.place(identity, world.directory, world.addresses, folder)
-        self.endpoint = world.job.row.open(place)
+        self.endpoint = world.job.open(identity, world.directory, world.addresses, folder)
         self.node = world.job.node(self.index, self.endpoint, folder)
         self.node.start(world.clock.now)
         self.flush()
@@ -132,11 +131,6 @@ class _Host:
 
         self.world.clock.at(now + self.world.model.task_seconds(task), end)
 
-    def result(self) -> NodeResult:
-        if self.alive:
-            return NodeResult.of(self.index, self.node)
-        return NodeResult(node=self.index, report=self.node.report())
-
 
 class World:
     """All nodes, their network and their clock."""
@@ -157,9 +151,7 @@ class World:
         )
         self.identities = job.identities()
         self.directory = [identity.public for identity in self.identities]
-        self.addresses: dict[int, Address] = {
-            index: (f"node-{index}", 4433) for index in range(job.nodes)
-        }
+        self.addresses = {index: (f"node-{index}", 4433) for index in range(job.nodes)}
         self.by_address = {address: index for index, address in self.addresses.items()}
         self._struck: dict[int, float] = {}
         self._later = [strike for strike in job.strikes if strike.when == "begun"]
@@ -186,7 +178,12 @@ class World:
                 log = self.folder / f"node-{host.index}.qlog"
                 log.write_text(json.dumps(host.endpoint.qlog()), encoding="utf-8")
         return Result(
-            nodes=tuple(host.result() for host in self.hosts),
+            nodes=tuple(
+                NodeResult.of(host.index, host.node)
+                if host.alive
+                else NodeResult(node=host.index, report=host.node.report())
+                for host in self.hosts
+            ),
             connected=connected,
             struck=self._struck,
             identity=self.directory[0].algorithm,

@@ -6,22 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import aioquic
-from aioquic import tls
+import aioquic.quic.connection
 from aioquic._buffer import Buffer
-from aioquic.quic import events, packet
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
-_LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
-"""Older versions encrypt in C with a buffer for one Ethernet frame."""
+_OLDER = ("1.0", "1.1", "1.2", "1.3")
 
 
-def _buffered(quic: QuicConnection, channel: int) -> int:
+def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
     """Return what a stream holds unacknowledged. aioquic has no public word for it."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
@@ -44,14 +39,9 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
 
 
 LIBRARY = Library(
-    name="aioquic",
-    version=aioquic.__version__,
-    longest_bytes=_LONGEST_BYTES,
-    configuration=QuicConfiguration,
-    connection=QuicConnection,
-    events=events,
-    packet=packet,
-    tls=tls,
+    package=aioquic,
+    # Older versions encrypt in C with a buffer for one Ethernet frame.
+    longest_bytes=1500 if aioquic.__version__.startswith(_OLDER) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
     settings=lambda congestion: {"congestion_control_algorithm": congestion},

@@ -8,31 +8,21 @@ from __future__ import annotations
 
 from functools import partial
 
-import qh3
-from qh3 import tls
+import qh3.quic.connection
 from qh3._hazmat import Buffer
-from qh3.quic import events, packet
-from qh3.quic.configuration import QuicConfiguration
-from qh3.quic.connection import QuicConnection, QuicConnectionError
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
 LIBRARY = Library(
-    name="qh3",
-    version=qh3.__version__,
+    package=qh3,
     # Tried up to here; packets come out 29 bytes shorter than asked for.
     longest_bytes=16_000,
-    configuration=QuicConfiguration,
-    connection=QuicConnection,
-    events=events,
-    packet=packet,
-    tls=tls,
     buffer=Buffer,
     # What a stream has not sent yet; qh3 does not count what waits for acknowledgement.
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
     settings=lambda congestion: {"probe_datagram_size": False},
-    over=(QuicConnectionError,),
+    over=(qh3.quic.connection.QuicConnectionError,),
 )
 
 open_transport = partial(QuicEndpoint, library=LIBRARY)

@@ -41,13 +41,15 @@ class QuicEndpoint:
 
     def __init__(self, place: Place, library: Library) -> None:
         """Raise Unsupported if the library sends no datagrams as long as those asked for."""
+        package = library.package
         if place.datagram_bytes > library.longest_bytes:
             raise Unsupported(
-                f"datagrams of {place.datagram_bytes} bytes: {library.name} {library.version} "
-                f"sends at most {library.longest_bytes}; take shorter ones, or aioquic 1.7 on "
-                "Python 3.11"
+                f"datagrams of {place.datagram_bytes} bytes: {package.__name__} "
+                f"{package.__version__} sends at most {library.longest_bytes}; take shorter ones, "
+                "or aioquic 1.7 on Python 3.11"
             )
         self.library = library
+        self._quic, self._resumes = package.quic, registry.get(package.__name__).resumes
         self.identity = place.identity
         self.directory = {public.index: public for public in place.directory}
         self._addresses = place.addresses
@@ -65,10 +67,10 @@ class QuicEndpoint:
             **library.settings(place.congestion),
         }
         pem = place.identity.public.certificate_pem
-        self._server = library.configuration(
+        self._server = package.quic.configuration.QuicConfiguration(
             is_client=False,
-            certificate=library.tls.load_pem_x509_certificates(pem)[0],
-            private_key=library.tls.load_pem_private_key(place.identity.certificate_key_pem),
+            certificate=package.tls.load_pem_x509_certificates(pem)[0],
+            private_key=package.tls.load_pem_private_key(place.identity.certificate_key_pem),
             **self._common,
         )
         self.sessions: dict[int, Connection] = {}
@@ -92,7 +94,7 @@ class QuicEndpoint:
         self._now = now
         tickets = self._kept.setdefault(peer, [])
         ticket = tickets.pop() if early and tickets else None
-        configuration = self.library.configuration(
+        configuration = self._quic.configuration.QuicConfiguration(
             is_client=True,
             server_name=server_name(peer),
             cadata=self.directory[peer].certificate_pem,
@@ -205,14 +207,15 @@ class QuicEndpoint:
             return None
         if not datagram[0] & 0x80:
             return self._by_name.get(datagram[1:9])
+        packet = self._quic.packet
         try:
-            header = self.library.header(datagram)
+            header = packet.pull_quic_header(self.library.buffer(data=datagram), host_cid_length=8)
         except ValueError:
             return None
         connection = self._by_name.get(header.destination_cid)
         if (
             connection is None
-            and header.packet_type == self.library.packet.QuicPacketType.INITIAL
+            and header.packet_type == packet.QuicPacketType.INITIAL
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
@@ -221,7 +224,7 @@ class QuicEndpoint:
 
     def _added(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
         """Return a new connection, which was dialled if a peer is given."""
-        quic = self.library.connection(configuration=configuration, **more)
+        quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
         connection = Connection(self, quic, session, dialled, created=self._now, peer=peer)
         for table in (self.sessions, self._all, self.dirty):
@@ -241,18 +244,17 @@ class QuicEndpoint:
         def give(ticket: Any) -> None:
             self._given[ticket.ticket] = (ticket, connection)
 
-        resumes = registry.get(self.library.name).resumes
         connection = self._added(
             self._server,
             original_destination_connection_id=original,
-            session_ticket_fetcher=fetch if resumes else None,
-            session_ticket_handler=give if resumes else None,
+            session_ticket_fetcher=fetch if self._resumes else None,
+            session_ticket_handler=give if self._resumes else None,
         )
         self._by_name[original] = connection
         return connection
 
     def _collect(self, connection: Connection) -> None:
-        quic, events = connection.quic, self.library.events
+        quic, events = connection.quic, self._quic.events
         event: Any
         while (event := quic.next_event()) is not None:
             if isinstance(event, events.StreamDataReceived):

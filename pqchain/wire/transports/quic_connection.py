@@ -11,7 +11,6 @@ import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pqchain.wire.identity import verify
@@ -33,21 +32,16 @@ _ANSWER, _CHALLENGE = 2, 3
 
 _CHALLENGE_BYTES = 32
 _REFUSED = 0x101
+"""Error code of a connection that the node never heard of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """What an endpoint takes from aioquic, or from a fork of it whose classes look the same."""
+    """What an endpoint takes from aioquic, or from a fork of it whose modules look the same."""
 
-    name: str
-    version: str
+    package: Any
     longest_bytes: int
     """The longest datagram that it sends."""
-    configuration: Callable[..., Any]
-    connection: Callable[..., Any]
-    events: ModuleType
-    packet: ModuleType
-    tls: ModuleType
     buffer: Callable[..., Any]
     """What its parser of headers takes."""
     buffered: Callable[[Any, int], int]
@@ -58,10 +52,6 @@ class Library:
     """Makes a qlog on the caller's clock, where the library can write one."""
     over: tuple[type[Exception], ...] = ()
     """What it raises on a connection that the other side has closed, or that it broke itself."""
-
-    def header(self, datagram: bytes) -> Any:
-        """Return the header of a long packet. Raises ValueError if it is none."""
-        return self.packet.pull_quic_header(self.buffer(data=datagram), host_cid_length=8)
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +102,7 @@ class Connection:
         if stream == (_CHALLENGE if self.dialled else _ANSWER):
             self.answer += data
             if len(self.answer) > _UNPROVEN_BYTES:
-                self.refuse("too long an answer")
+                self.end("too long an answer", _REFUSED)
             elif end:
                 self._answered(bytes(self.answer))
             return
@@ -126,7 +116,7 @@ class Connection:
             return
         self.waiting.append(event)
         if sum(len(each.data) for each in self.waiting) > _UNPROVEN_BYTES:
-            self.refuse("too much before a proof of identity")
+            self.end("too much before a proof of identity", _REFUSED)
 
     def _answered(self, answer: bytes) -> None:
         own, directory = self.owner.identity, self.owner.directory
@@ -144,7 +134,7 @@ class Connection:
             or client.index == own.index
             or not verify(answer[4:], self.challenge, client=client, server=own.public)
         ):
-            self.refuse("no known identity was proven")
+            self.end("no known identity was proven", _REFUSED)
             return
         self.peer = client.index
         self.prove()
@@ -159,22 +149,18 @@ class Connection:
         self.owner.happened += self.waiting
         self.waiting.clear()
 
-    def refuse(self, reason: str) -> None:
-        """Close a connection that the node never heard of."""
-        self.waiting.clear()
-        self.end(reason, code=_REFUSED)
-
     def check_time(self, now: float) -> None:
         """Refuse a client that proves nothing for too long."""
         unproven = not self.dialled and not self.opened and not self.over
         if unproven and now > self.created + _UNPROVEN_SECONDS:
-            self.refuse("no proof of identity in time")
+            self.end("no proof of identity in time", _REFUSED)
 
     def end(self, reason: str, code: int = 0) -> None:
         """Say goodbye with a CONNECTION_CLOSE."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
         self.outgoing.clear()
+        self.waiting.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
 
     # What is to be sent.
