@@ -1,7 +1,6 @@
 """Nodes on real sockets: one process per node, on loopback or in namespaces of our own.
 
-The parent starts the nodes, lets them die as the job says, and collects what became of them. Every
-wait has an end.
+Every wait has an end.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pqchain.errors import PqchainError, UsageError
 from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
+from pqchain.wire.identity import Identity
 
 _START_SECONDS = 60.0
 """Time for all processes to come up and connect."""
@@ -30,20 +31,16 @@ _LATE = {"listening": "did not start", "connected": "did not connect", "done": "
 """What every process reports in time, and what is said of one that does not."""
 
 
+@dataclass(eq=False)
 class _Child:
     """One node's process, seen from outside."""
 
-    reading: asyncio.Task[None]
-
-    def __init__(self, index: int, process: asyncio.subprocess.Process) -> None:
-        loop = asyncio.get_running_loop()
-        self.index = index
-        self.process = process
-        self.reports: dict[str, asyncio.Future[Any]] = {
-            what: loop.create_future() for what in _LATE
-        }
-        """Those of `_LATE`: an error if the process has ended before, None if it was killed."""
-        self.dead = False
+    index: int
+    process: asyncio.subprocess.Process
+    reports: dict[str, asyncio.Future[Any]]
+    """Those of `_LATE`: an error if the process has ended before, None if it was killed."""
+    reading: asyncio.Task[None] = field(init=False)
+    dead: bool = False
 
     def order(self, what: str, value: Any = None) -> None:
         """Send an order; a process that is gone hears none."""
@@ -67,20 +64,18 @@ class _Child:
         await asyncio.wait([self.reading], timeout=1)
 
 
+@dataclass(eq=False)
 class _Mesh:
     """All processes of one job."""
 
-    def __init__(
-        self, job: Job, folder: Path, namespaces: Namespaces | None, progress: Progress
-    ) -> None:
-        self.job = job
-        self.folder = folder
-        self.namespaces = namespaces
-        self.progress = progress
-        self.identities = job.identities()
-        self.children: dict[int, _Child] = {}
-        self.begun = asyncio.Event()
-        self.struck: dict[int, float] = {}
+    job: Job
+    identities: list[Identity]
+    folder: Path
+    namespaces: Namespaces | None
+    progress: Progress
+    children: dict[int, _Child] = field(default_factory=dict)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    struck: dict[int, float] = field(default_factory=dict)
 
     async def run(self) -> Result:
         job, loop = self.job, asyncio.get_running_loop()
@@ -140,7 +135,8 @@ class _Mesh:
                 stderr=log,
                 limit=LONGEST_LINE_BYTES,
             )
-        child = self.children[index] = _Child(index, process)
+        reports = {what: asyncio.get_running_loop().create_future() for what in _LATE}
+        child = self.children[index] = _Child(index, process, reports)
         child.reading = asyncio.create_task(self._read(child, folder / "log"))
         directory = [identity.public for identity in self.identities]
         child.order("setup", (self.job, folder, self.identities[index], directory, (host, port)))
@@ -223,7 +219,7 @@ def run(
         )
     with ExitStack() as stack:
         namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
-        mesh = _Mesh(job, folder, namespaces, progress)
+        mesh = _Mesh(job, job.identities(), folder, namespaces, progress)
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -8,8 +8,9 @@ to the last bit, if its nodes and its transport do.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -35,22 +36,21 @@ class Model:
     seed: int = 0
 
 
+@dataclass(eq=False)
 class _Host:
     """One life of a node, its endpoint, and what the clock holds for them."""
 
-    endpoint: Endpoint
-    node: Node
-
-    def __init__(self, world: World, index: int) -> None:
-        self.index = index
-        self.world = world
-        self.alive = False
-        self.returns = False
-        """Whether another life follows this one."""
-        self.inbox: list[tuple[int, bytes]] = []
-        self.wake_at = float("inf")
-        self.busy_until = 0.0
-        self.reported = 0
+    world: World
+    index: int
+    endpoint: Endpoint = field(init=False)
+    node: Node = field(init=False)
+    alive: bool = False
+    returns: bool = False
+    """Whether another life follows this one."""
+    inbox: list[tuple[int, bytes]] = field(default_factory=list)
+    wake_at: float = math.inf
+    busy_until: float = 0.0
+    reported: int = 0
 
     def start(self) -> None:
         """Begin, with nothing but the files."""
@@ -83,7 +83,7 @@ class _Host:
     def act(self, time: float) -> None:
         if not self.alive or self.wake_at != time:
             return
-        self.wake_at = float("inf")
+        self.wake_at = math.inf
         now = self.world.clock.now
         came, self.inbox = self.inbox, []
         for sender, data in came:

@@ -13,8 +13,6 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
-_OLDER = ("1.0", "1.1", "1.2", "1.3")
-
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
     """Return what a stream holds unacknowledged. aioquic has no public word for it."""
@@ -41,7 +39,7 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
 LIBRARY = Library(
     package=aioquic,
     # Older versions encrypt in C with a buffer for one Ethernet frame.
-    longest_bytes=1500 if aioquic.__version__.startswith(_OLDER) else 16_000,
+    longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
     settings=lambda congestion: {"congestion_control_algorithm": congestion},

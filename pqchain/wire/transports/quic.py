@@ -11,7 +11,6 @@ gone, so that it is neither decrypted nor answered.
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -84,8 +83,6 @@ class QuicEndpoint:
         """Tickets that we gave, and on which connection."""
         self._kept: dict[int, list[Any]] = {}
         """Tickets that peers gave us."""
-        self.early_sessions = 0
-        """Sessions of others that were resumed with a ticket of ours."""
 
     # What a node asks for.
 
@@ -120,8 +117,7 @@ class QuicEndpoint:
         """Queue bytes for a stream; they are handed on as acknowledgements make room."""
         connection = self.sessions.get(session)
         if connection is not None and channel not in connection.stopped:
-            queue = connection.outgoing.setdefault(channel, deque())
-            queue.append((memoryview(data).cast("B"), end))
+            connection.outgoing[channel].append((memoryview(data).cast("B"), end))
             self.dirty[session] = connection
 
     def stop(self, session: int, channel: int) -> None:

@@ -8,7 +8,7 @@ the server's certificate.
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,9 @@ class Connection:
     answer: bytearray = field(default_factory=bytearray)
     waiting: list[Received] = field(default_factory=list)
     """What came before there was proof."""
-    outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(
+        default_factory=lambda: defaultdict(deque)
+    )
     stopped: set[int] = field(default_factory=set)
     """Streams on which the other side wants nothing more."""
     ended: set[int] = field(default_factory=set)
@@ -88,7 +90,6 @@ class Connection:
         if self.dialled:
             return
         if self.peer is not None:
-            self.owner.early_sessions += 1
             self.prove(early=True)
             return
         self.challenge = os.urandom(_CHALLENGE_BYTES)

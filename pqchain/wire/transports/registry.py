@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,14 +118,10 @@ def get(name: str) -> Row:
 
 def names(**traits: Any) -> list[str]:
     """Return the transports whose rows have these values: `names(virtual=True)`."""
-    return [
-        name
-        for name, row in TRANSPORTS.items()
-        if all(getattr(row, trait) == value for trait, value in traits.items())
-    ]
+    return [row.name for row in _ROWS if traits.items() <= asdict(row).items()]
 
 
 def needed() -> str:
     """Say which package each transport needs that not everybody has."""
-    rows = [row for row in TRANSPORTS.values() if row.package and not row.virtual]
+    rows = [row for row in _ROWS if row.package and not row.virtual]
     return ", ".join(f"{row.name} needs {row.package}" for row in rows)

@@ -12,6 +12,7 @@ import struct
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pqchain.wire.identity import PublicIdentity, server_name
@@ -23,32 +24,32 @@ _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 
+@dataclass(eq=False)
 class _Line(asyncio.Protocol):
     """One TLS connection."""
 
-    def __init__(self, owner: TcpTls, session: int, peer: int | None) -> None:
-        self.owner = owner
-        self.session = session
-        self.peer = peer
-        self.dialled = peer is not None
-        self.channels = 0
-        self._transport: asyncio.Transport | None = None
-        self._paused = False
-        self._came = bytearray()
-        """What follows the last whole frame."""
-        self._queues: dict[int, deque[tuple[memoryview, bool]]] = {}
+    owner: TcpTls
+    session: int
+    peer: int | None
+    """Whom we have dialled, or who has proven to be there."""
+    channels: int = 0
+    _transport: asyncio.Transport | None = None
+    _paused: bool = False
+    _came: bytearray = field(default_factory=bytearray)
+    """What follows the last whole frame."""
+    _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
         self._transport = cast(asyncio.Transport, transport)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         peer = self.owner.by_certificate.get(shown)
-        if peer is None or (self.dialled and peer != self.peer):
+        if peer is None or self.peer not in (None, peer):
             self.end()
             return
-        self.peer = peer
+        dialled, self.peer = self.peer is not None, peer
         self.owner.sessions[self.session] = self
-        self.owner.deliver(Opened(self.session, peer, self.dialled))
+        self.owner.deliver(Opened(self.session, peer, dialled))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
