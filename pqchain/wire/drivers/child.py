@@ -27,7 +27,9 @@ def report(what: str, value: Any = None) -> None:
     sys.stdout.flush()
 
 
-async def _run(orders: asyncio.StreamReader) -> None:
+async def _run() -> None:
+    orders, loop = asyncio.StreamReader(limit=LONGEST_LINE_BYTES), asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     _, (job, folder, identity, directory, address) = decode(await orders.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
     report("listening", await live.listen(*address))
@@ -64,11 +66,8 @@ async def _watch(live: LiveNode) -> None:
 
 
 async def _main() -> None:
-    loop = asyncio.get_running_loop()
-    orders = asyncio.StreamReader(limit=LONGEST_LINE_BYTES)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     try:
-        await _run(orders)
+        await _run()
     except PqchainError as error:
         report("error", str(error))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import math
 import pickle
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,8 +80,7 @@ class Job:
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""
-        module, _, function = self.factory.partition(":")
-        factory = getattr(importlib.import_module(module), function)
+        factory = pkgutil.resolve_name(self.factory)
         return cast(Node, factory(index, transport, folder, **self.parameters))
 
 
@@ -139,5 +138,4 @@ def encode(what: str, value: Any = None) -> bytes:
 
 def decode(line: bytes) -> tuple[str, Any]:
     """Return the order or the report."""
-    what, value = pickle.loads(base64.b64decode(line))
-    return what, value
+    return cast(tuple[str, Any], pickle.loads(base64.b64decode(line)))

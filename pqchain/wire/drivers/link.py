@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqchain import checks
-from pqchain.checks import not_negative, positive
 from pqchain.errors import UsageError
 
 OVERHEAD_BYTES = 66
@@ -39,9 +38,9 @@ class Link:
     """How long a receiver gathers datagrams before it looks, as network cards do."""
 
     def __post_init__(self) -> None:
-        positive("link rate", self.bits_per_second, "bit/s")
-        not_negative("link delay", self.delay_seconds, "s")
-        not_negative("coalescing time", self.coalescing_seconds, "s")
+        checks.positive("link rate", self.bits_per_second, "bit/s")
+        checks.not_negative("link delay", self.delay_seconds, "s")
+        checks.not_negative("coalescing time", self.coalescing_seconds, "s")
         if not 0 <= self.loss < 1:
             raise UsageError(f"a loss of {self.loss} is no probability below 1")
         if self.queue_bytes < 20_000:

@@ -1,7 +1,6 @@
 """Network namespaces of our own: one per node, joined by a bridge in another, with limited rates.
 
-Needs root and iproute2. Nothing of the machine's own network is touched, and all of it is removed
-at the end. Knows interfaces and rates; nothing of what runs inside.
+Needs root and iproute2; touches nothing of the machine's own network and removes all at the end.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import math
 import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -217,8 +217,7 @@ def run(
             f"this process may open {allowed} files, {job.nodes} nodes need {wanted}; "
             f"raise the limit: ulimit -n {wanted}"
         )
-    with ExitStack() as stack:
-        namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
+    with Namespaces(job.nodes, job.link) if shaped else nullcontext() as namespaces:
         mesh = _Mesh(job, job.identities(), folder, namespaces, progress)
         try:
             asyncio.get_running_loop()

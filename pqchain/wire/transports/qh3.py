@@ -1,7 +1,6 @@
 """QUIC by qh3, a fork of aioquic with its packets in Rust. The only importer of qh3.
 
-The endpoint is that of `pqchain.wire.transports.quic`; here it gets qh3's classes. Certificates
-need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
+Certificates need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
 """
 
 from __future__ import annotations

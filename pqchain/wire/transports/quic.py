@@ -11,6 +11,7 @@ gone, so that it is neither decrypted nor answered.
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -117,7 +118,8 @@ class QuicEndpoint:
         """Queue bytes for a stream; they are handed on as acknowledgements make room."""
         connection = self.sessions.get(session)
         if connection is not None and channel not in connection.stopped:
-            connection.outgoing[channel].append((memoryview(data).cast("B"), end))
+            piece = (memoryview(data).cast("B"), end)
+            connection.outgoing.setdefault(channel, deque()).append(piece)
             self.dirty[session] = connection
 
     def stop(self, session: int, channel: int) -> None:

@@ -8,7 +8,7 @@ the server's certificate.
 from __future__ import annotations
 
 import os
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -69,9 +69,7 @@ class Connection:
     answer: bytearray = field(default_factory=bytearray)
     waiting: list[Received] = field(default_factory=list)
     """What came before there was proof."""
-    outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(
-        default_factory=lambda: defaultdict(deque)
-    )
+    outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     stopped: set[int] = field(default_factory=set)
     """Streams on which the other side wants nothing more."""
     ended: set[int] = field(default_factory=set)
@@ -91,10 +89,10 @@ class Connection:
             return
         if self.peer is not None:
             self.prove(early=True)
-            return
-        self.challenge = os.urandom(_CHALLENGE_BYTES)
-        stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
-        self.write(stream, self.challenge, end=True)
+        else:
+            self.challenge = os.urandom(_CHALLENGE_BYTES)
+            stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
+            self.write(stream, self.challenge, end=True)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
         """Sort proof from data, and hold data back until there is proof."""

@@ -83,8 +83,7 @@ class _Line(asyncio.Protocol):
         self._pump()
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
-        view = memoryview(data).cast("B")
-        self._queues.setdefault(channel, deque()).append((view, end))
+        self._queues.setdefault(channel, deque()).append((memoryview(data).cast("B"), end))
         self._pump()
 
     def queued_bytes(self) -> int:
