@@ -7,7 +7,6 @@ The only importer of cryptography beside `crypto.classical`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -20,8 +19,6 @@ CERTIFICATE_KEYS = ("ed25519", "p256")
 
 _signer = cache(open_signer)
 """Opened once: a mesh of ten nodes proves ninety identities."""
-
-_VALID = (datetime(2020, 1, 1, tzinfo=timezone.utc), datetime(2100, 1, 1, tzinfo=timezone.utc))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +98,8 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(index + 1)
-        .not_valid_before(_VALID[0])
-        .not_valid_after(_VALID[1])
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=timezone.utc))
+        .not_valid_after(datetime(2100, 1, 1, tzinfo=timezone.utc))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
     )
@@ -122,8 +119,3 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
 def server_name(index: int) -> str:
     """Return the name in a node's certificate."""
     return f"node-{index}.pqchain.invalid"
-
-
-def joined_pem(identities: Iterable[PublicIdentity]) -> bytes:
-    """Return all certificates in one file's content."""
-    return b"".join(identity.certificate_pem for identity in identities)

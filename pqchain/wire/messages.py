@@ -1,7 +1,4 @@
-"""What nodes write on channels: small JSON messages with their length, and raw chunks between.
-
-Knows how bytes are cut apart; what a message means is for whoever reads it.
-"""
+"""What nodes write on channels: small JSON messages with their length, and raw chunks between."""
 
 from __future__ import annotations
 

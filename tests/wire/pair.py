@@ -5,10 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 from pqchain.wire.identity import generate
-from pqchain.wire.transports.aioquic import AIOQUIC
+from pqchain.wire.session import Opened
+from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 from pqchain.wire.transports.registry import Place
+
+
+class Watched(QuicEndpoint):
+    """Remembers what it has told."""
+
+    def __init__(self, place, library):
+        super().__init__(place, library)
+        self._told = []
+
+    def events(self):
+        happened = super().events()
+        self._told += happened
+        return happened
+
+    @property
+    def early_sessions(self):
+        """Sessions of others that were resumed with a ticket of ours."""
+        opened = [e for e in self._told + self.happened if isinstance(e, Opened)]
+        return sum(each.early and not each.dialled for each in opened)
 
 
 class Pair:
@@ -28,7 +48,7 @@ class Pair:
         """Every datagram: time, sender, receiver, content."""
 
     def endpoint(self, identity, directory=None):
-        return QuicEndpoint(self.place(identity, directory=directory), self.library)
+        return Watched(self.place(identity, directory=directory), self.library)
 
     def place(self, identity, *, directory=None, **more):
         return Place(

@@ -230,8 +230,8 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
 
 def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
     assert replays._live_datagram_bytes() <= 8952
-    older = dataclasses.replace(aioquic.AIOQUIC, longest_bytes=1500)
-    monkeypatch.setattr(aioquic, "AIOQUIC", older)
+    older = dataclasses.replace(aioquic.LIBRARY, longest_bytes=1500)
+    monkeypatch.setattr(aioquic, "LIBRARY", older)
     asked = []
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())
     for _ in replays._live_pairs(1, lambda: None):

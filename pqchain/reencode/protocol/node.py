@@ -30,8 +30,7 @@ from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
-from pqchain.wire.node import Task
-from pqchain.wire.session import Event, Key, Opened, Received, Transport
+from pqchain.wire.session import Event, Key, Opened, Received, Task, Transport
 
 LOG = logging.getLogger("pqchain.reencode")
 

@@ -1,6 +1,6 @@
-"""The process of one node: orders come as JSON lines on stdin, reports go out on stdout.
+"""The process of one node: orders come in lines on stdin, reports go out on stdout.
 
-Orders: "setup" (first), "start" with everyone's address, "begin", "quit".
+Orders: "setup" (first), "start" with everyone's address, "begin"; the end of stdin ends the node.
 Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
 Knows one node and these two pipes, and nothing of the other processes. The only importer of uvloop.
 """
@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import Any
 
 from pqchain.errors import PqchainError
-from pqchain.wire.drivers.job import Job, decode, encode
+from pqchain.wire.drivers.job import decode, encode
 from pqchain.wire.drivers.live import LiveNode
-from pqchain.wire.identity import Identity, PublicIdentity
 
 LONGEST_LINE_BYTES = 64 << 20
 
@@ -23,41 +21,29 @@ _PROGRESS_STEP = 1 << 20
 """How much must have been done before a node says so again."""
 
 
-def report(what: str, **more: Any) -> None:
+def report(what: str, value: Any = None) -> None:
     """Write one report."""
-    sys.stdout.buffer.write(encode({"what": what, **more}))
+    sys.stdout.buffer.write(encode(what, value))
     sys.stdout.flush()
 
 
-async def _run(orders: asyncio.StreamReader) -> None:
-    setup = decode(await orders.readline())
-    job, own = Job.from_plain(setup["job"]), setup["identity"]
-    directory = [PublicIdentity(**public) for public in setup["directory"]]
-    identity = Identity(**{**own, "public": PublicIdentity(**own["public"])})
-    live = LiveNode(identity.index, job, Path(setup["folder"]), identity, directory)
-    host, port = await live.listen(setup["host"], setup["port"])
-    report("listening", address=[host, port])
-    watching: asyncio.Task[None] | None = None
-
-    async def follow() -> None:
-        nonlocal watching
-        while line := await orders.readline():
-            order = decode(line)
-            if order["what"] == "start":
-                for index, (host, port) in order["addresses"].items():
-                    live.addresses[int(index)] = (host, port)
-                live.start()
-                watching = asyncio.create_task(_watch(live))
-            elif order["what"] == "begin":
-                live.begin()
-            elif order["what"] == "quit":
-                break
-
+async def _run() -> None:
+    orders, loop = asyncio.StreamReader(limit=LONGEST_LINE_BYTES), asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
+    _, (job, folder, identity, directory, address) = decode(await orders.readline())
+    live = LiveNode(identity.index, job, folder, identity, directory)
+    report("listening", await live.listen(*address))
+    watching = asyncio.create_task(_watch(live))
     try:
-        await asyncio.wait_for(follow(), job.limit_seconds)
+        while line := await orders.readline():
+            what, value = decode(line)
+            if what == "start":
+                live.addresses.update(value)
+                live.start()
+            elif what == "begin":
+                live.begin()
     finally:
-        if watching is not None:
-            watching.cancel()
+        watching.cancel()
         await live.shut()
 
 
@@ -69,26 +55,21 @@ async def _watch(live: LiveNode) -> None:
         live.changed.clear()
         node = live.node
         if node.progress - reported > _PROGRESS_STEP:
-            report("progress", count=node.progress - reported)
+            report("progress", node.progress - reported)
             reported = node.progress
         for what in [what for what in awaited if getattr(node, what)]:
             awaited.remove(what)
             report(what)
         if node.done:
-            report("done", result=live.result())
+            report("done", live.result())
             return
 
 
 async def _main() -> None:
-    loop = asyncio.get_running_loop()
-    orders = asyncio.StreamReader(limit=LONGEST_LINE_BYTES)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     try:
-        await _run(orders)
+        await _run()
     except PqchainError as error:
-        report("error", message=str(error))
-    except asyncio.TimeoutError:
-        report("error", message="the run did not end in time")
+        report("error", str(error))
 
 
 def main() -> None:

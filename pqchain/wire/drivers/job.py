@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import json
+import base64
 import math
+import pickle
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import errors
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
-from pqchain.wire.node import Node
-from pqchain.wire.session import Address, Transport
+from pqchain.wire.session import Address, Node, Transport
 from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]
@@ -68,28 +67,21 @@ class Job:
         key = self.row.certificate_key
         return generate(self.nodes, algorithm=self.identity, certificate_key=key)
 
-    def place(
+    def open(
         self,
         identity: Identity,
         directory: Sequence[PublicIdentity],
         addresses: Mapping[int, Address],
         folder: Path,
-    ) -> registry.Place:
-        """Return where a node opens its transport."""
+    ) -> Any:
+        """Return a node's transport. Raises Unsupported."""
         speech = self.datagram_bytes, self.congestion, self.log
-        return registry.Place(identity, directory, addresses, folder, *speech)
+        return self.row.open(registry.Place(identity, directory, addresses, folder, *speech))
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""
-        module, _, function = self.factory.partition(":")
-        factory = getattr(importlib.import_module(module), function)
+        factory = pkgutil.resolve_name(self.factory)
         return cast(Node, factory(index, transport, folder, **self.parameters))
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Job:
-        """Return the job that came over a pipe."""
-        strikes = tuple(Strike(**strike) for strike in plain["strikes"])
-        return cls(**{**plain, "strikes": strikes, "link": Link(**plain["link"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,31 +131,11 @@ class Result:
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
 
-def encode(message: Mapping[str, Any]) -> bytes:
-    """Return a message for a pipe: JSON in a line, of plain values, dataclasses, bytes, errors."""
-    return json.dumps(message, default=_plain).encode() + b"\n"
+def encode(what: str, value: Any = None) -> bytes:
+    """Return an order or a report for a pipe between our own processes: a line of its pickle."""
+    return base64.b64encode(pickle.dumps((what, value))) + b"\n"
 
 
-def decode(line: bytes) -> dict[str, Any]:
-    """Return the message; of a dataclass the dictionary of its fields."""
-    message: dict[str, Any] = json.loads(line, object_hook=_restored)
-    return message
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    if isinstance(value, PqchainError):
-        return {"kind": type(value).__name__, "message": str(value)}
-    return {each.name: getattr(value, each.name) for each in fields(value)}
-
-
-def _restored(plain: dict[str, Any]) -> Any:
-    if plain.keys() == {"hex"}:
-        return bytes.fromhex(plain["hex"])
-    if plain.keys() == {"kind", "message"}:
-        try:
-            return getattr(errors, plain["kind"], PqchainError)(plain["message"])
-        except TypeError:  # its message is made of several values
-            return PqchainError(plain["message"])
-    return plain
+def decode(line: bytes) -> tuple[str, Any]:
+    """Return the order or the report."""
+    return cast(tuple[str, Any], pickle.loads(base64.b64decode(line)))

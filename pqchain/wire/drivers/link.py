@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqchain import checks
-from pqchain.checks import not_negative, positive
 from pqchain.errors import UsageError
 
 OVERHEAD_BYTES = 66
@@ -39,9 +38,9 @@ class Link:
     """How long a receiver gathers datagrams before it looks, as network cards do."""
 
     def __post_init__(self) -> None:
-        positive("link rate", self.bits_per_second, "bit/s")
-        not_negative("link delay", self.delay_seconds, "s")
-        not_negative("coalescing time", self.coalescing_seconds, "s")
+        checks.positive("link rate", self.bits_per_second, "bit/s")
+        checks.not_negative("link delay", self.delay_seconds, "s")
+        checks.not_negative("coalescing time", self.coalescing_seconds, "s")
         if not 0 <= self.loss < 1:
             raise UsageError(f"a loss of {self.loss} is no probability below 1")
         if self.queue_bytes < 20_000:
@@ -70,25 +69,6 @@ class Clock:
         return True
 
 
-class _Port:
-    """One direction of a network card: sends one datagram after the other."""
-
-    __slots__ = ("dropped", "free_at")
-
-    def __init__(self) -> None:
-        self.free_at = 0.0
-        self.dropped = 0
-
-    def pass_through(self, size: int, now: float, link: Link) -> float | None:
-        """Return when the last bit has left, or None if the queue is full."""
-        backlog = (self.free_at - now) * link.bits_per_second / 8
-        if backlog > link.queue_bytes:
-            self.dropped += 1
-            return None
-        self.free_at = max(self.free_at, now) + size * 8 / link.bits_per_second
-        return self.free_at
-
-
 class Network:
     """All ports, and what is on its way between them."""
 
@@ -102,23 +82,29 @@ class Network:
         seed: int,
     ) -> None:
         """Deliver (receiver, sender, datagram) at the time it arrives; losses follow the seed."""
+        self.dropped = 0
+        """Datagrams that met a full queue."""
         self.lost = 0
         self._link = link
         self._clock = clock
         self._deliver = deliver
-        self._out = [_Port() for _ in range(nodes)]
-        self._in = [_Port() for _ in range(nodes)]
+        # When each port has sent what it holds.
+        self._out, self._in = [0.0] * nodes, [0.0] * nodes
         self._draws = np.random.default_rng([seed, 1])
 
-    @property
-    def dropped(self) -> int:
-        """Datagrams that met a full queue."""
-        return sum(port.dropped for port in (*self._out, *self._in))
+    def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
+        """Return when the last bit has left a port, or None if its queue is full."""
+        rate = self._link.bits_per_second
+        if (free_at[port] - now) * rate / 8 > self._link.queue_bytes:
+            self.dropped += 1
+            return None
+        free_at[port] = max(free_at[port], now) + size * 8 / rate
+        return free_at[port]
 
     def send(self, sender: int, receiver: int, datagram: bytes) -> None:
         """Put a datagram on its way."""
         size = len(datagram) + OVERHEAD_BYTES
-        left = self._out[sender].pass_through(size, self._clock.now, self._link)
+        left = self._pass(self._out, sender, size, self._clock.now)
         if left is None:
             return
         if self._link.loss and self._draws.random() < self._link.loss:
@@ -128,7 +114,7 @@ class Network:
         def arrive() -> None:
             # It could pass the port while its first bits came in: only the queue costs time.
             first_bit = self._clock.now - size * 8 / self._link.bits_per_second
-            at = self._in[receiver].pass_through(size, first_bit, self._link)
+            at = self._pass(self._in, receiver, size, first_bit)
             if at is not None:
                 self._clock.at(at, lambda: self._deliver(receiver, sender, datagram))
 

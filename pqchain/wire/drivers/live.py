@@ -109,8 +109,7 @@ class LiveNode:
         self.index = index
         self._folder = folder
         self._loop = asyncio.get_running_loop()
-        place = job.place(identity, directory, self.addresses, folder)
-        transport = job.row.open(place)
+        transport = job.open(identity, directory, self.addresses, folder)
         self._udp = UdpSocket(transport) if job.row.datagrams else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)

@@ -1,7 +1,6 @@
 """Network namespaces of our own: one per node, joined by a bridge in another, with limited rates.
 
-Needs root and iproute2. Nothing of the machine's own network is touched, and all of it is removed
-at the end. Knows interfaces and rates; nothing of what runs inside.
+Needs root and iproute2; touches nothing of the machine's own network and removes all at the end.
 """
 
 from __future__ import annotations
@@ -56,12 +55,14 @@ class Namespaces:
         try:
             self._make()
         except BaseException:
-            self._delete()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._delete()
+        for name in reversed(self._made):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+        self._made.clear()
 
     def host(self, index: int) -> str:
         """Return the address of a node."""
@@ -114,11 +115,6 @@ class Namespaces:
                 f"delay and loss in namespaces need netem, which this kernel has not ({error}); "
                 "use virtual, or a link with neither"
             ) from error
-
-    def _delete(self) -> None:
-        for name in reversed(self._made):
-            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
-        self._made.clear()
 
 
 def _run(command: str) -> None:

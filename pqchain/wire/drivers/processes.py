@@ -1,16 +1,17 @@
 """Nodes on real sockets: one process per node, on loopback or in namespaces of our own.
 
-The parent starts the nodes, lets them die as the job says, and collects what became of them. Every
-wait has an end.
+Every wait has an end.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pqchain.errors import PqchainError, UsageError
 from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
-from pqchain.wire.session import Address
+from pqchain.wire.identity import Identity
 
 _START_SECONDS = 60.0
 """Time for all processes to come up and connect."""
@@ -26,90 +27,55 @@ _START_SECONDS = 60.0
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
+_LATE = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
+"""What every process reports in time, and what is said of one that does not."""
 
+
+@dataclass(eq=False)
 class _Child:
     """One node's process, seen from outside."""
 
+    index: int
     process: asyncio.subprocess.Process
-    reading: asyncio.Task[None]
+    reports: dict[str, asyncio.Future[Any]]
+    """Those of `_LATE`: an error if the process has ended before, None if it was killed."""
+    reading: asyncio.Task[None] = field(init=False)
+    dead: bool = False
 
-    def __init__(self, index: int, log: Path) -> None:
-        self.index = index
-        self.address: Address = ("", 0)
-        self.listening = asyncio.Event()
-        self.connected = asyncio.Event()
-        self.settled = asyncio.Event()
-        """Done, failed or dead."""
-        self.result = NodeResult(node=index)
-        self.dead = False
-        self.error = ""
-        self._log = log
-
-    async def launch(self, prefix: list[str]) -> None:
-        with self._log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=LONGEST_LINE_BYTES,
-            )
-
-    def order(self, what: str, **more: Any) -> None:
+    def order(self, what: str, value: Any = None) -> None:
         """Send an order; a process that is gone hears none."""
-        stdin = self.process.stdin
-        if stdin is not None and not stdin.is_closing():
-            stdin.write(encode({"what": what, **more}))
+        assert self.process.stdin is not None
+        self.process.stdin.write(encode(what, value))
 
-    def kill(self) -> None:
-        """Let the node die without a word."""
-        self.dead = True
-        self.result = NodeResult(node=self.index)
-        self.settled.set()
-        if self.process.returncode is None:
-            self.process.kill()
-
-    async def reached(self, event: asyncio.Event) -> None:
-        """Wait for an event. Raises PqchainError if the process ends first, and is not dead."""
-        waits = [asyncio.ensure_future(each) for each in (event.wait(), self.process.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            if not event.is_set() and not self.dead:
-                await asyncio.wait([self.reading], timeout=1)
-                lines = self._log.read_text(errors="replace").splitlines()
-                why = self.error or (lines[-1] if lines else "it wrote nothing")
-                raise PqchainError(f"the process of node {self.index} ended early: {why}")
-        finally:
-            for wait in waits:
-                wait.cancel()
+    @property
+    def result(self) -> NodeResult:
+        result: NodeResult = self.reports["done"].result()
+        return NodeResult(node=self.index) if self.dead else result
 
     async def quit(self) -> None:
         """End the process, politely first."""
-        self.order("quit")
+        assert self.process.stdin is not None
+        self.process.stdin.close()
         try:
             await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
         except asyncio.TimeoutError:
             self.process.kill()
             await self.process.wait()
-        if self.process.stdin is not None:
-            self.process.stdin.close()
         await asyncio.wait([self.reading], timeout=1)
 
 
+@dataclass(eq=False)
 class _Mesh:
     """All processes of one job."""
 
-    def __init__(
-        self, job: Job, folder: Path, namespaces: Namespaces | None, progress: Progress
-    ) -> None:
-        self.job = job
-        self.folder = folder
-        self.namespaces = namespaces
-        self.progress = progress
-        self.identities = job.identities()
-        self.children: dict[int, _Child] = {}
-        self.begun = asyncio.Event()
-        self.struck: dict[int, float] = {}
+    job: Job
+    identities: list[Identity]
+    folder: Path
+    namespaces: Namespaces | None
+    progress: Progress
+    children: dict[int, _Child] = field(default_factory=dict)
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    struck: dict[int, float] = field(default_factory=dict)
 
     async def run(self) -> Result:
         job, loop = self.job, asyncio.get_running_loop()
@@ -117,18 +83,18 @@ class _Mesh:
         try:
             for index in range(job.nodes):
                 await self._spawn(index)
-            await self._all("listening", _START_SECONDS, "did not start")
+            await self._all("listening", _START_SECONDS)
             self._start(*self.children.values())
-            await self._all("connected", _START_SECONDS, "did not connect")
+            await self._all("connected", _START_SECONDS)
             connected, ticks = loop.time(), _ticks()
             if job.begin:
                 for child in self.children.values():
                     child.order("begin")
             strikes = [loop.create_task(self._strike(strike)) for strike in job.strikes]
-            await self._all("settled", job.limit_seconds, "did not end")
+            await self._all("done", job.limit_seconds)
             await asyncio.gather(*strikes)
-            await self._all("settled", job.limit_seconds, "did not end")
-            busy = _busy(ticks, _ticks())
+            await self._all("done", job.limit_seconds)
+            idle, total = (now - then for now, then in zip(_ticks(), ticks, strict=True))
         finally:
             for task in strikes:
                 task.cancel()
@@ -138,67 +104,74 @@ class _Mesh:
             connected=connected,
             struck=self.struck,
             identity=self.identities[0].public.algorithm,
-            machine_busy=busy,
+            machine_busy=1 - idle / total if total else math.nan,
         )
 
-    async def _all(self, event: str, seconds: float, what: str) -> None:
-        living = [child for child in self.children.values() if not child.dead]
-        waits = [asyncio.ensure_future(child.reached(getattr(child, event))) for child in living]
-        try:
-            await asyncio.wait_for(asyncio.gather(*waits), seconds)
-        except asyncio.TimeoutError:
-            late = [at.index for at in living if not (at.dead or getattr(at, event).is_set())]
+    async def _all(self, what: str, seconds: float) -> None:
+        """Wait for a report of all. Raises PqchainError if a process ends first or takes longer."""
+        reports = {child.index: child.reports[what] for child in self.children.values()}
+        await asyncio.wait(reports.values(), timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        late = [index for index, report in reports.items() if not report.done()]
+        for report in reports.values():
+            if report.done():
+                report.result()
+        if late:
             raise PqchainError(
-                f"nodes {late} {what} within {seconds:g} s; use smaller blocks or fewer nodes, or "
-                "see that nothing else keeps the processors busy"
-            ) from None
-        finally:  # of which one may have failed
-            for wait in waits:
-                wait.cancel()
+                f"nodes {late} {_LATE[what]} within {seconds:g} s; use smaller blocks or fewer "
+                "nodes, or see that nothing else keeps the processors busy"
+            )
 
-    async def _spawn(self, index: int, port: int = 0) -> None:
+    async def _spawn(self, index: int, port: int = 0) -> _Child:
         folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
-        apart = self.namespaces
-        child = _Child(index, folder / "log")
-        await child.launch([] if apart is None else apart.prefix(index))
-        child.reading = asyncio.get_running_loop().create_task(self._read(child))
-        self.children[index] = child
-        child.order(
-            "setup",
-            job=self.job,
-            folder=str(folder),
-            host="127.0.0.1" if apart is None else apart.host(index),
-            port=port,
-            identity=self.identities[index],
-            directory=[identity.public for identity in self.identities],
-        )
+        prefix, host = [], "127.0.0.1"
+        if self.namespaces is not None:
+            prefix, host = self.namespaces.prefix(index), self.namespaces.host(index)
+        with (folder / "log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                limit=LONGEST_LINE_BYTES,
+            )
+        reports = {what: asyncio.get_running_loop().create_future() for what in _LATE}
+        child = self.children[index] = _Child(index, process, reports)
+        child.reading = asyncio.create_task(self._read(child, folder / "log"))
+        directory = [identity.public for identity in self.identities]
+        child.order("setup", (self.job, folder, self.identities[index], directory, (host, port)))
+        return child
 
     def _start(self, *children: _Child) -> None:
-        addresses = {index: child.address for index, child in self.children.items()}
+        addresses = {at: child.reports["listening"].result() for at, child in self.children.items()}
         for child in children:
-            child.order("start", addresses=addresses)
+            child.order("start", addresses)
 
-    async def _read(self, child: _Child) -> None:
+    async def _read(self, child: _Child, log: Path) -> None:
+        """Take in what a process reports, until it has ended."""
         assert child.process.stdout is not None
+        error = ""
         while line := await child.process.stdout.readline():
-            message = decode(line)
-            what = message["what"]
-            if what == "listening":
-                host, port = message["address"]
-                child.address = (host, port)
-                child.listening.set()
-            elif what == "connected":
-                child.connected.set()
-            elif what == "begun":
+            what, value = decode(line)
+            if what == "begun":
                 self.begun.set()
             elif what == "progress":
-                self.progress(message["count"])
-            elif what == "done" and not child.dead:
-                child.result = NodeResult(**message["result"])
-                child.settled.set()
+                self.progress(value)
             elif what == "error":
-                child.error = message["message"]
+                error = value
+            else:
+                child.reports[what].set_result(value)
+        lines = log.read_text(errors="replace").splitlines()
+        why = error or (lines[-1] if lines else "it wrote nothing")
+        for report in child.reports.values():
+            if report.done():
+                continue
+            if child.dead:
+                report.set_result(None)
+            else:
+                early = f"the process of node {child.index} ended early: {why}"
+                report.set_exception(PqchainError(early))
+                report.exception()  # now it has been looked at, so that nobody must await it
 
     async def _strike(self, strike: Strike) -> None:
         if strike.when == "begun":
@@ -206,13 +179,14 @@ class _Mesh:
         await asyncio.sleep(strike.after_seconds)
         child = self.children[strike.node]
         self.struck[strike.node] = asyncio.get_running_loop().time()
-        child.kill()
+        child.dead = True
+        if child.process.returncode is None:
+            child.process.kill()
         if strike.down_seconds is None:
             return
         await asyncio.sleep(strike.down_seconds)
-        await self._spawn(strike.node, child.address[1])
-        fresh = self.children[strike.node]
-        await asyncio.wait_for(fresh.listening.wait(), _START_SECONDS)
+        fresh = await self._spawn(strike.node, child.reports["listening"].result()[1])
+        await asyncio.wait_for(fresh.reports["listening"], _START_SECONDS)
         self._start(fresh)
         if self.job.begin:
             fresh.order("begin")
@@ -226,11 +200,6 @@ def _ticks() -> tuple[int, int]:
         return 0, 0
     ticks = [int(text) for text in first.split()[1:9]]
     return ticks[3] + ticks[4], sum(ticks)
-
-
-def _busy(before: tuple[int, int], after: tuple[int, int]) -> float:
-    total = after[1] - before[1]
-    return 1 - (after[0] - before[0]) / total if total else float("nan")
 
 
 def run(
@@ -248,9 +217,8 @@ def run(
             f"this process may open {allowed} files, {job.nodes} nodes need {wanted}; "
             f"raise the limit: ulimit -n {wanted}"
         )
-    with ExitStack() as stack:
-        namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
-        mesh = _Mesh(job, folder, namespaces, progress)
+    with Namespaces(job.nodes, job.link) if shaped else nullcontext() as namespaces:
+        mesh = _Mesh(job, job.identities(), folder, namespaces, progress)
         try:
             asyncio.get_running_loop()
         except RuntimeError:

@@ -8,8 +8,9 @@ to the last bit, if its nodes and its transport do.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +19,7 @@ import numpy as np
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
-from pqchain.wire.node import Node, Task
-from pqchain.wire.session import Address, Endpoint
+from pqchain.wire.session import Endpoint, Node, Task
 from pqchain.wire.transports import registry
 
 
@@ -36,35 +36,29 @@ class Model:
     seed: int = 0
 
 
+@dataclass(eq=False)
 class _Host:
-    """One node with its endpoint, and what the clock holds for them."""
+    """One life of a node, its endpoint, and what the clock holds for them."""
 
-    endpoint: Endpoint
-    node: Node
-
-    def __init__(self, world: World, index: int) -> None:
-        self.index = index
-        self.world = world
-        self.folder = world.folder / str(index)
-        self.alive = False
-        self.inbox: list[tuple[int, bytes]] = []
-        self.wake_at = float("inf")
-        self.busy_until = 0.0
-        self.generation = 0
-        self.reported = 0
+    world: World
+    index: int
+    endpoint: Endpoint = field(init=False)
+    node: Node = field(init=False)
+    alive: bool = False
+    returns: bool = False
+    """Whether another life follows this one."""
+    inbox: list[tuple[int, bytes]] = field(default_factory=list)
+    wake_at: float = math.inf
+    busy_until: float = 0.0
+    reported: int = 0
 
     def start(self) -> None:
-        """Begin, or begin again after a restart, with nothing but the files."""
-        world = self.world
-        self.generation += 1
+        """Begin, with nothing but the files."""
+        world, folder = self.world, self.world.folder / str(self.index)
         self.alive = True
-        self.inbox.clear()
-        self.wake_at = float("inf")
-        self.reported = 0
         identity = world.identities[self.index]
-        place = world.job.place(identity, world.directory, world.addresses, self.folder)
-        self.endpoint = world.job.row.open(place)
-        self.node = world.job.node(self.index, self.endpoint, self.folder)
+        self.endpoint = world.job.open(identity, world.directory, world.addresses, folder)
+        self.node = world.job.node(self.index, self.endpoint, folder)
         self.node.start(world.clock.now)
         self.flush()
 
@@ -72,12 +66,6 @@ class _Host:
         if self.alive:
             self.node.begin(self.world.clock.now)
             self.flush()
-
-    def stop(self) -> None:
-        """Die: say nothing more and hear nothing more."""
-        self.alive = False
-        self.generation += 1
-        self.inbox.clear()
 
     def datagram(self, sender: int, data: bytes) -> None:
         """Take a datagram in, to be looked at a little later with those that follow it."""
@@ -88,19 +76,14 @@ class _Host:
     def wake(self, time: float) -> None:
         """Be called at that time, unless an earlier call is set already."""
         time = max(time, self.busy_until, self.world.clock.now)
-        if time >= self.wake_at:
+        if time < self.wake_at:
+            self.wake_at = time
+            self.world.clock.at(time, partial(self.act, time))
+
+    def act(self, time: float) -> None:
+        if not self.alive or self.wake_at != time:
             return
-        self.wake_at = time
-        generation = self.generation
-
-        def act() -> None:
-            if self.generation == generation and self.wake_at == time:
-                self.wake_at = float("inf")
-                self.act()
-
-        self.world.clock.at(time, act)
-
-    def act(self) -> None:
+        self.wake_at = math.inf
         now = self.world.clock.now
         came, self.inbox = self.inbox, []
         for sender, data in came:
@@ -139,19 +122,14 @@ class _Host:
         if (task := self.node.poll()) is None:
             return
         self.node.started(now)
-        generation, outcome = self.generation, task.outcome()
+        outcome = task.outcome()
 
         def end() -> None:
-            if self.generation == generation:
+            if self.alive:
                 self.node.finished(outcome, self.world.clock.now)
                 self.flush()
 
         self.world.clock.at(now + self.world.model.task_seconds(task), end)
-
-    def result(self) -> NodeResult:
-        if self.alive:
-            return NodeResult.of(self.index, self.node)
-        return NodeResult(node=self.index, report=self.node.report())
 
 
 class World:
@@ -164,17 +142,20 @@ class World:
         self.progress = progress
         self.clock = Clock()
         self.hosts = [_Host(self, index) for index in range(job.nodes)]
-        self.network = Network(job.link, job.nodes, self.clock, self._deliver, seed=model.seed)
+        self.network = Network(
+            job.link,
+            job.nodes,
+            self.clock,
+            lambda receiver, sender, data: self.hosts[receiver].datagram(sender, data),
+            seed=model.seed,
+        )
         self.identities = job.identities()
         self.directory = [identity.public for identity in self.identities]
-        self.addresses: dict[int, Address] = {
-            index: (f"node-{index}", 4433) for index in range(job.nodes)
-        }
+        self.addresses = {index: (f"node-{index}", 4433) for index in range(job.nodes)}
         self.by_address = {address: index for index, address in self.addresses.items()}
         self._struck: dict[int, float] = {}
         self._later = [strike for strike in job.strikes if strike.when == "begun"]
         """Strikes that wait for a node to begin."""
-        self._returning: set[int] = set()
 
     def run(self) -> Result:
         """Run until every living node is done. Raises PqchainError if that takes too long."""
@@ -197,16 +178,18 @@ class World:
                 log = self.folder / f"node-{host.index}.qlog"
                 log.write_text(json.dumps(host.endpoint.qlog()), encoding="utf-8")
         return Result(
-            nodes=tuple(host.result() for host in self.hosts),
+            nodes=tuple(
+                NodeResult.of(host.index, host.node)
+                if host.alive
+                else NodeResult(node=host.index, report=host.node.report())
+                for host in self.hosts
+            ),
             connected=connected,
             struck=self._struck,
             identity=self.directory[0].algorithm,
             dropped_datagrams=self.network.dropped,
             lost_datagrams=self.network.lost,
         )
-
-    def _deliver(self, receiver: int, sender: int, data: bytes) -> None:
-        self.hosts[receiver].datagram(sender, data)
 
     def _step(self) -> None:
         if not self.clock.step() or self.clock.now > self.job.limit_seconds:
@@ -223,15 +206,16 @@ class World:
             self.clock.at(self.clock.now + strike.after_seconds, partial(self._strike, strike))
 
     def _strike(self, strike: Strike) -> None:
+        """Let a node die: it says nothing more and hears nothing more."""
         host = self.hosts[strike.node]
-        host.stop()
+        host.alive = False
         self._struck[strike.node] = self.clock.now
         if strike.down_seconds is None:
             return
-        self._returning.add(strike.node)
+        host.returns = True
 
         def come_back() -> None:
-            self._returning.discard(strike.node)
+            host = self.hosts[strike.node] = _Host(self, strike.node)
             host.start()
             if self.job.begin:
                 host.begin()
@@ -239,9 +223,8 @@ class World:
         self.clock.at(self.clock.now + strike.down_seconds, come_back)
 
     def _over(self) -> bool:
-        if self._returning or self._later:
-            return False
-        return all(host.node.done for host in self.hosts if host.alive)
+        ended = (host.node.done if host.alive else not host.returns for host in self.hosts)
+        return not self._later and all(ended)
 
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:

@@ -3,76 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import aioquic
-from aioquic import tls
+import aioquic.quic.connection
 from aioquic._buffer import Buffer
-from aioquic.quic import events, packet
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Place
-
-_LONGEST_BYTES = 1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000
-"""Older versions encrypt in C with a buffer for one Ethernet frame."""
 
 
-def _buffered(quic: QuicConnection, channel: int) -> int:
+def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
     """Return what a stream holds unacknowledged. aioquic has no public word for it."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
 
 
-class _Trace(QuicLoggerTrace):
-    """A qlog trace on the caller's clock."""
+def _logger(clock: Callable[[], float]) -> QuicLogger:
+    """Return a log whose traces are on the caller's clock."""
 
-    clock: Callable[[], float] = staticmethod(lambda: 0.0)
+    class Trace(QuicLoggerTrace):
+        def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
+            name = f"{category}:{event}"
+            self._events.append({"data": data, "name": name, "time": clock() * 1000})
 
-    def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-        self._events.append(
-            {"data": data, "name": f"{category}:{event}", "time": self.clock() * 1000}
-        )
+    class Log(QuicLogger):
+        def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
+            self._traces.append(Trace(is_client=is_client, odcid=odcid))
+            return self._traces[-1]
 
-
-class _Log(QuicLogger):
-    """Traces that know the caller's clock."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-        trace = _Trace(is_client=is_client, odcid=odcid)
-        trace.clock = self._clock
-        self._traces.append(trace)
-        return trace
+    return Log()
 
 
-AIOQUIC = Library(
-    name="aioquic",
-    version=aioquic.__version__,
-    longest_bytes=_LONGEST_BYTES,
-    configuration=QuicConfiguration,
-    connection=QuicConnection,
-    events=events,
-    packet=packet,
-    tls=tls,
+LIBRARY = Library(
+    package=aioquic,
+    # Older versions encrypt in C with a buffer for one Ethernet frame.
+    longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
     settings=lambda congestion: {"congestion_control_algorithm": congestion},
-    logger=_Log,
+    logger=_logger,
 )
 
-
-def open_transport(place: Place) -> QuicEndpoint:
-    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
-    return QuicEndpoint(place, AIOQUIC)
-
-
-def longest_datagram_bytes() -> int:
-    """Return the longest datagram that this version sends."""
-    return AIOQUIC.longest_bytes
+open_transport = partial(QuicEndpoint, library=LIBRARY)

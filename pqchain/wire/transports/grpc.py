@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 import grpc.aio
 
-from pqchain.wire.identity import joined_pem, server_name
+from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
@@ -27,13 +28,13 @@ _OPTIONS = (
 )
 
 
+@dataclass(eq=False)
 class _Channel:
     """One call: what is to be sent, in order."""
 
-    def __init__(self) -> None:
-        self.queue: asyncio.Queue[tuple[memoryview, bool] | None] = asyncio.Queue()
-        self.waiting = 0
-        self.call: Any = None
+    queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
+    waiting: int = 0
+    call: Any = None
 
     def put(self, data: Buffer, end: bool) -> None:
         view = memoryview(data).cast("B")
@@ -51,19 +52,17 @@ class _Channel:
                 return
 
 
+@dataclass(eq=False)
 class _Session:
     """One connection, from either side."""
 
-    def __init__(
-        self, owner: Grpc, number: int, peer: int, connection: grpc.aio.Channel | None = None
-    ) -> None:
-        self.owner = owner
-        self.number = number
-        self.peer = peer
-        self.connection = connection
-        self.channels: dict[int, _Channel] = {}
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.count = 0
+    owner: Grpc
+    number: int
+    peer: int
+    connection: grpc.aio.Channel | None = None
+    channels: dict[int, _Channel] = field(default_factory=dict)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    count: int = 0
 
     def add_channel(self) -> tuple[int, _Channel]:
         self.count += 1
@@ -97,7 +96,7 @@ class Grpc(Sockets[_Session]):
         own = self._identity
         credentials = grpc.ssl_server_credentials(
             [(own.certificate_key_pem, own.public.certificate_pem)],
-            root_certificates=joined_pem(self.directory.values()),
+            root_certificates=b"".join(each.certificate_pem for each in self.directory.values()),
             require_client_auth=True,
         )
         self._server = grpc.aio.server(options=_OPTIONS)

@@ -1,45 +1,27 @@
 """QUIC by qh3, a fork of aioquic with its packets in Rust. The only importer of qh3.
 
-The endpoint is that of `pqchain.wire.transports.quic`; here it gets qh3's classes. Certificates
-need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
+Certificates need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
 """
 
 from __future__ import annotations
 
-import qh3
-from qh3 import tls
+from functools import partial
+
+import qh3.quic.connection
 from qh3._hazmat import Buffer
-from qh3.quic import events, packet
-from qh3.quic.configuration import QuicConfiguration
-from qh3.quic.connection import QuicConnection, QuicConnectionError
 
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Place
 
-QH3 = Library(
-    name="qh3",
-    version=qh3.__version__,
+LIBRARY = Library(
+    package=qh3,
     # Tried up to here; packets come out 29 bytes shorter than asked for.
     longest_bytes=16_000,
-    configuration=QuicConfiguration,
-    connection=QuicConnection,
-    events=events,
-    packet=packet,
-    tls=tls,
     buffer=Buffer,
     # What a stream has not sent yet; qh3 does not count what waits for acknowledgement.
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
     settings=lambda congestion: {"probe_datagram_size": False},
-    over=(QuicConnectionError,),
+    over=(qh3.quic.connection.QuicConnectionError,),
 )
 
-
-def open_transport(place: Place) -> QuicEndpoint:
-    """Return an endpoint. Raises Unsupported if the datagrams are too long for this version."""
-    return QuicEndpoint(place, QH3)
-
-
-def longest_datagram_bytes() -> int:
-    """Return the longest datagram that this version sends."""
-    return QH3.longest_bytes
+open_transport = partial(QuicEndpoint, library=LIBRARY)

@@ -10,13 +10,14 @@ gone, so that it is neither decrypted nor answered.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
-from pqchain.wire.session import Address, Buffer, Event
+from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library
 from pqchain.wire.transports.registry import Place
@@ -24,8 +25,12 @@ from pqchain.wire.transports.registry import Place
 ALPN = "pqchain-reencode/1"
 _IDLE_SECONDS = 30.0
 _LEAST_INITIAL_BYTES = 1200
+_CANCELLED = 0x102
 _VERSION_1 = 1
 """Of QUIC, RFC 9000."""
+
+_ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
+"""What a library raises if a stream has ended by itself."""
 
 _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
@@ -36,17 +41,20 @@ class QuicEndpoint:
 
     def __init__(self, place: Place, library: Library) -> None:
         """Raise Unsupported if the library sends no datagrams as long as those asked for."""
+        package = library.package
         if place.datagram_bytes > library.longest_bytes:
             raise Unsupported(
-                f"datagrams of {place.datagram_bytes} bytes: {library.name} {library.version} "
-                f"sends at most {library.longest_bytes}; take shorter ones, or aioquic 1.7 on "
-                "Python 3.11"
+                f"datagrams of {place.datagram_bytes} bytes: {package.__name__} "
+                f"{package.__version__} sends at most {library.longest_bytes}; take shorter ones, "
+                "or aioquic 1.7 on Python 3.11"
             )
-        self._library = library
-        self._identity = place.identity
-        self._directory = {public.index: public for public in place.directory}
+        self.library = library
+        self._quic, self._resumes = package.quic, registry.get(package.__name__).resumes
+        self.identity = place.identity
+        self.directory = {public.index: public for public in place.directory}
         self._addresses = place.addresses
         self._now = 0.0
+        self._numbers = itertools.count(1)
         self._log = library.logger(lambda: self._now) if library.logger and place.log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
@@ -59,26 +67,23 @@ class QuicEndpoint:
             **library.settings(place.congestion),
         }
         pem = place.identity.public.certificate_pem
-        self._server = library.configuration(
+        self._server = package.quic.configuration.QuicConfiguration(
             is_client=False,
-            certificate=library.tls.load_pem_x509_certificates(pem)[0],
-            private_key=library.tls.load_pem_private_key(place.identity.certificate_key_pem),
+            certificate=package.tls.load_pem_x509_certificates(pem)[0],
+            private_key=package.tls.load_pem_private_key(place.identity.certificate_key_pem),
             **self._common,
         )
-        self._sessions: dict[int, Connection] = {}
+        self.sessions: dict[int, Connection] = {}
         """Those that are not over."""
         self._by_name: dict[bytes, Connection] = {}
         self._all: dict[int, Connection] = {}
-        self._dirty: dict[int, Connection] = {}
+        self.dirty: dict[int, Connection] = {}
         """Those that may have something to send."""
-        self._events: list[Event] = []
-        self._count = 0
+        self.happened: list[Event] = []
         self._given: dict[bytes, tuple[Any, Connection]] = {}
         """Tickets that we gave, and on which connection."""
         self._kept: dict[int, list[Any]] = {}
         """Tickets that peers gave us."""
-        self.early_sessions = 0
-        """Sessions of others that were resumed with a ticket of ours."""
 
     # What a node asks for.
 
@@ -87,19 +92,15 @@ class QuicEndpoint:
         self._now = now
         tickets = self._kept.setdefault(peer, [])
         ticket = tickets.pop() if early and tickets else None
-        configuration = self._library.configuration(
+        configuration = self._quic.configuration.QuicConfiguration(
             is_client=True,
             server_name=server_name(peer),
-            cadata=self._directory[peer].certificate_pem,
+            cadata=self.directory[peer].certificate_pem,
             session_ticket=ticket,
             **self._common,
         )
-        quic = self._library.connection(
-            configuration=configuration, session_ticket_handler=tickets.append
-        )
-        connection = self._added(quic, dialled=True)
-        connection.peer = peer
-        quic.connect(self._addresses[peer], now)
+        connection = self._added(configuration, peer, session_ticket_handler=tickets.append)
+        connection.quic.connect(self._addresses[peer], now)
         self._collect(connection)
         if ticket is not None:
             connection.prove(early=True)
@@ -107,35 +108,40 @@ class QuicEndpoint:
 
     def open(self, session: int) -> int:
         """Open a two-way stream."""
-        connection = self._sessions[session]
+        connection = self.sessions[session]
         channel: int = connection.quic.get_next_available_stream_id()
         # The number is taken when something is sent on it.
         connection.write(channel, b"")
-        connection.outgoing[channel] = deque()
         return channel
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes for a stream; they are handed on as acknowledgements make room."""
-        connection = self._sessions.get(session)
+        connection = self.sessions.get(session)
         if connection is not None and channel not in connection.stopped:
-            connection.queue(channel, data, end)
-            self._dirty[session] = connection
+            piece = (memoryview(data).cast("B"), end)
+            connection.outgoing.setdefault(channel, deque()).append(piece)
+            self.dirty[session] = connection
 
     def stop(self, session: int, channel: int) -> None:
         """Ask the sender to stop."""
-        if (connection := self._sessions.get(session)) is not None and connection.stop(channel):
-            self._dirty[session] = connection
+        if (connection := self.sessions.get(session)) is None:
+            return
+        try:
+            connection.quic.stop_stream(channel, _CANCELLED)
+        except _ENDED + self.library.over:
+            return
+        self.dirty[session] = connection
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Send a CONNECTION_CLOSE and forget the session."""
         self._now = now
-        if (connection := self._sessions.pop(session, None)) is not None:
-            connection.close(reason)
-            self._dirty[session] = connection
+        if (connection := self.sessions.get(session)) is not None:
+            connection.end(reason)
 
     def queued_bytes(self) -> int:
         """Return what waits in our queues; what QUIC has taken is not counted."""
-        return sum(connection.queued_bytes() for connection in self._sessions.values())
+        queues = [queue for each in self.sessions.values() for queue in each.outgoing.values()]
+        return sum(len(view) for queue in queues for view, _ in queue)
 
     # What a socket, or a model of the network, tells.
 
@@ -143,7 +149,7 @@ class QuicEndpoint:
         """Take in one datagram."""
         self._now = now
         if (connection := self._addressed(datagram)) is not None:
-            self._dirty[connection.session] = connection
+            self.dirty[connection.session] = connection
             self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
     def timer(self) -> float | None:
@@ -156,14 +162,14 @@ class QuicEndpoint:
         self._now = now
         for connection in list(self._all.values()):
             if connection.timer is not None and connection.timer <= now:
-                self._dirty[connection.session] = connection
+                self.dirty[connection.session] = connection
                 self._call(connection, connection.quic.handle_timer, now)
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return what is to be sent now."""
         self._now = now
         sent: list[tuple[bytes, Address]] = []
-        dirty, self._dirty = self._dirty, {}
+        dirty, self.dirty = self.dirty, {}
         for connection in dirty.values():
             connection.feed()
             flight = self._call(connection, connection.quic.datagrams_to_send, now)
@@ -174,8 +180,7 @@ class QuicEndpoint:
 
     def events(self) -> list[Event]:
         """Return what has happened since the last call."""
-        happened = self._events[:]
-        self._events.clear()  # which the connections share
+        happened, self.happened = self.happened, []
         return happened
 
     def qlog(self) -> Mapping[str, Any] | None:
@@ -188,7 +193,7 @@ class QuicEndpoint:
         """Return what the library says and see what has happened; None if it is over."""
         try:
             answer = method(*arguments)
-        except self._library.over as error:
+        except self.library.over as error:
             self._terminated(connection, str(error))
             return None
         self._collect(connection)
@@ -200,95 +205,77 @@ class QuicEndpoint:
             return None
         if not datagram[0] & 0x80:
             return self._by_name.get(datagram[1:9])
+        packet = self._quic.packet
         try:
-            header = self._library.header(datagram)
+            header = packet.pull_quic_header(self.library.buffer(data=datagram), host_cid_length=8)
         except ValueError:
             return None
         connection = self._by_name.get(header.destination_cid)
         if (
             connection is None
-            and header.packet_type == self._library.packet.QuicPacketType.INITIAL
+            and header.packet_type == packet.QuicPacketType.INITIAL
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
             return self._accepted(header.destination_cid)
         return connection
 
-    def _added(self, quic: Any, *, dialled: bool) -> Connection:
-        self._count += 1
-        connection = Connection(
-            quic=quic,
-            session=self._count,
-            dialled=dialled,
-            created=self._now,
-            library=self._library,
-            own=self._identity,
-            directory=self._directory,
-            events=self._events,
-        )
-        for table in (self._sessions, self._all, self._dirty):
-            table[connection.session] = connection
-        self._name(connection, quic.host_cid)
+    def _added(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
+        """Return a new connection, which was dialled if a peer is given."""
+        quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
+        session, dialled = next(self._numbers), peer is not None
+        connection = Connection(self, quic, session, dialled, created=self._now, peer=peer)
+        for table in (self.sessions, self._all, self.dirty):
+            table[session] = connection
+        self._by_name[quic.host_cid] = connection
         return connection
 
     def _accepted(self, original: bytes) -> Connection:
-        holder: list[Connection] = []
-
         def fetch(label: bytes) -> Any:
             # Gone after one use: a replay of the same first flight meets no ticket.
             ticket, owner = self._given.pop(label, (None, None))
             if ticket is None or owner is None or owner.peer is None:
                 return None
-            holder[0].peer = owner.peer
+            connection.peer = owner.peer
             return ticket
 
         def give(ticket: Any) -> None:
-            self._given[ticket.ticket] = (ticket, holder[0])
+            self._given[ticket.ticket] = (ticket, connection)
 
-        resumes = registry.get(self._library.name).resumes
-        quic = self._library.connection(
-            configuration=self._server,
+        connection = self._added(
+            self._server,
             original_destination_connection_id=original,
-            session_ticket_fetcher=fetch if resumes else None,
-            session_ticket_handler=give if resumes else None,
+            session_ticket_fetcher=fetch if self._resumes else None,
+            session_ticket_handler=give if self._resumes else None,
         )
-        connection = self._added(quic, dialled=False)
-        holder.append(connection)
-        self._name(connection, original)
+        self._by_name[original] = connection
         return connection
 
-    def _name(self, connection: Connection, name: bytes) -> None:
-        """Let datagrams to that connection ID reach the connection."""
-        connection.names.add(name)
-        self._by_name[name] = connection
-
     def _collect(self, connection: Connection) -> None:
-        quic, events = connection.quic, self._library.events
+        quic, events = connection.quic, self._quic.events
         event: Any
         while (event := quic.next_event()) is not None:
             if isinstance(event, events.StreamDataReceived):
                 connection.received(event.stream_id, event.data, event.end_stream)
             elif isinstance(event, events.ConnectionIdIssued):
-                self._name(connection, event.connection_id)
+                self._by_name[event.connection_id] = connection
             elif isinstance(event, events.ConnectionIdRetired):
-                connection.names.discard(event.connection_id)
                 self._by_name.pop(event.connection_id, None)
             elif isinstance(event, events.ProtocolNegotiated):
-                self.early_sessions += connection.negotiated()
+                connection.negotiated()
             elif isinstance(event, events.StopSendingReceived):
                 connection.outgoing.pop(event.stream_id, None)
                 connection.stopped.add(event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)
-        if connection.refused and self._sessions.pop(connection.session, None) is not None:
-            self._dirty[connection.session] = connection
 
     def _terminated(self, connection: Connection, reason: str) -> None:
-        for name in connection.names:
-            self._by_name.pop(name, None)
-        self._all.pop(connection.session, None)
-        self._dirty.pop(connection.session, None)
-        connection.timer = None
-        if self._sessions.pop(connection.session, None) is not None:
-            connection.terminated(reason)
+        """Forget a connection; tell the node if it knew of the session, or waits for it."""
+        session, peer = connection.session, connection.peer
+        for name in [name for name, each in self._by_name.items() if each is connection]:
+            del self._by_name[name]
+        self._all.pop(session, None)
+        self.dirty.pop(session, None)
+        if self.sessions.pop(session, None) is not None and peer is not None:
+            self.happened.append(Closed(session, peer, reason))

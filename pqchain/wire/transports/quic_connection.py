@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pqchain.wire.identity import Identity, PublicIdentity, verify
-from pqchain.wire.session import Buffer, Closed, Event, Opened, Received
+from pqchain.wire.identity import verify
+from pqchain.wire.session import Buffer, Opened, Received
+
+if TYPE_CHECKING:
+    from pqchain.wire.transports.quic import QuicEndpoint
 
 WINDOW_BYTES = 4 << 20
 """What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
@@ -29,26 +31,17 @@ _ANSWER, _CHALLENGE = 2, 3
 """The first one-way streams of the client and of the server."""
 
 _CHALLENGE_BYTES = 32
-_ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
-"""What a library raises if a stream has ended by itself."""
-
 _REFUSED = 0x101
-_CANCELLED = 0x102
+"""Error code of a connection that the node never heard of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """What an endpoint takes from aioquic, or from a fork of it whose classes look the same."""
+    """What an endpoint takes from aioquic, or from a fork of it whose modules look the same."""
 
-    name: str
-    version: str
+    package: Any
     longest_bytes: int
     """The longest datagram that it sends."""
-    configuration: Callable[..., Any]
-    connection: Callable[..., Any]
-    events: ModuleType
-    packet: ModuleType
-    tls: ModuleType
     buffer: Callable[..., Any]
     """What its parser of headers takes."""
     buffered: Callable[[Any, int], int]
@@ -60,23 +53,16 @@ class Library:
     over: tuple[type[Exception], ...] = ()
     """What it raises on a connection that the other side has closed, or that it broke itself."""
 
-    def header(self, datagram: bytes) -> Any:
-        """Return the header of a long packet. Raises ValueError if it is none."""
-        return self.packet.pull_quic_header(self.buffer(data=datagram), host_cid_length=8)
 
-
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False)
 class Connection:
-    """One connection and what we know about it; what happens goes to the endpoint's `events`."""
+    """One connection and what we know about it."""
 
+    owner: QuicEndpoint
     quic: Any
     session: int
     dialled: bool
     created: float
-    library: Library
-    own: Identity
-    directory: Mapping[int, PublicIdentity]
-    events: list[Event]
     peer: int | None = None
     opened: bool = False
     challenge: bytes = b""
@@ -88,25 +74,25 @@ class Connection:
     """Streams on which the other side wants nothing more."""
     ended: set[int] = field(default_factory=set)
     """Streams that the other side has ended: older versions say so again at every repetition."""
-    names: set[bytes] = field(default_factory=set)
-    """The connection IDs under which its datagrams arrive."""
     timer: float | None = None
-    over: bool = False
-    refused: bool = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the node hears no more of it."""
+        return self.session not in self.owner.sessions
 
     # Who it is.
 
-    def negotiated(self) -> bool:
-        """Challenge a client whose hello was understood; True if a ticket says who it is."""
+    def negotiated(self) -> None:
+        """Challenge a client whose hello was understood, unless a ticket says who it is."""
         if self.dialled:
-            return False
+            return
         if self.peer is not None:
             self.prove(early=True)
-            return True
-        self.challenge = os.urandom(_CHALLENGE_BYTES)
-        stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
-        self.write(stream, self.challenge, end=True)
-        return False
+        else:
+            self.challenge = os.urandom(_CHALLENGE_BYTES)
+            stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
+            self.write(stream, self.challenge, end=True)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
         """Sort proof from data, and hold data back until there is proof."""
@@ -115,7 +101,7 @@ class Connection:
         if stream == (_CHALLENGE if self.dialled else _ANSWER):
             self.answer += data
             if len(self.answer) > _UNPROVEN_BYTES:
-                self.refuse("too long an answer")
+                self.end("too long an answer", _REFUSED)
             elif end:
                 self._answered(bytes(self.answer))
             return
@@ -125,28 +111,29 @@ class Connection:
             self.ended.add(stream)
         event = Received(self.session, stream, data, end)
         if self.opened:
-            self.events.append(event)
+            self.owner.happened.append(event)
             return
         self.waiting.append(event)
         if sum(len(each.data) for each in self.waiting) > _UNPROVEN_BYTES:
-            self.refuse("too much before a proof of identity")
+            self.end("too much before a proof of identity", _REFUSED)
 
     def _answered(self, answer: bytes) -> None:
+        own, directory = self.owner.identity, self.owner.directory
         if self.dialled:
             assert self.peer is not None
-            proof = self.own.sign(answer, self.directory[self.peer])
+            proof = own.sign(answer, directory[self.peer])
             stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
-            self.write(stream, self.own.index.to_bytes(4, "big") + proof, end=True)
+            self.write(stream, own.index.to_bytes(4, "big") + proof, end=True)
             self.prove()
             return
-        client = self.directory.get(int.from_bytes(answer[:4], "big"))
+        client = directory.get(int.from_bytes(answer[:4], "big"))
         if (
             self.opened
             or client is None
-            or client.index == self.own.index
-            or not verify(answer[4:], self.challenge, client=client, server=self.own.public)
+            or client.index == own.index
+            or not verify(answer[4:], self.challenge, client=client, server=own.public)
         ):
-            self.refuse("no known identity was proven")
+            self.end("no known identity was proven", _REFUSED)
             return
         self.peer = client.index
         self.prove()
@@ -157,62 +144,34 @@ class Connection:
             return
         assert self.peer is not None
         self.opened = True
-        self.events.append(Opened(self.session, self.peer, self.dialled, early))
-        self.events += self.waiting
+        self.owner.happened.append(Opened(self.session, self.peer, self.dialled, early))
+        self.owner.happened += self.waiting
         self.waiting.clear()
-
-    def refuse(self, reason: str) -> None:
-        """Close a connection that the node never heard of."""
-        self.over = self.refused = True
-        self.waiting.clear()
-        self.quic.close(error_code=_REFUSED, reason_phrase=reason)
 
     def check_time(self, now: float) -> None:
         """Refuse a client that proves nothing for too long."""
         unproven = not self.dialled and not self.opened and not self.over
         if unproven and now > self.created + _UNPROVEN_SECONDS:
-            self.refuse("no proof of identity in time")
+            self.end("no proof of identity in time", _REFUSED)
 
-    def close(self, reason: str) -> None:
-        """Say goodbye."""
-        self.over = True
+    def end(self, reason: str, code: int = 0) -> None:
+        """Say goodbye with a CONNECTION_CLOSE."""
+        self.owner.sessions.pop(self.session, None)
+        self.owner.dirty[self.session] = self
         self.outgoing.clear()
-        self.quic.close(reason_phrase=reason)
-
-    def terminated(self, reason: str) -> None:
-        """Tell the node, which knew of the session, that it is over."""
-        if not self.over and self.peer is not None:
-            self.over = True
-            self.events.append(Closed(self.session, self.peer, reason))
+        self.waiting.clear()
+        self.quic.close(error_code=code, reason_phrase=reason)
 
     # What is to be sent.
 
-    def stop(self, channel: int) -> bool:
-        """Ask the sender to stop; return False if it has ended by itself."""
-        try:
-            self.quic.stop_stream(channel, _CANCELLED)
-        except _ENDED + self.library.over:
-            return False
-        return True
-
-    def queue(self, channel: int, data: Buffer, end: bool) -> None:
-        """Send bytes when there is room."""
-        self.outgoing.setdefault(channel, deque()).append((memoryview(data).cast("B"), end))
-
-    def queued_bytes(self) -> int:
-        """Return what waits here; what QUIC has taken is not counted."""
-        return sum(len(view) for queue in self.outgoing.values() for view, _ in queue)
-
     def feed(self) -> None:
         """Hand queued bytes to QUIC, as far as its buffers are not full."""
-        waiting = [channel for channel, queue in self.outgoing.items() if queue]
-        if not waiting or self.over:
+        if not self.outgoing or self.over:
             return
         # What a dialled connection sends before it is opened would miss the 0-RTT keys anyway.
-        room = max(WINDOW_BYTES // len(waiting), SLICE_BYTES)
-        for channel in waiting:
-            queue = self.outgoing[channel]
-            buffered = self.library.buffered(self.quic, channel)
+        room = max(WINDOW_BYTES // len(self.outgoing), SLICE_BYTES)
+        for channel, queue in list(self.outgoing.items()):
+            buffered = self.owner.library.buffered(self.quic, channel)
             while queue and buffered < room:
                 view, end = queue.popleft()
                 part, rest = view[:SLICE_BYTES], view[SLICE_BYTES:]
@@ -228,5 +187,5 @@ class Connection:
         # aioquic appends to a bytearray, which takes any buffer.
         try:
             self.quic.send_stream_data(channel, data, end)
-        except self.library.over:
+        except self.owner.library.over:
             return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +45,12 @@ class Row:
 
     name: str
     module: str = ""
-    """Its file here if that is not called `name`; it has `open_transport`, and
-    `longest_datagram_bytes` if it sends datagrams."""
+    """Its file here if that is not called `name`; it has `open_transport`, and a `LIBRARY` if it
+    sends datagrams."""
     package: str = ""
     """What must be installed; nothing beyond Python if it is empty."""
     datagrams: bool = True
-    """Whether it is an `Endpoint` on datagrams, else a `SocketTransport`."""
+    """Whether it is an `Endpoint` on datagrams, else it is a `Listener` too."""
     virtual: bool = False
     """Whether it runs on a modelled clock, the same bytes every time."""
     resumes: bool = False
@@ -84,30 +84,28 @@ class Row:
 
     def longest_datagram_bytes(self) -> int:
         """Return the longest datagram that the installed version sends. Raises Unsupported."""
-        return int(self.load().longest_datagram_bytes())
+        return int(self.load().LIBRARY.longest_bytes)
 
     def open(self, place: Place) -> Any:
-        """Return an `Endpoint` on datagrams, or a `SocketTransport`.
-
-        Raises Unsupported if its library is lacking or too old.
-        """
+        """Return the transport. Raises Unsupported if its library is lacking or too old."""
         return self.load().open_transport(place)
 
 
-_AIOQUIC = Row(
-    name="aioquic",
-    package="aioquic",
-    virtual=True,
-    resumes=True,
-    logs=True,
-    certificate_key="ed25519",
-    live_seconds=250e-6,
+_ROWS = (
+    Row(
+        name="aioquic",
+        package="aioquic",
+        virtual=True,
+        resumes=True,
+        logs=True,
+        certificate_key="ed25519",
+        live_seconds=250e-6,
+    ),
+    Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6),
+    Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9),
+    Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9),
 )
-_QH3 = Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6)
-_TCP = Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9)
-_GRPC = Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9)
-
-TRANSPORTS: Mapping[str, Row] = {row.name: row for row in (_AIOQUIC, _QH3, _TCP, _GRPC)}
+TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
 """All of them, by name."""
 
 
@@ -120,14 +118,10 @@ def get(name: str) -> Row:
 
 def names(**traits: Any) -> list[str]:
     """Return the transports whose rows have these values: `names(virtual=True)`."""
-    return [
-        name
-        for name, row in TRANSPORTS.items()
-        if all(getattr(row, trait) == value for trait, value in traits.items())
-    ]
+    return [row.name for row in _ROWS if traits.items() <= asdict(row).items()]
 
 
 def needed() -> str:
     """Say which package each transport needs that not everybody has."""
-    rows = [row for row in TRANSPORTS.values() if row.package and not row.virtual]
+    rows = [row for row in _ROWS if row.package and not row.virtual]
     return ", ".join(f"{row.name} needs {row.package}" for row in rows)

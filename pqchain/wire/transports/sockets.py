@@ -13,17 +13,15 @@ from pqchain.wire.transports.registry import Place
 _CONNECT_SECONDS = 10.0
 
 
-class Session(Protocol):
+class _Session(Protocol):
     """A connection, from either side."""
 
-    def queued_bytes(self) -> int:
-        """Return what waits to be sent."""
+    def queued_bytes(self) -> int: ...
 
-    def end(self) -> None:
-        """Close it."""
+    def end(self) -> None: ...
 
 
-SessionT = TypeVar("SessionT", bound=Session)
+SessionT = TypeVar("SessionT", bound=_Session)
 
 
 class Sockets(ABC, Generic[SessionT]):

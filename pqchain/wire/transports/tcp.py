@@ -12,9 +12,10 @@ import struct
 import tempfile
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pqchain.wire.identity import PublicIdentity, joined_pem, server_name
+from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
@@ -23,33 +24,32 @@ _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 
+@dataclass(eq=False)
 class _Line(asyncio.Protocol):
     """One TLS connection."""
 
-    def __init__(self, owner: TcpTls, session: int, peer: int | None) -> None:
-        self.owner = owner
-        self.session = session
-        self.peer = peer
-        self.dialled = peer is not None
-        self.channels = 0
-        self._transport: asyncio.Transport | None = None
-        self._paused = False
-        self._head = bytearray()
-        self._channel = self._left = 0
-        self._last = False
-        self._queues: dict[int, deque[tuple[memoryview, bool]]] = {}
+    owner: TcpTls
+    session: int
+    peer: int | None
+    """Whom we have dialled, or who has proven to be there."""
+    channels: int = 0
+    _transport: asyncio.Transport | None = None
+    _paused: bool = False
+    _came: bytearray = field(default_factory=bytearray)
+    """What follows the last whole frame."""
+    _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
         self._transport = cast(asyncio.Transport, transport)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         peer = self.owner.by_certificate.get(shown)
-        if peer is None or (self.dialled and peer != self.peer):
+        if peer is None or self.peer not in (None, peer):
             self.end()
             return
-        self.peer = peer
+        dialled, self.peer = self.peer is not None, peer
         self.owner.sessions[self.session] = self
-        self.owner.deliver(Opened(self.session, peer, self.dialled))
+        self.owner.deliver(Opened(self.session, peer, dialled))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
@@ -59,30 +59,21 @@ class _Line(asyncio.Protocol):
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            if not self._left:
-                take = _HEADER.size - len(self._head)
-                self._head += view[:take]
-                view = view[take:]
-                if len(self._head) < _HEADER.size:
-                    return
-                self._channel, self._left, last = _HEADER.unpack(self._head)
-                self._last = bool(last)
-                self._head.clear()
-                if self._left > _FRAME_BYTES:
-                    self.end()
-                    return
-                if not self._left:
-                    self._deliver(b"", self._last)
-                continue
-            piece, view = view[: self._left], view[self._left :]
-            self._left -= len(piece)
-            self._deliver(bytes(piece), self._last and not self._left)
-
-    def _deliver(self, data: bytes, end: bool) -> None:
-        if self.session in self.owner.sessions:
-            self.owner.deliver(Received(self.session, self._channel, data, end))
+        """Deliver the frames that are whole."""
+        self._came += data
+        begin = 0
+        while (body := begin + _HEADER.size) <= len(self._came):
+            channel, length, last = _HEADER.unpack_from(self._came, begin)
+            if length > _FRAME_BYTES:
+                self.end()
+                return
+            if (end := body + length) > len(self._came):
+                break
+            if self.session in self.owner.sessions:
+                frame = bytes(memoryview(self._came)[body:end])
+                self.owner.deliver(Received(self.session, channel, frame, bool(last)))
+            begin = end
+        del self._came[:begin]
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -92,8 +83,7 @@ class _Line(asyncio.Protocol):
         self._pump()
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
-        view = memoryview(data).cast("B")
-        self._queues.setdefault(channel, deque()).append((view, end))
+        self._queues.setdefault(channel, deque()).append((memoryview(data).cast("B"), end))
         self._pump()
 
     def queued_bytes(self) -> int:
@@ -140,10 +130,11 @@ class TcpTls(Sockets[_Line]):
 
     @staticmethod
     def _context(protocol: Any, file: str, trusted: Sequence[PublicIdentity]) -> ssl.SSLContext:
+        certificates = "".join(public.certificate_pem.decode() for public in trusted)
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=joined_pem(trusted).decode())
+        context.load_verify_locations(cadata=certificates)
         context.load_cert_chain(file)
         return context
 

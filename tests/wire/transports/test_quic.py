@@ -8,7 +8,7 @@ import pytest
 from pqchain.errors import Unsupported
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import quic_connection
-from pqchain.wire.transports.aioquic import AIOQUIC
+from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
 from pqchain.wire.transports.quic import QuicEndpoint
 from tests.wire.pair import Pair
 
@@ -28,7 +28,7 @@ def either(request):
     if request.param == "aioquic":
         return Pair()
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import QH3
+    from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     return Pair(library=QH3)
 
@@ -272,7 +272,7 @@ def test_hundreds_of_channels_one_after_another(either):
 
 def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import QH3
+    from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     def broken(now):
         raise QH3.over[0](1, None, "packet builder capacity exhausted")
@@ -281,7 +281,7 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
     first, second = opened(pair), opened(pair)
     client = pair.endpoints[0]
     client.events()
-    monkeypatch.setattr(client._sessions[first].quic, "datagrams_to_send", broken)
+    monkeypatch.setattr(client.sessions[first].quic, "datagrams_to_send", broken)
     client.send(first, client.open(first), b"request", end=True)
     client.send(second, client.open(second), b"request", end=True)
     pair.run()
@@ -291,7 +291,7 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
 
 def test_sessions_of_qh3_are_not_resumed():
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import QH3
+    from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     pair = Pair(library=QH3)
     opened(pair)
