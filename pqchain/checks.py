@@ -37,8 +37,7 @@ class Meaning:
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
     """Declare a field of a dataclass with its `Meaning`.
 
-    `declared` refuses what it may not hold, `pqchain.commands.console.add_fields` makes an option
-    of it.
+    `declared` refuses what it may not hold, `pqchain.commands.console` makes an option of it.
     """
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 

@@ -159,11 +159,11 @@ def load(path: str | Path) -> pd.DataFrame:
             f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "
             f"save it again as a {contract.name} frame"
         )
-    parsed: dict[str, Any] = {
-        name: [_PARSERS[dtype](text) for text in printed[name]] for name, dtype in columns.items()
+    parsed = {
+        name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
+        for name, dtype in columns.items()
     }
-    frame = pd.DataFrame({name: pd.Series(parsed[name], dtype=object) for name in columns})
-    frame = check(frame, contract)
+    frame = check(pd.DataFrame(parsed), contract)
     frame.attrs["provenance"] = sidecar.get("provenance", {})
     return frame
 
@@ -197,15 +197,15 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -
     return merged
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
     """Write the file under a temporary name in the same folder, then rename it over `path`.
 
-    Raises UsageError if no file can have that name.
+    `mode` says for whom it is, less what the umask takes away. Raises UsageError if no file can
+    have that name.
     """
-    data = content.encode() if isinstance(content, str) else content
-    temporary = _temporary(path)
+    temporary = _temporary(path, mode)
     try:
-        temporary.write_bytes(data)
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -217,17 +217,11 @@ def check_writable(path: str | Path) -> None:
 
     Raises UsageError with the reason. Makes and deletes a temporary file; `path` stays as it is.
     """
-    path = Path(path)
-    temporary = _temporary(path)
-    try:
-        temporary.touch(exist_ok=False)
-        temporary.unlink()
-    except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
+    _temporary(Path(path)).unlink()
 
 
-def _temporary(path: Path) -> Path:
-    """Return a new name beside `path`; raises UsageError if no file can be there."""
+def _temporary(path: Path, mode: int = 0o666) -> Path:
+    """Make an empty file of a new name beside `path`; raises UsageError if no file can be there."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder; expected the name of a file")
@@ -238,15 +232,12 @@ def _temporary(path: Path) -> Path:
                 f"{path} cannot be written: there is no folder {path.parent}; make it, or name a "
                 "file in another one"
             )
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        temporary.touch(mode=mode, exist_ok=False)
     except (OSError, ValueError) as error:
-        raise _unwritable(path, error) from error
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-
-
-def _unwritable(path: Path, error: OSError | ValueError) -> UsageError:
-    """Say why a file cannot be written."""
-    reason = getattr(error, "strerror", None) or error
-    return UsageError(f"{path} cannot be written: {reason}; name another file")
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
+    return temporary
 
 
 def contract_of(frame: pd.DataFrame) -> Contract:
@@ -255,10 +246,10 @@ def contract_of(frame: pd.DataFrame) -> Contract:
     return _contract(plain.get("name"), plain.get("columns"), "attrs['contract'] of this frame")
 
 
-def _contract(name: object, columns: object, what: str) -> Contract:
+def _contract(name: object, columns: Any, what: str) -> Contract:
     """Return a contract that was kept as plain data."""
     known = isinstance(columns, dict) and set(columns.values()) <= set(_PARSERS)
-    if not isinstance(name, str) or not isinstance(columns, dict) or not known:
+    if not isinstance(name, str) or not known:
         raise DataError(
             f"{what} does not say which columns there are; give contract=..., or make the numbers "
             "again"

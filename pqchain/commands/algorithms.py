@@ -13,19 +13,6 @@ from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.epilog = """examples:
-  pqchain algorithms --kind kem
-  pqchain algorithms --family Falcon --all
-  pqchain algorithms --implementations    who computes, and whether it runs here"""
-    console.add_json(parser)
-    parser.add_argument("--kind", choices=("signature", "kem"), help="only these")
-    console.add_options(parser, "NAME", family="only this family, such as Falcon")
-    console.add_flags(parser, all="also what only PQCHAIN_ALGORITHMS=all builds")
-    console.add_flags(parser, implementations="list implementations instead")
-
-
 def run(arguments: argparse.Namespace) -> int:
     """List the registry."""
     if arguments.implementations:
@@ -35,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
     names = algorithms.names(arguments.kind, family=arguments.family, everything=arguments.all)
     rows = [algorithms.get(name) for name in names]
     note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
-    console.show(arguments, [_record(row) for row in rows], _table(rows), note)
-    return console.FINE
+    records = [_record(row) for row in rows]
+    return console.show(arguments, records, _table(rows), remarks=[note])
 
 
 def _table(rows: list[algorithms.Algorithm]) -> Table:
@@ -85,5 +72,4 @@ def _implementations(arguments: argparse.Namespace) -> int:
             for row, reason in rows
         ],
     )
-    console.show(arguments, plain, table)
-    return console.FINE
+    return console.show(arguments, plain, table)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, checks
 from pqchain.commands import console
-from pqchain.consensus.model import ENGINES
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, UsageError
@@ -22,27 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.costs import CostTable
-
-PROTOCOL = {
-    "proposal": "--rule",
-    "voting": "--voting",
-    "round_seconds": "--round-seconds",
-    "vote_phases": "--vote-phases",
-    "block_bytes": "--block-bytes",
-    "blocks": "--blocks",
-    "arrivals_per_second": "--arrivals",
-    "verification_threads": "--threads",
-    "view_timeout_seconds": "--timeout",
-}
-"""Fields of a scenario and their options."""
-
-LINK = {
-    "rate_bits_per_second": "--rate",
-    "latency_seconds": "--latency",
-    "peers": "--peers",
-    "world": "--world",
-}
-"""Fields of a network and their options."""
 
 _SIZES = (
     Column("algorithm"),
@@ -64,72 +42,13 @@ MANY_BLOCKS = 20_000
 """So many take a few seconds at least, which is said where no bar is shown."""
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.description = (
-        "Model a consensus of delegates: how long a block takes and how many transactions\n"
-        "are final each second. All of it is modelled; --costs says from what."
-    )
-    parser.epilog = f"""faults:
-{_fault_lines()}
-
-networks, named for the law that they imply (all nodes vote):
-  paper-serial  one shared server, N * N grants: latency ~ N^2, as in the paper's Table 6
-  csma          one shared channel, N * (N - 1) grants: latency ~ N^2
-  star          a hub between links of 5 Mb/s: latency ~ N
-  mesh          a link of 5 Mb/s for every pair: nearly constant
-  regions       six regions of the world, uplinks shared among receivers: ~ N above a constant
-  gossip        every node passes the block on to 8 peers at 100 Mb/s: ~ log N, up to 2^20 nodes
-
-examples:
-  pqchain consensus --algorithm Falcon-512 --exponents 1..5 --network paper-serial
-  pqchain consensus --algorithm Falcon-512,Dilithium2 --network mesh,star,gossip --exponents 3,5,8
-  pqchain consensus --network gossip --exponents 10,20 --delegates 128 --rate 1e9
-  pqchain consensus --network regions --nodes 100 --seeds 0..9            mean and 95 % interval
-  pqchain consensus --costs measured --algorithm ML-DSA-44,Falcon-512     timed here first
-  pqchain consensus --rule luck --round-seconds 10 --network gossip --exponents 10 --delegates 21
-  pqchain consensus --network mesh --nodes 16 --timeout 5 --faults crashed=0,1 --faults \
-loss_probability=0.01
-  pqchain consensus --network mesh --exponents 1..10 --seeds 0..99 --store runs.jsonl   resumable
-
-`pqchain reproduce --only pqdpol` sets Tables 5 and 6 beside ours and says what that is worth."""
-    console.add_json(parser)
-    what = parser.add_argument_group("what is modelled; lists are commas and ranges such as 1..5")
-    every = "all: every scheme that the costs have"
-    console.add_names(what, "NAMES", algorithm=f"default: Falcon-512; {every}")
-    console.add_names(what, "NAMES", network="see below; default: paper-serial")
-    sizes = what.add_mutually_exclusive_group()
-    console.add_options(sizes, "LIST", exponents="2^n nodes; default: 1..5")
-    console.add_options(sizes, "LIST", nodes="numbers of nodes, instead of exponents")
-    meaning = "how many nodes verify and vote; default: all; with --exponents smaller networks take"
-    console.add_options(what, "LIST", delegates=f"{meaning} all their nodes")
-    meaning = "paper:pqdpol (default), measured (now, on this machine), or a file that"
-    console.add_options(what, "SOURCE", costs=f"{meaning} `pqchain bench --output` wrote")
-    console.add_preset(what, "how long --costs measured measures")
-    what.add_argument("--seeds", "--seed", metavar="LIST", help="default: 0")
-    how = parser.add_argument_group("protocol")
-    console.add_fields(how, Scenario, PROTOCOL)
-    meaning = "one of the faults below; may be repeated"
-    how.add_argument("--faults", action="append", metavar="FIELD=VALUE", default=[], help=meaning)
-    link = parser.add_argument_group("network; without them the defaults of its kind")
-    console.add_fields(link, Network, LINK, defaults=False)
-    running = parser.add_argument_group("running")
-    meaning = "all give the same, to the nanosecond; simpy is the readable reference"
-    running.add_argument("--engine", choices=ENGINES, default="fast", help=meaning)
-    console.add_options(running, "N", int, workers="processes; default: one per core")
-    meaning = "run on Dask workers, such as tcp://host:8786"
-    console.add_options(running, "ADDRESS", scheduler=meaning)
-    console.add_options(running, "FILE", Path, store="keep results there; what it has is not run")
-    console.add_output(running)
-    parser.set_defaults(delegates="all", costs="paper:pqdpol", seeds="0")
+def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
+    takes = "RANKS" if checks.kind(each) is tuple else "N"
+    return f"  {f'{each.name}={takes}':<22}{console.described(meaning, each.default)}"
 
 
-def _fault_lines() -> str:
-    lines = []
-    for name, (each, meaning) in checks.meanings(Faults).items():
-        takes = "RANKS" if checks.kind(each) is tuple else "N"
-        lines.append(f"  {f'{name}={takes}':<22}{console.described(meaning, each.default)}")
-    return "\n".join(lines)
+FAULTS = "\n".join(_fault_line(*fault) for fault in checks.meanings(Faults).values())
+"""What --faults takes, a line for each."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -138,7 +57,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.consensus import model
     from pqchain.consensus.engines import simulate
 
-    console.check_output(arguments.output)
     scenarios = _scenarios(arguments)
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # In a table what an engine cannot run is a row; alone it is a wrong question.
@@ -162,14 +80,14 @@ def run(arguments: argparse.Namespace) -> int:
     if means is not None:
         plain["over_seeds"] = console.records(means)
     table = _table(runs) if means is None else _mean_table(means)
-    console.show(arguments, plain, table, *_remarks(arguments.costs, runs, costs))
+    remarks = _remarks(arguments.costs, runs, costs)
     fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
-    return console.FINE if fine else console.CHECK_FAILED
+    return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
-    names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, LINK)
+    names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
     networks = [named(law, **link) for law in arguments.network or ["paper-serial"]]
     sizes = _sizes(arguments)
     seeds = console.whole_numbers(arguments.seeds, "--seeds")
@@ -232,7 +150,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = console.changes(arguments, PROTOCOL)
+    changes = console.changes(arguments, Scenario)
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
         raise UsageError(

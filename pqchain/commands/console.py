@@ -1,4 +1,4 @@
-"""What the commands share: output, exit codes, and options, also those that mirror a dataclass.
+"""What the commands share: output, exit codes, and options, which TOML files describe.
 
 Data goes to stdout, talk to stderr.
 """
@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pqchain import checks
@@ -77,14 +78,25 @@ def talk(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def show(arguments: argparse.Namespace, plain: Any, shown: Table | str, *remarks: str) -> None:
-    """Write plain data as JSON, if that is wanted, else what is shown, and say the remarks."""
+def show(
+    arguments: argparse.Namespace,
+    plain: Any,
+    *shown: Table | str,
+    remarks: Iterable[str] = (),
+    fine: bool = True,
+) -> int:
+    """Write plain data as JSON, if that is wanted, else what is shown, and say the remarks.
+
+    Returns the exit code.
+    """
     if arguments.json:
         write_json(plain)
-        return
-    write(shown if isinstance(shown, str) else shown.text(width()))
-    for remark in remarks:
-        talk(remark)
+    else:
+        texts = (each if isinstance(each, str) else each.text(width()) for each in shown)
+        write("\n\n".join(texts))
+        for remark in remarks:
+            talk(remark)
+    return FINE if fine else CHECK_FAILED
 
 
 def width() -> int | None:
@@ -109,9 +121,9 @@ def measured(
     """Show measurements; the exit code: a failed row is a failure, and so is none that ran."""
     about = frame.attrs["provenance"]
     machine = f"Machine: {about['machine_id']}, preset {about['preset']}"
-    show(arguments, {"provenance": about, name: records(frame)}, shown, machine)
+    plain = {"provenance": about, name: records(frame)}
     fine = (frame["status"] == "ok").any() and not (frame["status"] == "failed").any()
-    return FINE if fine else CHECK_FAILED
+    return show(arguments, plain, shown, remarks=[machine], fine=bool(fine))
 
 
 def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentParser:
@@ -123,47 +135,75 @@ def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentPa
     return added
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json, which every command has."""
+def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[str, Any]) -> None:
+    """Give a command the texts, options and commands that its TOML file says.
+
+    The module holds what the file names: what runs, words in braces, and dataclasses whose fields
+    are options.
+    """
+    parser.description = said.get("description", parser.description)
+    parser.epilog = said.get("epilog", "").format_map(vars(module))
+    if "commands" in said:
+        actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        for name, command in said["commands"].items():
+            describe(add_command(actions, name, command["summary"]), module, command)
+        return
+    parser.set_defaults(run=getattr(module, said.get("run", "run")))
     parser.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    _add_options(parser, module, said.get("options", {}))
+    for title, options in said.get("groups", {}).items():
+        _add_options(parser.add_argument_group(title), module, options)
 
 
-def add_preset(parser: argparse._ActionsContainer, meaning: str) -> None:
-    """Add --preset, with what the presets mean."""
-    parser.add_argument("--preset", choices=tuple(presets.PRESETS), help=meaning)
-
-
-def add_measuring_preset(parser: argparse.ArgumentParser, quick: str) -> None:
-    """Add --preset, with how long the quick one takes; without it the environment decides."""
-    default = "default: $PQCHAIN_PRESET, else quick"
-    add_preset(parser, f"quick: {quick}; paper: numbers to quote ({default})")
-
-
-def add_output(parser: argparse._ActionsContainer) -> None:
-    """Add --output for a table."""
-    add_options(parser, "FILE.csv", Path, output="save, with its provenance in FILE.json")
-
-
-def add_flags(parser: argparse._ActionsContainer, **meanings: str) -> None:
-    """Add options without a value: `all="what it means"`."""
-    for name, meaning in meanings.items():
-        parser.add_argument(f"--{name}", action="store_true", help=meaning)
-
-
-def add_options(
-    parser: argparse._ActionsContainer, metavar: str, kind: type = str, **meanings: str
+def _add_options(
+    place: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add options with a value of that kind, None if they are not given."""
-    for name, meaning in meanings.items():
-        option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=kind, metavar=metavar, help=meaning)
+    """Add options: keywords of argparse, but for `kind`, `field`, and `exclusive` of each other."""
+    either: argparse._ActionsContainer | None = None
+    for flags, said in options.items():
+        keywords, target = dict(said), place
+        if keywords.pop("exclusive", False):
+            target = either = either or place.add_mutually_exclusive_group()
+        if "field" in keywords:
+            keywords = _mirrored(module, **keywords)
+        kind = _KINDS[keywords.pop("kind", "text")]
+        target.add_argument(*flags.split(), **kind, **keywords)
 
 
-def add_names(parser: argparse._ActionsContainer, metavar: str, **meanings: str) -> None:
-    """Add options that may be repeated and hold commas."""
-    for name, meaning in meanings.items():
-        option = f"--{name}"
-        parser.add_argument(option, action="extend", type=names, metavar=metavar, help=meaning)
+def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
+    """Describe an option that mirrors a field, such as Scenario.blocks, with meaning and bounds.
+
+    Without `show_default` none is shown: those of a network depend on its law.
+    """
+    owner, _, name = field.partition(".")
+    each, meaning = checks.meanings(getattr(module, owner))[name]
+    text = described(meaning, each.default if show_default else None).replace("%", "%%")
+    option: dict[str, Any] = {"dest": field, "default": None, "help": text}
+    if meaning.choices:
+        return option | {"choices": meaning.choices}
+    if checks.kind(each) is bool:
+        return option | {"action": "store_true"}
+    metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
+    return option | {"type": checks.kind(each), "metavar": next(metavars, "N")}
+
+
+def described(meaning: checks.Meaning, default: object) -> str:
+    """Say what a field means, its bounds, and its default unless that is None or a flag's."""
+    number = f"{default:g}" if isinstance(default, float) else str(default)
+    shown = "" if default is None or isinstance(default, (bool, tuple)) else number
+    by_default = ", ".join(part for part in (shown, meaning.by_default) if part)
+    parts = (meaning.help, meaning.bounds, f"default: {by_default}" if by_default else "")
+    return "; ".join(part for part in parts if part)
+
+
+def changes(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
+    """Return the fields of a dataclass that were given by options that mirror them."""
+    prefix = f"{cls.__name__}."
+    return {
+        name.removeprefix(prefix): value
+        for name, value in vars(arguments).items()
+        if name.startswith(prefix) and value is not None
+    }
 
 
 def names(text: str) -> list[str]:
@@ -172,6 +212,30 @@ def names(text: str) -> list[str]:
     if not given:
         raise argparse.ArgumentTypeError(f"{text!r} holds no name; leave it out for all")
     return given
+
+
+def table(path: str | Path) -> Path:
+    """Read where a table goes, and refuse it before the work if it cannot. Raises UsageError."""
+    path = Path(path)
+    if path.suffix != ".csv":
+        raise UsageError(f"--output {path} should end in .csv; its provenance goes to a .json")
+    from pqchain import results
+
+    results.check_writable(path)
+    results.check_writable(path.with_suffix(".json"))
+    return path
+
+
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "text": {},
+    "flag": {"action": "store_true"},
+    "int": {"type": int},
+    "path": {"type": Path},
+    "names": {"type": names, "action": "extend"},
+    "preset": {"choices": tuple(presets.PRESETS)},
+    "table": {"type": table, "metavar": "FILE.csv"},
+}
+"""What an option takes; but for flags None, if it is not given and has no default."""
 
 
 def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
@@ -219,19 +283,6 @@ def assigned(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
     return values
 
 
-def check_output(output: Path | None, *beside: Path) -> None:
-    """Refuse tables that cannot be written, before anything is measured. Raises UsageError."""
-    if output is None:
-        return
-    if output.suffix != ".csv":
-        raise UsageError(f"--output {output} should end in .csv; its provenance goes to a .json")
-    from pqchain import results
-
-    for path in (output, *beside):
-        results.check_writable(path)
-        results.check_writable(path.with_suffix(".json"))
-
-
 def save(
     frame: pd.DataFrame, output: Path | None, *, provenance: Mapping[str, Any] | None = None
 ) -> None:
@@ -241,44 +292,3 @@ def save(
 
         results.save(frame, output, provenance=provenance)
         talk(f"Saved: {output}")
-
-
-def add_fields(
-    parser: argparse._ActionsContainer,
-    cls: type,
-    names: Iterable[str] | Mapping[str, str],
-    *,
-    defaults: bool = True,
-) -> None:
-    """Add options that mirror fields of a dataclass, with their meaning, bounds and defaults.
-
-    `names` are those of the fields, or map them to options that are called otherwise. Without
-    `defaults` none are shown: those of a network depend on its law.
-    """
-    declared = checks.meanings(cls)
-    for name in names:
-        each, meaning = declared[name]
-        option = names[name] if isinstance(names, Mapping) else f"--{name.replace('_', '-')}"
-        more: dict[str, Any] = {"action": "store_true"}
-        if meaning.choices:
-            more = {"choices": meaning.choices}
-        elif checks.kind(each) is not bool:
-            metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
-            more = {"type": checks.kind(each), "metavar": next(metavars, "N")}
-        text = described(meaning, each.default if defaults else None).replace("%", "%%")
-        parser.add_argument(option, dest=name, default=None, help=text, **more)
-
-
-def described(meaning: checks.Meaning, default: object) -> str:
-    """Say what a field means, its bounds, and its default unless that is None or a flag's."""
-    number = f"{default:g}" if isinstance(default, float) else str(default)
-    shown = "" if default is None or isinstance(default, (bool, tuple)) else number
-    by_default = ", ".join(part for part in (shown, meaning.by_default) if part)
-    parts = (meaning.help, meaning.bounds, f"default: {by_default}" if by_default else "")
-    return "; ".join(part for part in parts if part)
-
-
-def changes(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of `add_fields` that were given."""
-    values = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}

@@ -15,6 +15,7 @@ from pqchain import algorithms, machine
 from pqchain.commands import console
 from pqchain.crypto import native, obstacle, open_signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
+from pqchain.installation import HOME, read_toml
 
 State = Literal["present", "missing", "broken"]
 
@@ -39,48 +40,8 @@ class Finding:
         return self.state == "present" or (self.state == "missing" and not self.essential)
 
 
-def _package(name: str, disables: str, *beside: str, essential: bool = False) -> Finding:
-    remedy = f"pip install {' '.join((name, *beside))}"
-    return Finding("Python packages", name, "missing", "not installed", disables, remedy, essential)
-
-
-def _tool(name: str, remedy: str) -> Finding:
-    disables = "building the native libraries; what is built still runs"
-    return Finding("Build tools", name, "missing", "not on the search path", disables, remedy)
-
-
-_BOARDS = "signing on an FPGA board; normal on anything that is not a board"
-
-PACKAGES = (
-    _package("numpy", "everything but this command", essential=True),
-    _package("pandas", "everything but this command", essential=True),
-    _package("matplotlib", "everything but this command", essential=True),
-    _package("pyperf", "bench and reproduce, which must say where a number was made"),
-    _package("liboqs-python", "the default implementation, liboqs-0.13/dispatch"),
-    _package("coincurve", "ECDSA and Schnorr on secp256k1"),
-    _package("cryptography", "ECDSA on P-256 and Ed25519 through OpenSSL"),
-    _package("pycryptodome", "the slow baseline of ECDSA and Ed25519"),
-    _package("tqdm", "progress bars"),
-    _package("aioquic", "replays of a re-encoding over QUIC"),
-    _package("simpy", "the reference engine of the consensus models; the fast one runs without"),
-    _package("reedsolo", "the slow engine of the erasure code, by which the others are checked"),
-    _package("jupyterlab", "opening the notebooks", "ipykernel"),
-    _package("numba", "the compiled kernels of the consensus models; numpy does it slower"),
-    _package("dask", "sweeps on a Dask cluster; processes do it here", "distributed"),
-    _package("distributed", "sweeps on a Dask cluster; processes do it here"),
-    _package("grpcio", "replays of a re-encoding over gRPC"),
-    _package("qh3", "replays of a re-encoding over QUIC with a core in Rust"),
-    _package("uvloop", "quicker event loops of replays; asyncio's own do it slower"),
-    Finding("Python packages", "pynq", "missing", "not installed", _BOARDS),
-)
-"""What is to be said of a package that is missing; only the first are needed by all commands."""
-
-TOOLS = (
-    _tool("cc", "apt-get install gcc"),
-    _tool("cmake", "pip install cmake"),
-    _tool("cargo", "apt-get install cargo (or set PQCHAIN_LIBOQS_SOURCE to a source tree)"),
-)
-"""Programs that the build of the native libraries calls; an installed pqchain runs without."""
+_SOUGHT = read_toml(HOME / "commands" / "doctor.toml")["sought"]
+"""What is looked for: by group and name, what of a `Finding` holds where it is missing."""
 
 _MENDS = {
     NativeLibraryMissing: "make    (without make: pip install .)",
@@ -88,34 +49,14 @@ _MENDS = {
 }
 """The command against an obstacle, by its error; none adds CPU flags."""
 
-ISAL = Finding(
-    "Native libraries",
-    "ISA-L",
-    "missing",
-    "ISA-L is not installed",
-    "the fast engine of the erasure code; numpy does it slower",
-    "pip install pyeclib    (or a package of the system: libisal2)",
-)
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.epilog = """examples:
-  pqchain doctor
-  pqchain doctor --json | python -m json.tool"""
-    console.add_json(parser)
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Show what was looked at; fail if something essential is broken."""
     findings = examine()
     healthy = all(finding.healthy for finding in findings)
-    if arguments.json:
-        records = [asdict(finding) for finding in findings]
-        console.write_json({"healthy": healthy, "findings": records})
-    else:
-        console.write("\n".join(_lines(findings, healthy=healthy)))
-    return console.FINE if healthy else console.CHECK_FAILED
+    plain = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
+    shown = "\n".join(_lines(findings, healthy=healthy))
+    return console.show(arguments, plain, shown, fine=healthy)
 
 
 def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
@@ -141,25 +82,34 @@ def examine() -> list[Finding]:
     python = platform.python_implementation()
     return [
         Finding("Python", python, "present", platform.python_version(), essential=True),
-        *map(_installed, PACKAGES),
+        *map(_package, _SOUGHT["Python packages"]),
         _processor(),
         *_libraries(),
         _erasure_engine(),
         _data(),
-        *(_present(tool, "found") if shutil.which(tool.name) else tool for tool in TOOLS),
+        *map(_tool, _SOUGHT["Build tools"]),
     ]
 
 
-def _present(part: Finding, detail: str) -> Finding:
-    return Finding(part.group, part.name, "present", detail)
+def _sought(group: str, name: str, found: str, missing: str) -> Finding:
+    """Say what was found, or how it is missing if that is nothing."""
+    if found:
+        return Finding(group, name, "present", found)
+    return Finding(group, name, "missing", missing, **_SOUGHT[group][name])
 
 
-def _installed(package: Finding) -> Finding:
+def _package(name: str) -> Finding:
     """Look for the version that the installer wrote down; nothing is imported."""
     try:
-        return _present(package, metadata.version(package.name))
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return package
+        version = ""
+    return _sought("Python packages", name, version, "not installed")
+
+
+def _tool(name: str) -> Finding:
+    found = "found" if shutil.which(name) else ""
+    return _sought("Build tools", name, found, "not on the search path")
 
 
 def _processor() -> Finding:
@@ -221,10 +171,12 @@ def _erasure_engine() -> Finding:
     """Look for ISA-L, which is a library of the system or comes with a Python package."""
     try:
         from pqchain.reencode.storage import erasure
+
+        works = not erasure.available()["isal"]
     except ImportError:
-        return ISAL
-    missing = erasure.available()["isal"]
-    return ISAL if missing else _present(ISAL, "the fast engine of the erasure code")
+        works = False
+    found = "the fast engine of the erasure code" if works else ""
+    return _sought("Native libraries", "ISA-L", found, "ISA-L is not installed")
 
 
 def _data() -> Finding:

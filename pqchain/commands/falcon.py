@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,55 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the commands and their options."""
-    parser.description = "Falcon's signer in parts."
-    parser.epilog = """examples:
-  pqchain falcon keys --degree 512 --public-key my.pk --secret-key my.sk
-  pqchain falcon sign note.txt --secret-key my.sk --output note.sig
-  pqchain falcon verify note.txt note.sig --public-key my.pk
-  pqchain falcon model
-
-each of these has --json"""
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    def command(name: str, action: Callable[..., int], summary: str) -> argparse.ArgumentParser:
-        added = console.add_command(actions, name, summary)
-        console.add_json(added)
-        added.set_defaults(action=action)
-        return added
-
-    def add_files(added: argparse.ArgumentParser, *options: str) -> None:
-        for option in options:
-            added.add_argument(option, type=Path, required=True, metavar="FILE")
-
-    keys = command("keys", make_keys, "write a fresh key pair into two files")
-    sign = command("sign", sign_file, "sign a file")
-    verify = command("verify", verify_file, "verify a signature of a file; exits 1 if it is wrong")
-    profile = command("profile", show_profile, "sign once and show where the time goes")
-    command("model", show_model, "rebuild the paper's Table 3 and show what more units would buy")
-    command("doctor", examine, "say which backends work here, and why the others do not")
-    sign.add_argument("message", type=Path, metavar="MESSAGE")
-    verify.add_argument("message", type=Path, metavar="MESSAGE")
-    verify.add_argument("signature", type=Path, metavar="SIGNATURE")
-    add_files(keys, "--public-key", "--secret-key")
-    add_files(sign, "--secret-key", "--output")
-    add_files(verify, "--public-key")
-    for each in (keys, profile):
-        meaning = "512 (default) or 1024"
-        each.add_argument("--degree", type=int, default=512, metavar="N", help=meaning)
-    for each in (sign, profile):
-        meaning = f"auto (default), {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
-        each.add_argument("--backend", default="auto", metavar="NAME", help=meaning)
-        console.add_options(each, "FILE", Path, bitstream="for overlay")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run one of the commands."""
-    code: int = arguments.action(arguments)
-    return code
-
-
 def _key(path: Path, field: str) -> tuple[int, bytes]:
     """Return the degree of a key, which its length tells, and the key. Raises BadLength."""
     key = path.read_bytes()
@@ -78,18 +27,6 @@ def _key(path: Path, field: str) -> tuple[int, bytes]:
             "`pqchain falcon keys` makes one"
         )
     return lengths[len(key)], key
-
-
-def _write_file(path: Path, data: bytes, *, secret: bool = False) -> None:
-    """Write a file whole or not at all; a secret one is for its owner only."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if secret else 0o666)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(part, path)  # noqa: PTH105
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> None:
@@ -106,6 +43,8 @@ def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> Non
 
 def make_keys(arguments: argparse.Namespace) -> int:
     """Write a key pair."""
+    from pqchain.results import write_atomically
+
     for path in (arguments.public_key, arguments.secret_key):
         if path.exists():
             raise UsageError(f"{path} exists already; keys are not overwritten: name another file")
@@ -113,8 +52,8 @@ def make_keys(arguments: argparse.Namespace) -> int:
     _check_place("--secret-key", arguments.secret_key, {})
     signer = FalconSigner(arguments.degree)
     public_key, secret_key = signer.generate_keypair()
-    _write_file(arguments.secret_key, secret_key, secret=True)
-    _write_file(arguments.public_key, public_key)
+    write_atomically(arguments.secret_key, secret_key, mode=0o600)
+    write_atomically(arguments.public_key, public_key)
     if arguments.json:
         console.write_json({"algorithm": signer.algorithm.name})
     console.talk(f"{signer.algorithm.name}: {arguments.public_key}, {arguments.secret_key}")
@@ -123,13 +62,15 @@ def make_keys(arguments: argparse.Namespace) -> int:
 
 def sign_file(arguments: argparse.Namespace) -> int:
     """Sign a file."""
+    from pqchain.results import write_atomically
+
     message, key, bitstream = arguments.message, arguments.secret_key, arguments.bitstream
     inputs = {"MESSAGE": message, "--secret-key": key, "--bitstream": bitstream}
     _check_place("--output", arguments.output, inputs)
     degree, secret_key = _key(key, "secret_key_bytes")
     signer = FalconSigner(degree, arguments.backend, bitstream=bitstream)
     signature = signer.sign(message.read_bytes(), secret_key)
-    _write_file(arguments.output, signature)
+    write_atomically(arguments.output, signature)
     if arguments.json:
         about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
         console.write_json({**about, "signature_bytes": len(signature)})
@@ -159,8 +100,7 @@ def show_profile(arguments: argparse.Namespace) -> int:
     time = Column("time", key="seconds", numeric=True, show=numbers.seconds)
     columns = [Column("step"), time, Column("calls", numeric=True), Column("where")]
     remark = f"One run with {signer.backend} ({signer.why}); `pqchain bench` measures."
-    console.show(arguments, plain, Table.of(frame, columns), remark)
-    return console.FINE
+    return console.show(arguments, plain, Table.of(frame, columns), remarks=[remark])
 
 
 def show_model(arguments: argparse.Namespace) -> int:
@@ -169,12 +109,13 @@ def show_model(arguments: argparse.Namespace) -> int:
     from pqchain.works.falcon_hls import work as accelerator
 
     table, gains = accelerator.table3(), model.sweep()
-    plain = {"table3": console.records(table), "sweep": console.records(gains)}
-    shown = "\n\n".join(each.text(console.width()) for each in (_rebuilt(table), _gains(gains)))
-    remarks = [f"- {text}" for text in dict.fromkeys(table["assumptions"])]
-    notes = model.RESOURCE_NOTES
-    console.show(arguments, {**plain, "resources": notes}, shown, *remarks, notes)
-    return console.FINE
+    remarks = [*(f"- {text}" for text in dict.fromkeys(table["assumptions"])), model.RESOURCE_NOTES]
+    plain = {
+        "table3": console.records(table),
+        "sweep": console.records(gains),
+        "resources": model.RESOURCE_NOTES,
+    }
+    return console.show(arguments, plain, _rebuilt(table), _gains(gains), remarks=remarks)
 
 
 def _rebuilt(frame: pd.DataFrame) -> Table:
@@ -211,5 +152,5 @@ def examine(arguments: argparse.Namespace) -> int:
     ]
     lines = (f"  {'--' if why else 'ok'}  {name:9}  {why}" for name, why in reasons.items())
     healthy = not reasons["reference"]
-    console.show(arguments, {"healthy": healthy, "backends": backends}, "\n".join(lines))
-    return console.FINE if healthy else console.CHECK_FAILED
+    plain = {"healthy": healthy, "backends": backends}
+    return console.show(arguments, plain, "\n".join(lines), fine=healthy)

@@ -12,22 +12,13 @@ from importlib import import_module
 
 from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.installation import VERSION
+from pqchain.installation import HOME, VERSION, read_toml
 
-COMMANDS = {
-    "doctor": "say what is present, what is missing and the command that mends it",
-    "algorithms": "list algorithms with sizes, status and implementations",
-    "papers": "list the reproduced works, or show one, or one of its tables",
-    "bench": "time operations on this machine",
-    "chain": "measure a block: wallets, bytes, signatures, validation on several threads",
-    "reencode": "replay how nodes recover and re-encode blocks after a failure",
-    "reproduce": "measure, compare with the published tables, write a report",
-    "falcon": "sign in parts: liboqs, kernels, a board; and what an engine would take",
-    "consensus": "model PQ-DPoL: latency and throughput by scheme, network and size",
-    "study": "ask what a whole chain gives and takes, and get one page",
-}
-"""Every command with its summary. The module of that name here has `add(parser)`, which describes
-its options, and `run(arguments)`, which returns the exit code."""
+_SAID = read_toml(HOME / "commands" / "main.toml")
+
+COMMANDS: dict[str, str] = _SAID["commands"]
+"""Every command with its summary. Of that name there are here a TOML file that describes its
+options, and a module with `run(arguments)`, which returns the exit code."""
 
 _INTERRUPTED = 128 + signal.SIGINT
 """Exit code after Ctrl-C, as in shells."""
@@ -61,16 +52,8 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     """
     root = argparse.ArgumentParser(
         prog="pqchain",
-        description="Post-quantum cryptography in blockchains: measure it, and set the numbers\n"
-        "of published works beside those of this machine.",
-        epilog="""examples:
-  pqchain doctor                        what works here, and how to mend what does not
-  pqchain bench --algorithm Falcon-512  time one scheme
-  pqchain papers pqdpol table4          a table as printed
-  pqchain reproduce                     everything side by side, in results/index.html
-  pqchain study ethereum --page a.html  what a whole chain gives and takes, on one page
-
-exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json.""",
+        description=_SAID["description"],
+        epilog=_SAID["epilog"],
         formatter_class=console.FORMATTER,
     )
     root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
@@ -79,8 +62,8 @@ exit codes: 0 fine, 1 a check failed, 2 wrong use.  Every command has --json."""
         added = console.add_command(subparsers, name, summary)
         if name == command:
             module = import_module(f"pqchain.commands.{name}")
-            added.set_defaults(run=module.run)
-            module.add(added)
+            said = read_toml(HOME / "commands" / f"{name}.toml")
+            console.describe(added, module, said)
     return root
 
 

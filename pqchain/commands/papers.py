@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from pqchain.works.paper import Paper
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.epilog = """examples:
-  pqchain papers
-  pqchain papers round3
-  pqchain papers pqdpol table4 --json"""
-    console.add_json(parser)
-    parser.add_argument("key", nargs="?", metavar="KEY", help="a work, such as pqdpol")
-    parser.add_argument("table", nargs="?", metavar="TABLE", help="one of its tables")
-    meaning = "what of its statements holds and what does not, in Markdown; times nothing"
-    console.add_flags(parser, findings=meaning)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Show the published works, one of them, or one of its tables."""
     if arguments.findings and (arguments.key is None or arguments.table is not None):
@@ -46,30 +33,27 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         table = Table.of(plain, [Column("key"), Column("title")])
         hint = "`pqchain papers KEY` shows one; `pqchain papers KEY TABLE` one of its tables."
-        console.show(arguments, plain, table, hint)
-        return console.FINE
+        return console.show(arguments, plain, table, remarks=[hint])
     paper = papers.paper(arguments.key)
     if arguments.findings:
         from pqchain.report import findings
         from pqchain.works import registry
 
         if arguments.json:
-            console.write_json(console.records(findings.judged(registry.get(paper.key))))
-        else:
-            console.write(findings.page(paper.key).rstrip())
-    elif arguments.table is None:
+            judged = console.records(findings.judged(registry.get(paper.key)))
+            return console.show(arguments, judged)
+        return console.show(arguments, None, findings.page(paper.key).rstrip())
+    if arguments.table is None:
         described = {"key": paper.key, **asdict(paper)}
         del described["folder"]
-        console.show(arguments, described, _described(paper))
-    else:
-        from pqchain.works.tables import published_table
+        return console.show(arguments, described, _described(paper))
+    from pqchain.works.tables import published_table
 
-        frame = papers.table(arguments.key, arguments.table)
-        whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
-        whole["rows"] = console.records(frame)
-        errata = [console.wrapped(f"erratum: {note}") for note in frame.attrs["errata"]]
-        console.show(arguments, whole, published_table(frame), *errata)
-    return console.FINE
+    frame = papers.table(arguments.key, arguments.table)
+    whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
+    whole["rows"] = console.records(frame)
+    errata = [console.wrapped(f"erratum: {note}") for note in frame.attrs["errata"]]
+    return console.show(arguments, whole, published_table(frame), remarks=errata)
 
 
 def _described(paper: Paper) -> str:

@@ -14,52 +14,7 @@ from pqchain.reencode.scenario import Compute, Link, Scenario
 from pqchain.render import numbers
 from pqchain.wire.transports import registry
 
-SCENARIO = (
-    *("mode", "experiment", "transport", "blocks", "block_bytes", "datagram_bytes", "seed"),
-    *("sources", "sessions", "overlap", "limit_seconds"),
-)
-LINK = ("bits_per_second", "delay_seconds", "loss")
-COMPUTE = ("datagram_seconds",)
-"""Fields that have an option of their name."""
-
 _MOST_REPEATS = 10_000
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.epilog = """examples:
-  pqchain reencode                                     virtual clock, 2 MB block
-  pqchain reencode --mode loopback --datagram-bytes 8952
-  pqchain reencode --transport grpc                    real sockets
-  pqchain reencode --experiment exchange --blocks 10 --block-bytes 200000 \\
-      --streams single,multiplexed --repeats 10        what do many streams save?
-  pqchain reencode --mode netns --bits-per-second 1e7 --transport tcp-tls
-  pqchain reencode --preset paper --resume kept        may be stopped and resumed
-  pqchain reencode --qlog logs                         open those files in qvis
-
-Ten nodes hold a block as ten chunks of a (7,3) Reed-Solomon code. One dies; heartbeats
-fail; the other nine gather chunks, decode, check hashes and encode with (6,3).
-
-modes:
-  virtual   every byte of QUIC, TLS and the codec is run; clock, link and the rates of
-            decoding, encoding, hashing and files are modelled; same seed, same numbers
-  loopback  a process per node and real sockets; everything is measured, nothing shaped
-  netns     the same between network namespaces with links of a given rate; needs root
-
-phases: transfer, decode, encode, io (files), other (hashes, checks, confirmations)"""
-    console.add_json(parser)
-    meaning = "quick (default): one block of 2 MB; paper: ten blocks of 64 MB, 10 Gbit/s"
-    console.add_preset(parser, meaning)
-    meaning = "single, multiplexed, or both, separated by commas, to compare them"
-    console.add_names(parser, "KIND", streams=meaning)
-    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="default: 1")
-    console.add_fields(parser, Scenario, SCENARIO)
-    console.add_fields(parser, Link, LINK)
-    console.add_fields(parser, Compute, COMPUTE)
-    console.add_options(parser, "FOLDER", Path, resume="keep finished virtual blocks there")
-    meaning = "write each node's QUIC log there, for qvis"
-    console.add_options(parser, "FOLDER", Path, qlog=meaning)
-    console.add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,7 +22,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.reencode import replay, tables
     from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT
 
-    console.check_output(arguments.output)
     repeats: int = arguments.repeats
     if not 1 <= repeats <= _MOST_REPEATS:
         raise UsageError(f"--repeats {repeats}: give 1 to {_MOST_REPEATS}")
@@ -92,27 +46,23 @@ def run(arguments: argparse.Namespace) -> int:
             resume=arguments.resume,
             logs=arguments.qlog,
         )
-    several = len(streams) > 1 and not reason
-    compared = None
-    if several and repeats > 1:
-        compared = replay.contrast(frame, claimed_percent=CLAIMED_PERCENT)
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, arguments.output)
-    if arguments.json:
-        extra = {} if compared is None else {"contrast": console.records(compared)}
-        console.write_json({"provenance": provenance, "runs": console.records(frame), **extra})
-        return console.FINE
-    console.write(tables.runs_table(frame).text(console.width()))
-    if compared is not None:
-        console.write("\n" + tables.contrast_table(compared).text(console.width()))
-    elif several:
-        console.talk(
-            "One pair tells nothing about a difference of some percent: give --repeats 10."
-        )
-    for fact in ("run", "modelled"):
-        if provenance.get(fact):
-            console.talk(f"{fact.capitalize()}: {provenance[fact]}.")
-    return console.FINE
+    plain = {"provenance": provenance, "runs": console.records(frame)}
+    shown = [tables.runs_table(frame)]
+    remarks = []
+    if len(streams) > 1 and not reason:
+        if repeats > 1:
+            compared = replay.contrast(frame, claimed_percent=CLAIMED_PERCENT)
+            plain["contrast"] = console.records(compared)
+            shown.append(tables.contrast_table(compared))
+        else:
+            remarks.append(
+                "One pair tells nothing about a difference of some percent: give --repeats 10."
+            )
+    facts = {fact: provenance.get(fact) for fact in ("run", "modelled")}
+    remarks += [f"{fact.capitalize()}: {said}." for fact, said in facts.items() if said]
+    return console.show(arguments, plain, *shown, remarks=remarks)
 
 
 def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
@@ -132,7 +82,7 @@ def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     """Return the scenario of the options. Raises UsageError with the value and its bounds."""
-    changes = console.changes(arguments, SCENARIO)
+    changes = console.changes(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         changes.setdefault("mode", "loopback")
     if len(streams) == 1:
@@ -140,7 +90,7 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     one = scenario.preset(arguments.preset or "quick", **changes)
     for kind in streams:
         replace(one, streams=kind)
-    link, compute = console.changes(arguments, LINK), console.changes(arguments, COMPUTE)
+    link, compute = console.changes(arguments, Link), console.changes(arguments, Compute)
     _check_mode(one, link, "virtual", "netns")
     _check_mode(one, compute, "virtual")
     return replace(one, link=replace(one.link, **link), compute=replace(one.compute, **compute))

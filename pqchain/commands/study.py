@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console
@@ -12,40 +11,6 @@ from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     from pqchain.study import Plan
-
-
-def add(parser: argparse.ArgumentParser) -> None:
-    """Describe the options."""
-    parser.description = (
-        "Read a study, a TOML file or one that comes with pqchain, and answer it:\n"
-        "throughput, latency, bytes, processors, storage and repair with each scheme,\n"
-        "what matters most, and which scheme wins where."
-    )
-    parser.epilog = """examples:
-  pqchain study --list
-  pqchain study --inputs                   what a file may set, with units
-  pqchain study pqdpol                     the network of the PQ-DPoL paper
-  pqchain study ethereum --page eth.html   measures the schemes first
-  pqchain study ethereum --show > my.toml  a file to start from
-  pqchain study my.toml --measurements mine.csv --set nodes=1024"""
-    meaning = "pqdpol, ethereum, bitcoin or FILE"
-    parser.add_argument("study", nargs="?", metavar="STUDY", help=meaning)
-    console.add_json(parser)
-    console.add_flags(parser, list="list the studies that come along")
-    console.add_flags(parser, inputs="list the inputs with their units")
-    console.add_flags(parser, show="print the TOML of a ready study")
-    console.add_options(parser, "FILE.html", Path, page="write the page")
-    console.add_options(parser, "FILE.csv", Path, output="save the figures")
-    meaning = "what `pqchain bench --output` saved, instead of measuring now"
-    console.add_options(parser, "FILE.csv", Path, measurements=meaning)
-    meaning = "change an input, such as nodes=1024 or law=gossip; may be repeated"
-    parser.add_argument("--set", action="append", default=[], metavar="INPUT=VALUE", help=meaning)
-    meaning = (
-        "figure whose sensitivity the page shows: capacity_per_second (default), latency_seconds, "
-        "final_seconds, verification_cores, growth_bytes_per_year or repair_seconds"
-    )
-    console.add_options(parser, "FIGURE", matters_for=meaning)
-    console.add_preset(parser, "of the measurement; default: quick")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,20 +23,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         titles = {name: reading.load(name).title for name in reading.READY}
         shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
-        console.show(arguments, titles, shown)
-        return console.FINE
+        return console.show(arguments, titles, shown)
     if arguments.inputs:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=described())
-        console.show(arguments, table.records(), table)
-        return console.FINE
+        return console.show(arguments, table.records(), table)
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
         console.write(reading.ready(arguments.study))
         return console.FINE
-    # Better now than after minutes of measuring.
-    console.check_output(arguments.output)
     figure = arguments.matters_for or "capacity_per_second"
     sensitivity.check_output(figure)
     if arguments.page is not None:

@@ -35,7 +35,8 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
     ("arguments", "said"),
     [
         (["--all", "--algorithm", "Ed25519"], "exclude each other"),
-        (["--threads", "many"], "expected whole numbers"),
+        (["--threads", "many"], "'many' is neither a whole number nor a range"),
+        (["--threads", "0"], "threads is 0; expected a whole number from 1 to 1024"),
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
         (["--transactions", "0"], "transactions is 0"),

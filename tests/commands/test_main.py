@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
 import re
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
 from pqchain import checks
+from pqchain.algorithms import OPERATIONS
 from pqchain.bench import operations as bench
+from pqchain.chain.encoding import KeyMode
 from pqchain.commands import algorithms, consensus, reencode
 from pqchain.commands import main as cli
 from pqchain.commands.main import main
+from pqchain.consensus.model import ENGINES
 from pqchain.errors import CryptoFailure
+from pqchain.falcon import BACKENDS
+from pqchain.installation import HOME, read_toml
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -205,28 +210,41 @@ def test_help_of_a_command_loads_no_frames_and_no_plots(name):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("command", "cls", "names"),
-    [
-        ("reencode", reencode.Scenario, reencode.SCENARIO),
-        ("reencode", reencode.Link, reencode.LINK),
-        ("reencode", reencode.Compute, reencode.COMPUTE),
-        ("consensus", consensus.Scenario, consensus.PROTOCOL),
-    ],
-)
-def test_help_shows_the_defaults_and_bounds_of_the_dataclass(command, cls, names, capsys):
+def described(command):
+    """Return the options of a command and what its file says of each."""
+    said = read_toml(HOME / "commands" / f"{command}.toml")
+    groups = [said.get("options", {}), *said.get("groups", {}).values()]
+    return {flags: about for options in groups for flags, about in options.items()}
+
+
+@pytest.mark.parametrize(("module", "number"), [(reencode, 15), (consensus, 13)])
+def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, capsys):
+    command = module.__name__.rpartition(".")[2]
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out
-    defaults = {each.name: each.default for each in dataclasses.fields(cls)}
-    for name in names:
-        option = names[name] if isinstance(names, dict) else f"--{name.replace('_', '-')}"
+    mirrors = {option: about for option, about in described(command).items() if "field" in about}
+    assert len(mirrors) == number
+    for option, said in mirrors.items():
+        owner, _, name = said["field"].partition(".")
+        each, meaning = checks.meanings(getattr(module, owner))[name]
         about = " ".join(re.split(r"\n +--", shown.partition(f"\n  {option} ")[2])[0].split())
-        default = defaults[name]
+        default = each.default if said.get("show_default", True) else None
         if isinstance(default, float):
             assert f"default: {default:g}" in about
         elif default is not None and default is not False:
             assert f"default: {default}" in about
-        assert checks.meanings(cls)[name][1].bounds in about
+        assert meaning.bounds in about
+
+
+def test_options_name_the_choices_of_the_code():
+    assert described("consensus")["--engine"]["choices"] == list(ENGINES)
+    assert described("chain")["--public-key"]["choices"] == list(get_args(KeyMode))
+    assert described("bench")["--operation"]["help"].endswith(f": {', '.join(OPERATIONS)}")
+    commands = read_toml(HOME / "commands" / "falcon.toml")["commands"]
+    for command in ("sign", "profile"):
+        assert all(
+            backend in commands[command]["options"]["--backend"]["help"] for backend in BACKENDS
+        )
 
 
 def test_doctor_works_where_pandas_does_not():
