@@ -13,7 +13,7 @@ from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from pqchain.report.run import Reproduction
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.tables import published_table
 from pqchain.works.work import SPEED, Work
@@ -239,5 +239,5 @@ def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
 
 def _printed_tables(paper: Paper) -> Iterator[Markup]:
     for name, layout in paper.tables.items():
-        table = published_table(printed.table(paper, name))
+        table = published_table(papers.table(paper, name))
         yield html.folded(f"{name}: {layout.description}", table.html())

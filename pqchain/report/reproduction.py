@@ -12,8 +12,7 @@ from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
 from pqchain.works import compare, registry
-from pqchain.works.claims import CLAIMS, judged
-from pqchain.works.compare import COMPARISON, SIZE
+from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
 from pqchain.works.work import Bench, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
@@ -61,7 +60,7 @@ def reproduce(
         comparison=results.joined((_aligned(measured, work) for work in chosen), COMPARISON),
         sizes=results.joined((compare.sizes(work.published) for work in chosen), SIZE),
         claims=results.joined(
-            (judged(work, measured, frames[work.key]) for work in chosen), CLAIMS
+            (compare.claims(work, measured, frames[work.key]) for work in chosen), CLAIMS
         ),
         frames=frames,
     )

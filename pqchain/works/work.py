@@ -19,7 +19,7 @@ from pqchain.errors import UnknownName
 from pqchain.installation import read_toml
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.paper import Paper, read
 from pqchain.works.readers import Reader
 
@@ -74,7 +74,7 @@ class Work:
     @cached_property
     def published(self) -> pd.DataFrame:
         """Every printed number, as `pqchain.papers.published` has it."""
-        return printed.published(self.paper)
+        return papers.published(self.paper)
 
     def schemes(self) -> tuple[str, ...]:
         """Return the algorithms whose times are wanted."""

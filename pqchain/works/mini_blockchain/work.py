@@ -13,7 +13,7 @@ from pqchain.bench.blocks import BLOCK
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.readers import Number, Reader, Undecided
 from pqchain.works.work import Bench, Frames, Work
 
@@ -77,7 +77,7 @@ class MiniBlockchain(Work):
             return {}
         wanted = [name for name in algorithms.ALGORITHMS if name in self.schemes()]
         blocks = bench.measure_blocks(wanted)
-        table = printed.table(self.paper, _TABLE)
+        table = papers.table(self.paper, _TABLE)
         compared = compare_blocks(blocks, table, paper=self.key, table=_TABLE)
         return {"blocks": blocks, "block-comparison": compared}
 
