@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         del described["folder"]
         console.show(arguments, described, _described(paper))
     else:
-        from pqchain.works.tables import published_table
+        from pqchain.works.shown import published_table
 
         frame = papers.table(arguments.key, arguments.table)
         whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}

@@ -15,7 +15,7 @@ from pqchain.render.table import Column, Shown, Table, ours, verdict
 from pqchain.report.run import Reproduction
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.tables import published_table
+from pqchain.works.shown import published_table
 from pqchain.works.work import SPEED, Work
 
 _QUANTITIES = {

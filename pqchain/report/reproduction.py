@@ -45,12 +45,11 @@ def reproduce(
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
-
-    def measure_blocks(names: Iterable[str]) -> pd.DataFrame:
-        return bench.measure_blocks(names, preset=preset, progress=progress)
-
     tools = Bench(
-        preset=preset, measurements=measured, measure_blocks=measure_blocks, progress=progress
+        preset=preset,
+        measurements=measured,
+        measure_blocks=lambda names: bench.measure_blocks(names, preset=preset, progress=progress),
+        progress=progress,
     )
     frames = {work.key: work.compute(tools) for work in chosen}
     done = Reproduction(

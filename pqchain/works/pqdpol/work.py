@@ -70,9 +70,10 @@ class PqDpol(Work):
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the rebuilt tables, what the fit is worth, and other networks."""
         if "fit" in frames:
-            yield from tables.rebuilt(frames)
-            yield from tables.fitted(frames)
-            yield from tables.beyond(frames)
+            yield from tables.rebuilt(frames, self.words)
+            fit = pd.concat([frames["fit"], frames["left-out"]])
+            yield from super().tables({**frames, "fit": fit})
+            yield tables.networks(frames, self.words)
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
         """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""

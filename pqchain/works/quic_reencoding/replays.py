@@ -38,9 +38,6 @@ DATAGRAM_SECONDS = 4.7e-6
 datagrams of 1452 bytes, are 9.9 us for one in and one out; acknowledgements take the rest.
 """
 
-CLAIMED_PERCENT = 3.7
-"""What multiplexing saves, as printed."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:

@@ -43,8 +43,8 @@ class QuicReencoding(Work):
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show Table 1 with how to read it, streams and transports."""
         if frames:
-            yield tables.table1(frames["table1"])
-            yield from tables.streams(frames)
+            yield tables.table1(frames["table1"], self.words["table1"])
+            yield from tables.streams(frames, self.words)
 
 
 def _kind(mode: str) -> str:

@@ -10,39 +10,10 @@ import pandas as pd
 
 from pqchain.render import numbers
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, VERSIONS
-from pqchain.works.work import SPEED
-
-DIFFERENCES = {
-    "Classic-McEliece-348864": (
-        "These columns are liboqs 0.13.0, the fourth round, whose portable code gains from AVX2 as "
-        "the printed reference does. liboqs 0.7.1 has the third round of which the paper speaks, "
-        "but its portable code works on 64 bits at once: there AVX2 gains little in decapsulation. "
-        "Key generation restarts at random, so its median needs many samples."
-    ),
-    "NTRU-HPS-2048-509": (
-        "The reference here is PQClean's portable code, which multiplies by Toom-Cook and "
-        "Karatsuba and inverts by division steps. It is many times faster than the reference code "
-        "that the paper timed, so AVX2 has less to gain; and key generation with AVX2 is faster "
-        "here too, which moves every printed ratio to NTRU's key generation."
-    ),
-    "Rainbow-I-Classic": (
-        "The submission's own code, which the paper timed, is in no library. The reference here is "
-        "PQClean's portable code, 20 to 170 times slower than the printed reference. liboqs has no "
-        "AVX2 code of Rainbow, so the AVX2 column is pqchain's: it signs and verifies, with the "
-        "printed times in reach, and its gain over the reference is far above the printed one. Key "
-        "generation is portable code in both columns."
-    ),
-    "Falcon-512": (
-        "The printed 666 bytes are the padded form; unpadded signatures vary. Verification has "
-        "hardly any AVX2 code, in the paper as here. liboqs 0.7.1 still has the second round's "
-        "parameters of Falcon, with longer signatures and a wider bound."
-    ),
-}
-"""Why our columns differ from the printed ones, by algorithm."""
+from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS
 
 
-def halves(table: pd.DataFrame) -> Iterator[Table]:
+def halves(table: pd.DataFrame, words: Mapping[str, Any]) -> Iterator[Table]:
     """Yield both halves in the order of print; the last one says why ours differs."""
     for half, name in HALVES.items():
         cells = {
@@ -56,45 +27,21 @@ def halves(table: pd.DataFrame) -> Iterator[Table]:
         rows: list[list[Any]] = [["made by", "here", *made_by]]
         for quantity in quantities:
             rows += _rows(quantity, [cells[(*key, quantity)] for key in keys])
+        across = (Column(printed, VARIANTS[variant], True) for printed, variant in keys)
+        said = words["half"]
         yield Table(
-            columns=[
-                Column(name),
-                Column("from"),
-                *(Column(printed, VARIANTS[variant], True) for printed, variant in keys),
-            ],
+            columns=[Column(name), Column("from"), *across],
             rows=rows,
             row_headers=2,
-            caption=f"Table 1 in its own layout, {name} half: bytes, times, cycles, and how many "
-            "times faster AVX2 is, both medians of one run. An exclamation mark: the print errs.",
-            source=("published", "measured", "registry"),
-            notes=_remarks(table) if half == list(HALVES)[-1] else (),
-            part=SPEED,
+            notes=_remarks(table, words["differences"]) if half == list(HALVES)[-1] else (),
+            **said | {"caption": said["caption"].format(half=name)},
         )
 
 
-def versions(checks: pd.DataFrame) -> Table:
-    """Set the times of both versions of liboqs side by side."""
-    columns = [
-        Column("algorithm"),
-        Column("operation", show=numbers.spoken),
-        Column("variant"),
-        *(
-            Column(version, numeric=True, show=numbers.seconds, key=f"{which}_seconds")
-            for which, version in zip(("main", "other"), VERSIONS, strict=True)
-        ),
-        *(
-            Column("gain", numeric=True, show=_gain, key=f"{which}_speedup")
-            for which in ("main", "other")
-        ),
-    ]
-    caption = "Both versions of liboqs, for what both have, in one run."
-    return Table.of(checks, columns, caption=caption, source=("measured",), part=SPEED)
-
-
-def _remarks(table: pd.DataFrame) -> list[str]:
+def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
     records = table.to_dict("records")
     names = dict.fromkeys(row["algorithm"] for row in records)
-    remarks = [f"{name}: {DIFFERENCES[name]}" for name in names if name in DIFFERENCES]
+    remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
     for row in records:
         where = row["printed_name"]
         if row["quantity"].endswith("_seconds"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from pqchain import algorithms, plots
-from pqchain.render import numbers
+from pqchain.algorithms import OPERATIONS
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
 from pqchain.works.round3 import tables
 from pqchain.works.round3.table1 import cross_check, table1
-from pqchain.works.work import SPEED, Bench, Frames, Work
+from pqchain.works.work import Bench, Frames, Work
 
 
 class Round3(Work):
@@ -30,33 +30,15 @@ class Round3(Work):
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show both halves of Table 1, and the cross-check if there is one."""
         if frames:
-            yield from tables.halves(frames["table1"])
-            if len(frames["cross-check"]):
-                yield tables.versions(frames["cross-check"])
+            yield from tables.halves(frames["table1"], self.words)
+        yield from super().tables(frames)
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
         """Draw each operation of Table 1, and its sizes."""
         if not frames:
-            return
+            return ()
         table = frames["table1"]
-        for operation in algorithms.OPERATIONS:
-            rows = table[table["quantity"] == f"{operation}_seconds"]
-            if not rows["here"].notna().any():
-                continue
-            spoken = numbers.spoken(operation)
-            yield Figure(
-                name=operation.partition("_")[0],
-                axes=plots.plot_operation(table, operation),
-                description=f"Bars on a logarithmic axis: {spoken} of every algorithm that has it, "
-                "reference and AVX2, as printed and here. The table above holds the values.",
-                caption=f"Table 1: {spoken}. Hatched: as printed, on another processor.",
-                part=SPEED,
-            )
-        yield Figure(
-            name="sizes",
-            axes=plots.plot_sizes(dict.fromkeys(table["algorithm"]), secret_keys=True),
-            description="Sizes of public key, secret key, and ciphertext or signature of the seven "
-            "finalists on a logarithmic axis.",
-            caption="Table 1: sizes, from the registry.",
-            part=SPEED,
-        )
+        rows: dict[str, Any] = {
+            name: table[table["quantity"] == f"{name}_seconds"] for name in OPERATIONS
+        }
+        return super().figures(rows | {"algorithms": table["algorithm"].drop_duplicates()})
