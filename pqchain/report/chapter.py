@@ -34,14 +34,19 @@ _SIZES, _CLAIMS = "Sizes", "What it says, checked"
 def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]) -> Markup:
     """Write the chapter of a work; `plates` are its figures with the part they go to."""
     paper = work.paper
+    before = [*_speed(done, work), *work.tables(done.frames[work.key])]
+    shown = [(table.part, table.html()) for table in before]
+    shown += plates
+    shown += [(table.part, table.html()) for table in _judged(done, work)]
     parts: dict[str, list[Markup]] = {}
-    for table in [*_speed(done, work), *work.tables(done.frames[work.key])]:
-        parts.setdefault(table.part, []).append(table.html())
-    for part, plate in plates:
-        parts.setdefault(part, []).append(plate)
-    for table in _judged(done, work):
-        parts.setdefault(table.part, []).append(table.html())
-    parts["As published"] = list(_printed_tables(paper))
+    for part, written in shown:
+        parts.setdefault(part, []).append(written)
+    parts["As published"] = [
+        html.folded(
+            f"{name}: {layout.description}", published_table(papers.table(paper, name)).html()
+        )
+        for name, layout in paper.tables.items()
+    ]
     remarks = [
         html.join(html.badge("erratum"), f" {erratum.place}: {erratum.note}.")
         for erratum in paper.errata
@@ -56,11 +61,11 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
         head.insert(0, html.element("p", paper.title_korean, class_="korean", lang="ko"))
     if paper.title_note:
         head.append(html.element("p", paper.title_note, class_="byline"))
-    written = [
+    sections = [
         html.section(f"{work.key}-{_slug(title)}", title, *children, level=3)
         for title, children in parts.items()
     ]
-    return html.section(work.key, paper.title, *head, *written)
+    return html.section(work.key, paper.title, *head, *sections)
 
 
 def _slug(title: str) -> str:
@@ -235,9 +240,3 @@ def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
     )
     texts = dict.fromkeys(numbers.integer(cell["published_bytes"]) for cell in cells)
     return [" / ".join(texts), here]
-
-
-def _printed_tables(paper: Paper) -> Iterator[Markup]:
-    for name, layout in paper.tables.items():
-        table = published_table(papers.table(paper, name))
-        yield html.folded(f"{name}: {layout.description}", table.html())

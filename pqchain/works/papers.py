@@ -111,7 +111,10 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
             value, unit = (found[0].value, found[0].unit) if found else ("nan", "")
             rows.append(texts | {"value": float(value), "unit": unit})
         else:
-            rows.append(texts | {cell.quantity: _number(cell) for cell in found})
+            numbers = {
+                cell.quantity: (float if cell.rounding else int)(cell.value) for cell in found
+            }
+            rows.append(texts | numbers)
             units |= {cell.quantity: cell.unit for cell in found}
     frame = pd.DataFrame(rows)
     if "algorithm" in frame and not frame["algorithm"].any():
@@ -306,8 +309,3 @@ def _cell(
         unit=unit,
         note=note,
     )
-
-
-def _number(cell: Cell) -> int | float:
-    is_whole = cell.unit in ("B", "cycles", "") and cell.rounding == 0
-    return int(cell.value) if is_whole else float(cell.value)

@@ -86,19 +86,11 @@ def compare_blocks(
         value, unit = float(line["value"]), str(line["unit"])
         theirs = numbers.quantity(value, quantity, unit)
         comparable = isinstance(ours, int | float) and unit in ("s", "B")
-        rows.append(
-            {
-                "paper": paper,
-                "table": table,
-                "algorithm": name,
-                "printed_name": line["printed_name"],
-                "quantity": quantity,
-                "published": line["printed"] if theirs == numbers.MISSING else theirs,
-                "here": _shown(ours, quantity, unit),
-                "ratio": float(ours) / value if comparable else float("nan"),
-                "note": about.get("note", ""),
-            }
-        )
+        ratio = float(ours) / value if comparable else float("nan")
+        shown = [line["printed"] if theirs == numbers.MISSING else theirs]
+        shown.append(_shown(ours, quantity, unit))
+        place = [paper, table, name, line["printed_name"], quantity]
+        rows.append([*place, *shown, ratio, about.get("note", "")])
     frame = BLOCK_COMPARISON.frame(rows)
     frame.attrs["provenance"] = measured.attrs.get("provenance", {})
     return frame

@@ -10,16 +10,10 @@ import pandas as pd
 from pqchain.consensus import landscape
 from pqchain.render import numbers
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.pqdpol.rebuilt import corrected
+from pqchain.works.pqdpol.rebuilt import QUANTITIES, corrected
 from pqchain.works.work import Frames
 
 Words = Mapping[str, Any]
-
-_TABLES = {
-    "throughput": ("table5", "throughput_per_second", "per s"),
-    "latency": ("table6", "latency_seconds", "in s"),
-}
-"""What is rebuilt, in the order of print: table, column and unit."""
 
 _EXPONENTS = (1, 3, 5, 7, 10, 15, 20)
 """Networks of 2^n nodes that the table of networks shows."""
@@ -31,13 +25,13 @@ def rebuilt(frames: Frames, words: Words) -> Iterator[Table]:
     for name, costs in words["costs"].items():
         if name not in frames:
             continue
-        for quantity, (_, _, unit) in _TABLES.items():
-            said = words[quantity]
+        for table in QUANTITIES:
+            said = words[table]
             exponents = sorted(set(frames[name]["n"]))
             across = (Column(f"n = {n}", numeric=True) for n in exponents)
             yield Table(
-                columns=[Column(unit), Column("from"), *across],
-                rows=list(_rows(frames[name], quantity, exponents)),
+                columns=[Column(said["unit"]), Column("from"), *across],
+                rows=list(_rows(frames[name], table, said["quantity"], exponents)),
                 row_headers=2,
                 caption=said["caption"].format(costs=costs),
                 source=("published", "modelled") + ("measured",) * (name != "table5-6"),
@@ -47,10 +41,11 @@ def rebuilt(frames: Frames, words: Words) -> Iterator[Table]:
             notes = []
 
 
-def _rows(frame: pd.DataFrame, quantity: str, exponents: list[int]) -> Iterator[list[Any]]:
+def _rows(
+    frame: pd.DataFrame, table: str, quantity: str, exponents: list[int]
+) -> Iterator[list[Any]]:
     """Yield for each algorithm the print, ours and the error, across n."""
-    table, column, _ = _TABLES[quantity]
-    errata = corrected(table)
+    column, errata = QUANTITIES[table], corrected(table)
     for name, group in frame.groupby("algorithm", sort=False):
         at = group.set_index("n")
         lines: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -59,11 +54,9 @@ def _rows(frame: pd.DataFrame, quantity: str, exponents: list[int]) -> Iterator[
             "error": (f"{quantity}_error_percent", f"{{:+.1f}}{numbers.NARROW_SPACE}%".format),
         }
         for title, (source, show) in lines.items():
-            marks = {
-                n: " !" if title == "printed" and (name, n) in errata else "" for n in exponents
-            }
-            values = at[source]
-            shown = (Shown(values[n], show(values[n]) + marks[n]) for n in exponents)
+            wrong = [title == "printed" and (name, n) in errata for n in exponents]
+            values = zip(at.loc[exponents, source], wrong, strict=True)
+            shown = (Shown(value, show(value) + " !" * marked) for value, marked in values)
             yield [str(name), title, *shown]
 
 

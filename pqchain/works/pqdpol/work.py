@@ -42,19 +42,15 @@ class PqDpol(Work):
         here = rebuilt.tables(_measured(bench.measurements))
         exponents = (4, 8, 12, 16, 20) if bench.preset == "paper" else (4, 8, 12, 16)
         names = list(dict.fromkeys(frames["table5-6"]["algorithm"]))
-        return (
-            frames
-            | ({"table5-6-here": here} if len(here) else {})
-            | {
-                "fit": rebuilt.calibrate().frame,
-                "left-out": rebuilt.left_out(),
-                "forms": rebuilt.forms(),
-                "networks": landscape.laws(costs, progress=bench.progress),
-                "contest": landscape.contest(
-                    costs, algorithms=names, exponents=exponents, progress=bench.progress
-                ),
-            }
-        )
+        return (frames | {"table5-6-here": here} if len(here) else frames) | {
+            "fit": rebuilt.calibrate().frame,
+            "left-out": rebuilt.left_out(),
+            "forms": rebuilt.forms(),
+            "networks": landscape.laws(costs, progress=bench.progress),
+            "contest": landscape.contest(
+                costs, algorithms=names, exponents=exponents, progress=bench.progress
+            ),
+        }
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
         """Read latencies and throughputs of the model, for each table of costs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,8 +93,8 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     amount = PRESETS[preset]
     virtual: list[tuple[str, list[str], int]] = []
     for name, cost in ((LINK_ONLY, 0.0), (CALIBRATED, DATAGRAM_SECONDS)):
-        options = ["--block-bytes", str(amount.block_bytes), "--sources", "all"]
-        virtual.append((name, [*options, "--datagram-seconds", str(cost)], 0))
+        values = {"block-bytes": amount.block_bytes, "sources": "all", "datagram-seconds": cost}
+        virtual.append((name, _options(values), 0))
     for blocks, repeats in reversed(amount.series):
         # Three repeats share a process: fewer would spend more time on starting it.
         for first in range(0, repeats, 3):
@@ -106,8 +106,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
                 "seed": first,
                 "repeats": min(3, repeats - first),
             }
-            options = [text for name, value in values.items() for text in (f"--{name}", str(value))]
-            virtual.append(("series", options, first))
+            virtual.append(("series", _options(values), first))
     count = (
         len(virtual) + 1 + amount.live_pairs + amount.transport_repeats * len(registry.TRANSPORTS)
     )
@@ -133,6 +132,10 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     for frame in frames.values():
         frame.attrs["provenance"] = provenance
     return frames
+
+
+def _options(values: Mapping[str, Any]) -> list[str]:
+    return [text for name, value in values.items() for text in (f"--{name}", str(value))]
 
 
 def _apart(
