@@ -27,9 +27,6 @@ _QUANTITIES = {
 }
 """Sizes as column headings, in the order of the tables."""
 
-_UNPRINTED = "Named there without a time"
-_SIZES, _CLAIMS = "Sizes", "What it says, checked"
-
 
 def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]) -> Markup:
     """Write the chapter of a work; `plates` are its figures with the part they go to."""
@@ -80,7 +77,7 @@ def _speed(done: Reproduction, work: Work) -> Iterator[Table]:
         yield speed_table(rows, f"Times of {work.key}, {name}, beside this machine.")
     missing = [name for name in work.paper.schemes if name not in set(comparison["algorithm"])]
     unprinted = done.measurements[done.measurements["algorithm"].isin(missing)]
-    yield from measurement_tables(unprinted, part=_UNPRINTED)
+    yield from measurement_tables(unprinted, part="Named there without a time")
 
 
 def _judged(done: Reproduction, work: Work) -> Iterator[Table]:
@@ -134,7 +131,7 @@ def claim_table(claims: pd.DataFrame) -> Table:
         caption="Statements of the text.",
         source=["published", *kinds, *["registry"] * bool((claims["source"] == "sizes").any())],
         style="claims",
-        part=_CLAIMS,
+        part="What it says, checked",
     )
 
 
@@ -222,7 +219,7 @@ def size_table(sizes: pd.DataFrame) -> Table:
         "here.",
         source=("published", "registry"),
         remarks=remarks,
-        part=_SIZES,
+        part="Sizes",
     )
 
 

@@ -112,7 +112,8 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
             rows.append(texts | {"value": float(value), "unit": unit})
         else:
             numbers = {
-                cell.quantity: (float if cell.rounding else int)(cell.value) for cell in found
+                cell.quantity: float(cell.value) if cell.rounding else int(cell.value)
+                for cell in found
             }
             rows.append(texts | numbers)
             units |= {cell.quantity: cell.unit for cell in found}

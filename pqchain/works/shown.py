@@ -90,29 +90,24 @@ def published_table(frame: pd.DataFrame) -> Table:
     Where a table has one number per row, its unit is shown with it, and text stands where there is
     no number.
     """
-    single = "unit" in frame
-    units: dict[str, str] = frame.attrs.get("units", {})
-    left_out = {"unit", "printed"} if single else set()
-    names = ["printed_name", *(str(name) for name in frame if name != "printed_name")]
-    names = [name for name in names if name not in left_out]
     numeric = set(frame.select_dtypes("number").columns)
+    about = frame.attrs
+    if "unit" in frame:
+        values = pd.Series(map(_value, frame.to_dict("records")), index=frame.index)
+        frame = frame.assign(value=values).drop(columns=["unit", "printed"])
+    columns = []
+    for name in map(str, ["printed_name", *frame.columns.drop("printed_name")]):
+        unit = about.get("units", {}).get(name, "")
+        show = partial(numbers.quantity, name=name, unit=unit) if name in numeric else str
+        columns.append(Column(_heading(name), numeric=name in numeric, show=show, key=name))
+    caption = about.get("caption") or about.get("description", "")
+    caption = f"{caption} (section {about.get('section', '')})"
+    return Table.of(frame, columns, caption=caption, source=("published",))
 
-    def cell(record: dict[Any, Any], name: str) -> Any:
-        value = record[name]
-        if name not in numeric:
-            return str(value)
-        if single and name == "value":
-            text = numbers.quantity(value, str(record["quantity"]), str(record["unit"]))
-            return Shown(value, str(record["printed"]) if text == numbers.MISSING else text)
-        return Shown(value, numbers.quantity(value, name, units.get(name, "")))
 
-    caption = frame.attrs.get("caption") or frame.attrs.get("description", "")
-    return Table(
-        columns=[Column(_heading(name), numeric=name in numeric, key=name) for name in names],
-        rows=[[cell(record, name) for name in names] for record in frame.to_dict("records")],
-        caption=f"{caption} (section {frame.attrs.get('section', '')})",
-        source=("published",),
-    )
+def _value(row: Mapping[Any, Any]) -> Shown:
+    text = numbers.quantity(row["value"], row["quantity"], row["unit"])
+    return Shown(row["value"], row["printed"] if text == numbers.MISSING else text)
 
 
 def _heading(name: str) -> str:
