@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         described = {"key": paper.key, **asdict(paper)}
         del described["folder"]
         return console.show(arguments, described, _described(paper))
-    from pqchain.works.tables import published_table
+    from pqchain.works.shown import published_table
 
     frame = papers.table(arguments.key, arguments.table)
     whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}

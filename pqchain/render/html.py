@@ -103,7 +103,7 @@ def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Ma
 def section(identifier: str, title: str, *children: str, level: int = 2) -> Markup:
     """Write a section with an anchor that a reader can copy from its heading."""
     anchor = element(
-        "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {_plain(title)}"
+        "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {title}"
     )
     heading = element(f"h{level}", title, Markup(" "), anchor)
     return element("section", heading, *children, id=identifier)
@@ -138,8 +138,3 @@ def document(title: str, contents: Iterable[tuple[str, str]], *children: str) ->
         f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"{navigation}\n{element('main', *children)}\n</body>\n</html>\n"
     )
-
-
-def _plain(text: str) -> str:
-    """Strip tags, for attributes."""
-    return html.unescape(re.sub(r"<[^>]*>", "", text)) if isinstance(text, Markup) else text

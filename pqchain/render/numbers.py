@@ -1,12 +1,9 @@
-"""How numbers are shown to people: SI prefixes, three significant digits, aligned text tables."""
+"""How numbers are shown to people: SI prefixes, three significant digits, hashes cut short."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from itertools import groupby
-from unicodedata import east_asian_width
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Between a number and its unit, so that a line never breaks there."""
@@ -113,52 +110,6 @@ def factor(value: float) -> str:
     return f"{TIMES}{whole}"
 
 
-def text_table(
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    right: Iterable[int] = (),
-    width: int | None = None,
-    groups: Sequence[str] = (),
-) -> str:
-    """Lay out columns for a terminal; those whose index is in `right` are aligned to the right.
-
-    Lines are cut to `width`. `groups` names what stands above each heading; neighbours of the same
-    group share it.
-    """
-    table = [list(header), *(list(row) for row in rows)]
-    aligned_right = set(right)
-    widths = [max(_columns(row[column]) for row in table) for column in range(len(header))]
-    lines = []
-    for row in table:
-        line = ""
-        for index, cell in enumerate(row):
-            padding = " " * (widths[index] - _columns(cell))
-            line += "  " * bool(index)
-            line += padding + cell if index in aligned_right else cell + padding
-        line = line.rstrip()
-        if width is not None and _columns(line) > width:
-            while _columns(line) > max(width - 1, 1):
-                line = line[:-1]
-            line = line.rstrip() + "…"
-        lines.append(line)
-    lines.insert(1, "  ".join("─" * each for each in widths)[:width])
-    if any(groups):
-        lines.insert(0, _group_line(groups, widths)[:width])
-    return "\n".join(lines)
-
-
-def _group_line(groups: Sequence[str], widths: Sequence[int]) -> str:
-    """Write the name of each group above its first column, cut to what its columns take."""
-    line = ""
-    for name, members in groupby(range(len(groups)), key=lambda at: groups[at]):
-        indices = list(members)
-        room = sum(widths[at] for at in indices) + 2 * (len(indices) - 1)
-        shown = name[:room]
-        line += "  " * bool(indices[0]) + shown + " " * (room - _columns(shown))
-    return line.rstrip()
-
-
-def _columns(text: str) -> int:
-    """Count the columns that a terminal needs: two for a Korean syllable."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+def shortened(text: str) -> str:
+    """Cut a hash, which nobody compares by eye."""
+    return f"{text[:12]}…" if len(text) == 64 else text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup, element
@@ -92,16 +93,10 @@ class Table:
 
     def text(self, width: int | None = None) -> str:
         """Lay the table out for a terminal; lines are cut to `width`."""
-        headings = [column.title for column in self.columns]
         cells = self._cells(_text)
-        if self.row_headers > 1:
-            above = [None, *(row[0] for row in cells)]
-            cells = [
-                ["" if row[0] == above[at] else row[0], *row[1:]] for at, row in enumerate(cells)
-            ]
-        right = [at for at, column in enumerate(self.columns) if column.numeric]
-        groups = [column.group for column in self.columns]
-        laid = numbers.text_table(headings, cells, right=right, width=width, groups=groups)
+        firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
+        cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
+        laid = "\n".join(_lines(self.columns, cells, width))
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
         below = "\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes]))
@@ -126,7 +121,7 @@ class Table:
         headers = self.row_headers
         body = self._cells(_markup)
         said = self._remarks
-        spans = _row_spans(body, said) if headers > 1 else [1] * len(body)
+        spans = self._spans(body, said)
         written = []
         for row, span, remark in zip(body, spans, said, strict=True):
             cells = []
@@ -154,6 +149,17 @@ class Table:
     def _cells(self, show: Callable[[Column, Any], str]) -> list[list[str]]:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
+    def _spans(self, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
+        """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
+        if self.row_headers < 2:
+            return [1] * len(rows)
+        spans: list[int] = []
+        for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
+            indices = list(members)
+            covered = len(indices) + sum(bool(remarks[index]) for index in indices)
+            spans += [covered] + [0] * (len(indices) - 1)
+        return spans
+
     @property
     def _remarks(self) -> Sequence[str]:
         return self.remarks or [""] * len(self.rows)
@@ -165,6 +171,39 @@ def _text(column: Column, cell: Any) -> str:
 
 def _markup(column: Column, cell: Any) -> str:
     return cell.html or cell.text if isinstance(cell, Shown) else column.show(cell)
+
+
+def _lines(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
+) -> Iterator[str]:
+    """Yield the lines of a terminal: groups of headings if there are any, headings, rows."""
+    rows = [[column.title for column in columns], *cells]
+    rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
+    if any(column.group for column in columns):
+        shared = groupby(zip(columns, rooms, strict=True), key=lambda pair: pair[0].group)
+        wide = [(name, sum(room + 2 for _, room in members) - 2) for name, members in shared]
+        above = "  ".join(_padded(name[:room], room) for name, room in wide)
+        yield above.rstrip()[:width]
+    right = [column.numeric for column in columns]
+    for at, row in enumerate(rows):
+        line = "  ".join(map(_padded, row, rooms, right)).rstrip()
+        if width is not None and _room(line) > width:
+            while _room(line) > max(width - 1, 1):
+                line = line[:-1]
+            line = line.rstrip() + "…"
+        yield line
+        if at == 0:
+            yield "  ".join("─" * room for room in rooms)[:width]
+
+
+def _padded(text: str, room: int, right: bool = False) -> str:
+    padding = " " * (room - _room(text))
+    return padding + text if right else text + padding
+
+
+def _room(text: str) -> int:
+    """Count the columns that a terminal needs: two for a Korean syllable."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _plain(cell: Any) -> Any:
@@ -196,13 +235,3 @@ def _heading_rows(columns: Sequence[Column]) -> list[Markup]:
         else:
             upper += [heading(column, rowspan="2") for column in grouped]
     return [element("tr", *upper, class_="upper"), element("tr", *lower, class_="lower")]
-
-
-def _row_spans(rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-    """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
-    spans: list[int] = []
-    for _, members in groupby(range(len(rows)), key=lambda index: rows[index][0]):
-        indices = list(members)
-        covered = len(indices) + sum(bool(remarks[index]) for index in indices)
-        spans += [covered] + [0] * (len(indices) - 1)
-    return spans

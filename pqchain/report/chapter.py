@@ -13,9 +13,9 @@ from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from pqchain.report.run import Reproduction
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.tables import published_table
+from pqchain.works.shown import published_table
 from pqchain.works.work import SPEED, Work
 
 _QUANTITIES = {
@@ -27,21 +27,23 @@ _QUANTITIES = {
 }
 """Sizes as column headings, in the order of the tables."""
 
-_UNPRINTED = "Named there without a time"
-_SIZES, _CLAIMS = "Sizes", "What it says, checked"
-
 
 def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]) -> Markup:
     """Write the chapter of a work; `plates` are its figures with the part they go to."""
     paper = work.paper
+    before = [*_speed(done, work), *work.tables(done.frames[work.key])]
+    shown = [(table.part, table.html()) for table in before]
+    shown += plates
+    shown += [(table.part, table.html()) for table in _judged(done, work)]
     parts: dict[str, list[Markup]] = {}
-    for table in [*_speed(done, work), *work.tables(done.frames[work.key])]:
-        parts.setdefault(table.part, []).append(table.html())
-    for part, plate in plates:
-        parts.setdefault(part, []).append(plate)
-    for table in _judged(done, work):
-        parts.setdefault(table.part, []).append(table.html())
-    parts["As published"] = list(_printed_tables(paper))
+    for part, written in shown:
+        parts.setdefault(part, []).append(written)
+    parts["As published"] = [
+        html.folded(
+            f"{name}: {layout.description}", published_table(papers.table(paper, name)).html()
+        )
+        for name, layout in paper.tables.items()
+    ]
     remarks = [
         html.join(html.badge("erratum"), f" {erratum.place}: {erratum.note}.")
         for erratum in paper.errata
@@ -56,11 +58,11 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
         head.insert(0, html.element("p", paper.title_korean, class_="korean", lang="ko"))
     if paper.title_note:
         head.append(html.element("p", paper.title_note, class_="byline"))
-    written = [
+    sections = [
         html.section(f"{work.key}-{_slug(title)}", title, *children, level=3)
         for title, children in parts.items()
     ]
-    return html.section(work.key, paper.title, *head, *written)
+    return html.section(work.key, paper.title, *head, *sections)
 
 
 def _slug(title: str) -> str:
@@ -75,7 +77,7 @@ def _speed(done: Reproduction, work: Work) -> Iterator[Table]:
         yield speed_table(rows, f"Times of {work.key}, {name}, beside this machine.")
     missing = [name for name in work.paper.schemes if name not in set(comparison["algorithm"])]
     unprinted = done.measurements[done.measurements["algorithm"].isin(missing)]
-    yield from measurement_tables(unprinted, part=_UNPRINTED)
+    yield from measurement_tables(unprinted, part="Named there without a time")
 
 
 def _judged(done: Reproduction, work: Work) -> Iterator[Table]:
@@ -129,7 +131,7 @@ def claim_table(claims: pd.DataFrame) -> Table:
         caption="Statements of the text.",
         source=["published", *kinds, *["registry"] * bool((claims["source"] == "sizes").any())],
         style="claims",
-        part=_CLAIMS,
+        part="What it says, checked",
     )
 
 
@@ -217,7 +219,7 @@ def size_table(sizes: pd.DataFrame) -> Table:
         "here.",
         source=("published", "registry"),
         remarks=remarks,
-        part=_SIZES,
+        part="Sizes",
     )
 
 
@@ -235,9 +237,3 @@ def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
     )
     texts = dict.fromkeys(numbers.integer(cell["published_bytes"]) for cell in cells)
     return [" / ".join(texts), here]
-
-
-def _printed_tables(paper: Paper) -> Iterator[Markup]:
-    for name, layout in paper.tables.items():
-        table = published_table(printed.table(paper, name))
-        yield html.folded(f"{name}: {layout.description}", table.html())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pqchain.render.table import Column, Table
-from pqchain.works import claims, compare, registry
+from pqchain.works import compare, registry
 from pqchain.works.comparisons import FAILS, HOLDS, OPEN
 from pqchain.works.work import Bench, Work
 
@@ -63,7 +63,7 @@ def judged(work: Work) -> pd.DataFrame:
     A frame of the contract "claims". A statement that only measuring could decide is kept once,
     as one that cannot be decided here.
     """
-    rows = claims.judged(work, frames=work.compute(Bench()))
+    rows = compare.claims(work, frames=work.compute(Bench()))
     decided = rows["source"].isin(_DECIDED) & (rows["verdict"] != OPEN)
     undecided = ~rows["claim_id"].isin(set(rows.loc[decided, "claim_id"]))
     left = rows[undecided].drop_duplicates("claim_id")

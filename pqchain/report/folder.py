@@ -1,4 +1,4 @@
-"""The folder of a report: all files of a run or none, and nothing stale of an earlier one."""
+"""The folder of a report: page and files of a run or none, and nothing stale of an earlier one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pqchain import plots, results
+from pqchain.bench.tables import measurement_tables
 from pqchain.errors import UsageError
 from pqchain.render import html
-from pqchain.report import figures, page
+from pqchain.render.html import Markup
+from pqchain.report import chapter, figures, summary
 from pqchain.report.run import Reproduction
 
 MANIFEST = "files.json"
 """Names what a run wrote into its folder, so that the next one can take away what it does not."""
+
+
+Plates = dict[str, list[tuple[str, Markup]]]
+"""Figures by chapter, the key of a work or "" for this machine: the part they go to, and HTML."""
 
 
 def prepare(output: Path) -> None:
@@ -34,7 +40,7 @@ def write(done: Reproduction) -> Path:
         plates = _draw(done, building / "figures")
         _save_frames(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        text = page.compose(done, plates, [Path(MANIFEST), *files])
+        text = _page(done, plates, [Path(MANIFEST), *files])
         (building / "index.html").write_text(text, encoding="utf-8")
         files.append(Path("index.html"))
         _replace(building, output, files)
@@ -43,13 +49,13 @@ def write(done: Reproduction) -> Path:
     return done.index
 
 
-def _draw(done: Reproduction, place: Path) -> page.Plates:
+def _draw(done: Reproduction, place: Path) -> Plates:
     """Write every figure, <work>-<name> or the name alone, and return it as the page shows it."""
     place.mkdir(parents=True)
-    plates: page.Plates = {}
-    for chapter, drawn in figures.drawn(done).items():
+    plates: Plates = {}
+    for key, drawn in figures.drawn(done).items():
         for figure in drawn:
-            stem = "-".join(part for part in (chapter, figure.name) if part)
+            stem = "-".join(part for part in (key, figure.name) if part)
             for kind in ("png", "svg"):
                 image = plots.figure_bytes(figure.axes, kind)
                 (place / f"{stem}.{kind}").write_bytes(image)
@@ -59,8 +65,33 @@ def _draw(done: Reproduction, place: Path) -> page.Plates:
                 description=figure.description,
                 caption=figure.caption,
             )
-            plates.setdefault(chapter, []).append((figure.part, shown))
+            plates.setdefault(key, []).append((figure.part, shown))
     return plates
+
+
+def _page(done: Reproduction, plates: Plates, files: Iterable[Path]) -> str:
+    chapters = [chapter.chapter(done, work, plates.get(work.key, [])) for work in done.works]
+    drawn = [plate for _, plate in plates.get("", [])]
+    tables = [table.html() for table in measurement_tables(done.measurements)]
+    here = html.section("measured", "What this machine measured", *drawn, *tables)
+    links = html.bullets(html.link(path.as_posix(), path.as_posix()) for path in files)
+    listed = html.section("files", "Files beside this page", links)
+    contents = [
+        ("summary", "Summary"),
+        ("reading", "How to read this page"),
+        *((key, key) for key in done.keys),
+        ("measured", "What this machine measured"),
+        ("correction", "A corrected defect"),
+        ("provenance", "Where our numbers were made"),
+        ("files", "Files"),
+    ]
+    head = [summary.summary(done), summary.reading(done.provenance)]
+    made = [
+        summary.correction(done.provenance.get("native", {})),
+        summary.provenance(done.provenance),
+    ]
+    title = "pqchain: published and measured here"
+    return html.document(title, contents, *head, *chapters, here, *made, listed)
 
 
 def _replace(building: Path, output: Path, files: list[Path]) -> None:

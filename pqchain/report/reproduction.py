@@ -12,8 +12,7 @@ from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
 from pqchain.works import compare, registry
-from pqchain.works.claims import CLAIMS, judged
-from pqchain.works.compare import COMPARISON, SIZE
+from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
 from pqchain.works.work import Bench, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
@@ -46,12 +45,11 @@ def reproduce(
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
-
-    def measure_blocks(names: Iterable[str]) -> pd.DataFrame:
-        return bench.measure_blocks(names, preset=preset, progress=progress)
-
     tools = Bench(
-        preset=preset, measurements=measured, measure_blocks=measure_blocks, progress=progress
+        preset=preset,
+        measurements=measured,
+        measure_blocks=lambda names: bench.measure_blocks(names, preset=preset, progress=progress),
+        progress=progress,
     )
     frames = {work.key: work.compute(tools) for work in chosen}
     done = Reproduction(
@@ -61,7 +59,7 @@ def reproduce(
         comparison=results.joined((_aligned(measured, work) for work in chosen), COMPARISON),
         sizes=results.joined((compare.sizes(work.published) for work in chosen), SIZE),
         claims=results.joined(
-            (judged(work, measured, frames[work.key]) for work in chosen), CLAIMS
+            (compare.claims(work, measured, frames[work.key]) for work in chosen), CLAIMS
         ),
         frames=frames,
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.installation import read_toml
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import Reproduction
 
-TITLE = "Post-quantum cryptography in blockchains: published, and measured here"
+_SAID = read_toml(Path(__file__).with_name("words.toml"))
 
 SIZE_VERDICTS = ("equal", "erratum", "different")
 CLAIM_VERDICTS = ("holds", "does not hold", "cannot be decided here")
@@ -23,10 +25,7 @@ STATUSES = ("ok", "unsupported", "failed")
 def summary(done: Reproduction) -> Markup:
     """Say at the top what the run found."""
     facts, failures = done.provenance, done.failures
-    found: list[str] = [
-        "Every printed size is that of the implementation or has a known erratum, and no "
-        "computation failed."
-    ]
+    found: list[str] = [_SAID["fine"]]
     if failures:
         found = [html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures)]
     verdict = html.element(
@@ -41,15 +40,11 @@ def summary(done: Reproduction) -> Markup:
     )
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
     made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
-    lead = (
-        f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}, set beside what this "
-        "machine gives: tables as printed, our own times, their ratio, and a verdict on every "
-        "statement that numbers can decide."
-    )
+    works = f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}"
     parts = [
-        html.element("h1", TITLE),
+        html.element("h1", _SAID["title"]),
         html.element("p", f"{facts.get('cpu_model', '')}, {date}, {made}", class_="byline"),
-        html.element("p", lead, class_="lead"),
+        html.element("p", _SAID["lead"].format(works=works), class_="lead"),
         verdict,
         html.element("div", *tallies, class_="tallies"),
         works_table(done).html(),
@@ -94,13 +89,10 @@ def correction(builds: Mapping[str, Any]) -> Markup:
         if facts.get("corrections")
     ]
     families = [row.name for row in algorithms.FAMILIES.values() if row.avx2_corrected]
-    here = "Builds on this machine that carry the correction:"
     texts = (
         algorithms.FAMILIES["ML-DSA"].avx2_corrected,
-        f"It concerns {' and '.join(families)}, wherever the AVX2 library is used, "
-        "liboqs-python included. Keys, signatures and the digests of the known-answer tests "
-        "stay the same: those hold honest signatures only, which is why they never noticed.",
-        here if corrected else "No native library is installed here.",
+        _SAID["concerns"].format(families=" and ".join(families)),
+        _SAID["corrected" if corrected else "uncorrected"],
     )
     paragraphs = (html.element("p", text) for text in texts)
     note = html.element("div", *paragraphs, html.bullets(corrected), class_="note")
@@ -132,20 +124,11 @@ def _build(facts: Mapping[str, Any]) -> str:
 def reading(facts: Mapping[str, Any]) -> Markup:
     """Explain the labels and how the times were taken."""
     labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
-    compared = (
-        "Every table says where its numbers come from. Times of different machines are set "
-        "side by side, never judged by their distance: what is checked are the sizes, "
-        "exactly, and the statements that a work makes in words."
-    )
-    timed = (
-        "Each of our times is the median of samples taken in a C loop, one clock reading "
-        "before and after each operation, with a fresh message for each signature, several "
-        "key pairs, warm-ups left out, on one processor. The implementations of one operation "
-        "alternate, so that a machine whose speed drifts treats them alike. What cannot run here "
-        "keeps its row, with the reason."
-    )
-    parts = [html.element("p", compared), html.bullets(labels), html.element("p", timed)]
-    if busy := _busy(facts):
+    compared, timed = (html.element("p", _SAID[name]) for name in ("compared", "timed"))
+    parts = [compared, html.bullets(labels), timed]
+    load, count = facts.get("load_average"), facts.get("cpu_count")
+    if isinstance(load, (int, float)) and isinstance(count, int) and load > count / 2:
+        busy = _SAID["busy"].format(load=load, count=count)
         parts.append(html.element("div", html.element("p", busy), class_="note"))
     return html.section("reading", "How to read this page", *parts)
 
@@ -159,15 +142,3 @@ def tally(
         html.join(html.element("b", str(count)), html.badge(word)) for word, count in counts.items()
     )
     return html.element("div", html.element("h3", title), html.bullets(items), class_="tally")
-
-
-def _busy(facts: Mapping[str, Any]) -> str:
-    load, count = facts.get("load_average"), facts.get("cpu_count")
-    if not isinstance(load, (int, float)) or not isinstance(count, int):
-        return ""
-    if load <= count / 2:
-        return ""
-    return (
-        f"The machine was busy: a load of {load:.1f} on {count} processors at the end of the run. "
-        "Times may be too long; close other programs and run again before quoting them."
-    )

@@ -1,12 +1,13 @@
 """Ours beside published: times with their ratio, sizes with a verdict, statements as checks.
 
 Nothing here asks that milliseconds agree across machines: sizes are compared exactly, times are
-shown with their ratio.
+shown with their ratio. `claims.toml` in a work's folder holds its statements with the comparisons
+that decide them; `comparisons` lists their kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -14,15 +15,18 @@ import pandas as pd
 
 from pqchain import algorithms, results
 from pqchain.costs import MEASUREMENT, choose
+from pqchain.errors import DataError
+from pqchain.installation import read_toml
 from pqchain.render import numbers
 from pqchain.results import Contract
-from pqchain.works import registry
-from pqchain.works.claims import judged
+from pqchain.works import readers, registry
+from pqchain.works.comparisons import OPEN, Check, decide, deciding
 from pqchain.works.mini_blockchain.work import compare_blocks as blocks
-from pqchain.works.printed import PUBLISHED
-from pqchain.works.readers import SIZES
+from pqchain.works.papers import PUBLISHED
+from pqchain.works.readers import SIZES, Reader
+from pqchain.works.work import Frames, Verdict, Work
 
-__all__ = ["COMPARISON", "SIZE", "align", "blocks", "claims", "sizes"]
+__all__ = ["CLAIMS", "COMPARISON", "SIZE", "align", "blocks", "claims", "sizes"]
 
 COMPARISON = Contract.of(
     "comparison",
@@ -39,6 +43,10 @@ SIZE = Contract.of(
     ("float64", "published_bytes registry_bytes"),
     ("str", "verdict note"),
 )
+
+CLAIMS = Contract.of("claims", ("str", "paper claim_id section statement verdict evidence source"))
+
+_NOT_COMPUTED = Verdict(OPEN, "this run computed nothing that decides it", "modelled")
 
 _NAN = float("nan")
 
@@ -68,16 +76,29 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims(
-    key: str,
-    measurements: pd.DataFrame | None = None,
-    frames: Mapping[str, pd.DataFrame] | None = None,
+    work: str | Work, measurements: pd.DataFrame | None = None, frames: Frames | None = None
 ) -> pd.DataFrame:
-    """Check every statement of a work; see `pqchain.works.claims.judged`, also for the columns.
+    """Check every statement of a work, given by its key or itself; one row per source of numbers.
 
     `frames` are what the work computes, as `registry.get(key).compute(...)` gives them, or some of
-    them: {"blocks": pq.measure_blocks(...)}. Raises UnknownPaper and DataError.
+    them: {"blocks": pq.measure_blocks(...)}. Columns: paper, claim_id, section, statement, verdict
+    ("holds", "does not hold", "cannot be decided here"), evidence (the figures or the reason),
+    source: "published" for the work's own numbers, "sizes" for the registry, "measured" and
+    "modelled" for ours. Raises UnknownPaper, and DataError for a frame or file that breaks its
+    contract.
     """
-    return judged(registry.get(key), measurements, frames)
+    work, computed = registry.get(work) if isinstance(work, str) else work, frames or {}
+    printed = readers.published(work.paper)
+    others = [readers.registry(), *work.readers(computed), readers.measured(measurements)]
+    rows = []
+    for claim in read_toml(work.paper.folder / "claims.toml")["claims"]:
+        about = (work.key, claim["id"], claim["section"], claim["statement"])
+        try:
+            verdicts = list(_verdicts(work, claim, computed, printed, others))
+        except DataError as error:
+            raise DataError(f"claim {claim['id']!r} of {work.key}: {error}") from error
+        rows += [(*about, each.verdict, each.evidence, each.source) for each in verdicts]
+    return CLAIMS.frame(rows)
 
 
 def sizes(published: pd.DataFrame) -> pd.DataFrame:
@@ -129,3 +150,17 @@ def _aligned(
 
 def _joined(*notes: object) -> str:
     return "; ".join(str(note) for note in notes if note)
+
+
+def _verdicts(
+    work: Work, claim: Check, frames: Frames, printed: Reader, others: list[Reader]
+) -> Iterator[Verdict]:
+    """Yield the verdicts on one statement: by the print, then by what the work computed or ours."""
+    checks = [check for check in claim["checks"] if check.get("kind") != "computed"]
+    own = list(work.judge(claim["id"], frames)) if len(checks) < len(claim["checks"]) else []
+    decisive = [] if own else deciding(checks, others)
+    for reader in [printed] * bool(checks) + decisive:
+        finding = decide(checks, reader, claim.get("implementation", ""))
+        evidence = "; ".join(part for part in (reader.basis, finding.evidence) if part)
+        yield Verdict(finding.verdict, evidence, reader.source)
+    yield from own if own or checks else [_NOT_COMPUTED]

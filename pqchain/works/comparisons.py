@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise, product
 from operator import add, mul
 from typing import Any
@@ -53,17 +53,9 @@ class Finding:
     """Of one that holds: how far it is from not holding, as a factor."""
 
 
-Comparison = Callable[[], Finding]
-"""May raise Undecided."""
-
-
 def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Finding:
     """Check a statement on the numbers of one reader; a single failure decides it."""
-    results = [
-        _tried(comparison)
-        for check in checks
-        for comparison in _comparisons(check, reader, implementation)
-    ]
+    results = [each for check in checks for each in _findings(check, reader, implementation)]
     failed = [result for result in results if result.verdict == FAILS]
     undecided = [result for result in results if result.verdict == OPEN]
     decisive = failed or undecided or sorted(results, key=lambda result: result.margin)
@@ -101,22 +93,39 @@ def _first_of(readers: list[Reader]) -> Reader:
     return Reader(readers[0].source, read)
 
 
-def _tried(comparison: Comparison) -> Finding:
-    """Run a comparison; a number that is not there leaves it open."""
-    try:
-        return comparison()
-    except Undecided as reason:
-        return Finding(OPEN, str(reason))
+def _findings(check: Check, reader: Reader, implementation: str) -> Iterator[Finding]:
+    """Compare the parts of a check, over its steps; a number that is not there leaves one open.
 
-
-def _comparisons(check: Check, reader: Reader, implementation: str) -> Iterator[Comparison]:
-    """Yield the comparisons of a check, over its steps. Raises DataError for an unknown kind."""
+    Raises DataError for an unknown kind.
+    """
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"unknown kind of check {kind!r}; expected one of {sorted(KINDS)}")
     steps = map(step, check["n"]) if "n" in check and kind != "falling" else [""]
     for at in steps:
-        yield from KINDS[kind](check, _Numbers(reader, implementation, at))
+        for part in _parts(check):
+            try:
+                yield KINDS[kind](part, _Numbers(reader, implementation, at))
+            except Undecided as reason:
+                yield Finding(OPEN, str(reason))
+
+
+def _parts(check: Check) -> Iterator[Check]:
+    """Take a check apart into those of single numbers."""
+    if check["kind"] == "less":
+        for quantity in _listed(check["quantity"]):
+            other = check.get("larger_quantity", quantity)
+            for small, large in product(check["smaller"], check["larger"]):
+                yield {"smaller": f"{small}: {quantity}", "larger": f"{large}: {other}"}
+    elif check["kind"] == "falling":
+        for name in check["names"]:
+            cells = [f"{name}{step(n)}: {check['quantity']}" for n in check["n"]]
+            for before, after in pairwise(cells):
+                yield {"smaller": after, "larger": before}
+    elif check["kind"] == "at_most":
+        yield from ({"of": cell, "limit": check["limit"]} for cell in check["cells"])
+    else:
+        yield check
 
 
 def _quantities(check: Check) -> Iterator[str]:
@@ -138,131 +147,100 @@ class _Numbers:
     implementation: str
     step: str
 
-    def number(self, name: str, quantity: str) -> Number:
+    def __call__(self, text: str) -> Number:
         """Return one number; in a quantity of several, sums bind weaker than products."""
+        name, _, quantity = text.rpartition(": ")
+        name += self.step
         terms = [
             reduce(mul, [self.reader.read(name, part, self.implementation) for part in term])
             for term in (term.split("*") for term in quantity.split("+"))
         ]
         return reduce(add, terms)
 
-    def cell(self, text: str) -> Number:
-        name, _, quantity = text.rpartition(": ")
-        return self.number(name + self.step, quantity)
-
     def label(self, text: str) -> str:
         """Turn "<name>: <quantity>" into words."""
         name, _, quantity = text.rpartition(": ")
         return f"{name}{self.step} {spoken(quantity)}"
 
-    def below(self, small: tuple[str, str], large: tuple[str, str]) -> Finding:
-        """Rank two numbers, each given by name and quantity, or leave it open.
 
-        They have a rank if they differ by more than their noise, or by FACTOR and more than their
-        error: a scheme that rejects and repeats scatters widely around a well-known median, while
-        a small difference of medians may be the load of a shared machine.
-        """
-        a, b = self.number(*small), self.number(*large)
-        first = f"{small[0]} {spoken(small[1])}"
-        second = large[0] if large[1] == small[1] else f"{large[0]} {spoken(large[1])}"
-        low, high = sorted((a.value, b.value))
-        far = high >= FACTOR * low and high - low > a.error + b.error
-        if not (far or high - low > a.noise + b.noise):
-            return Finding(OPEN, f"{first} {a} and {second} {b} are too close to rank")
-        if a.value < b.value:
-            return Finding(HOLDS, f"{first} {a} < {second} {b}", high / low if low else math.inf)
-        return Finding(FAILS, f"{first} {a} is not below {second} {b}")
+def _less(check: Check, of: _Numbers) -> Finding:
+    """Rank two numbers, or leave it open.
 
-
-def _less(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    for quantity in _listed(check["quantity"]):
-        other = check.get("larger_quantity", quantity)
-        for small, large in product(check["smaller"], check["larger"]):
-            yield partial(of.below, (small + of.step, quantity), (large + of.step, other))
+    They have a rank if they differ by more than their noise, or by FACTOR and more than their
+    error: a scheme that rejects and repeats scatters widely around a well-known median, while
+    a small difference of medians may be the load of a shared machine.
+    """
+    small, large = check["smaller"], check["larger"]
+    a, b = of(small), of(large)
+    first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
+    if large.endswith(f": {quantity}"):
+        second = second.removesuffix(f" {spoken(quantity)}")
+    low, high = sorted((a.value, b.value))
+    far = high >= FACTOR * low and high - low > a.error + b.error
+    if not (far or high - low > a.noise + b.noise):
+        return Finding(OPEN, f"{first} {a} and {second} {b} are too close to rank")
+    if a.value < b.value:
+        return Finding(HOLDS, f"{first} {a} < {second} {b}", high / low if low else math.inf)
+    return Finding(FAILS, f"{first} {a} is not below {second} {b}")
 
 
-def _falling(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    quantity = check["quantity"]
-    for name in check["names"]:
-        for before, after in pairwise(map(step, check["n"])):
-            yield partial(of.below, (name + after, quantity), (name + before, quantity))
-
-
-def _ratio(check: Check, of: _Numbers) -> Iterator[Comparison]:
+def _ratio(check: Check, of: _Numbers) -> Finding:
     about = check.get("about")
     stated = f"about {about}" if about is not None else f"at least {check['at_least']}"
     bounds = (check["at_least"], math.inf) if about is None else (about / FACTOR, about * FACTOR)
-
-    def compare() -> Finding:
-        upper, lower = of.cell(check["of"]), of.cell(check["to"])
-        ratio = upper.value / lower.value
-        slack = ratio * (upper.error / upper.value + lower.error / lower.value)
-        text = (
-            f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower} "
-            f"is {ratio:.4g}, stated {stated}"
-        )
-        if any(abs(ratio - bound) < slack for bound in bounds):
-            return Finding(OPEN, f"{text}: too close to the bound")
-        return Finding(HOLDS if bounds[0] <= ratio <= bounds[1] else FAILS, text)
-
-    yield compare
+    upper, lower = of(check["of"]), of(check["to"])
+    ratio = upper / lower
+    text = (
+        f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower} "
+        f"is {ratio.value:.4g}, stated {stated}"
+    )
+    if any(abs(ratio.value - bound) < ratio.error for bound in bounds):
+        return Finding(OPEN, f"{text}: too close to the bound")
+    return Finding(HOLDS if bounds[0] <= ratio.value <= bounds[1] else FAILS, text)
 
 
-def _value(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    def compare() -> Finding:
-        number, stated = of.cell(check["of"]), check["is"]
-        verdict = HOLDS if number.value == stated else FAILS
-        return Finding(verdict, f"{of.label(check['of'])} {number}, stated {stated}")
-
-    yield compare
+def _value(check: Check, of: _Numbers) -> Finding:
+    number, stated = of(check["of"]), check["is"]
+    verdict = HOLDS if number.value == stated else FAILS
+    return Finding(verdict, f"{of.label(check['of'])} {number}, stated {stated}")
 
 
-def _at_most(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    def compare(text: str) -> Finding:
-        number, limit = of.cell(text), check["limit"]
-        evidence = f"{of.label(text)} {number}, limit {Number(limit, unit=number.unit)}"
-        if number.value <= limit:
-            return Finding(HOLDS, evidence, limit / number.value)
-        return Finding(FAILS, evidence)
-
-    for text in check["cells"]:
-        yield partial(compare, text)
+def _at_most(check: Check, of: _Numbers) -> Finding:
+    number, limit = of(check["of"]), check["limit"]
+    evidence = f"{of.label(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
+    if number.value <= limit:
+        return Finding(HOLDS, evidence, limit / number.value)
+    return Finding(FAILS, evidence)
 
 
-def _agree(value: float, slack: float, printed: Number) -> str:
+def _recomputed(value: float, slack: float, printed: Number, text: str) -> Finding:
     """Judge a recomputed number; `slack` is what the rounding of its parts allows."""
     allowed = (slack + printed.noise) * (1 + 1e-9)
-    return HOLDS if abs(value - printed.value) <= allowed else FAILS
+    return Finding(HOLDS if abs(value - printed.value) <= allowed else FAILS, text)
 
 
-def _quotient(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    def compare() -> Finding:
-        upper, lower, printed = (of.cell(check[side]) for side in ("of", "to", "printed"))
-        value = upper.value / lower.value * check.get("times", 1)
-        slack = value * (upper.noise / upper.value + lower.noise / lower.value)
-        text = f"{of.label(check['of'])} over {of.label(check['to'])} gives {value:.6g}"
-        return Finding(_agree(value, slack, printed), f"{text}, printed {printed.value:g}")
-
-    yield compare
+def _quotient(check: Check, of: _Numbers) -> Finding:
+    quotient, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
+    times = check.get("times", 1)
+    value = quotient.value * times
+    text = f"{of.label(check['of'])} over {of.label(check['to'])} gives {value:.6g}"
+    text += f", printed {printed.value:g}"
+    return _recomputed(value, quotient.noise * times, printed, text)
 
 
-def _sum(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    def compare() -> Finding:
-        parts, total = list(map(of.cell, check["cells"])), of.cell(check["total"])
-        value = sum(part.value for part in parts)
-        text = f"{of.label(check['total'])} {total.value:g}, the parts give {value:.6g}"
-        return Finding(_agree(value, sum(part.noise for part in parts), total), text)
-
-    yield compare
+def _sum(check: Check, of: _Numbers) -> Finding:
+    parts, total = reduce(add, map(of, check["cells"])), of(check["total"])
+    text = f"{of.label(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
+    return _recomputed(parts.value, parts.noise, total, text)
 
 
-def _open(check: Check, of: _Numbers) -> Iterator[Comparison]:
-    yield lambda: Finding(OPEN, str(check["reason"]))
+def _open(check: Check, of: _Numbers) -> Finding:
+    return Finding(OPEN, str(check["reason"]))
 
 
-KINDS: dict[str, Callable[[Check, _Numbers], Iterator[Comparison]]] = {
+KINDS: dict[str, Callable[[Check, _Numbers], Finding]] = {
     "less": _less,
-    "falling": _falling,
+    "falling": _less,
     "ratio": _ratio,
     "value": _value,
     "at_most": _at_most,

@@ -1,19 +1,77 @@
 """The published works by their keys: what each is, its tables as printed, its costs.
 
-The data lie in `data/papers/<key>`; `paper` says what a folder holds, `printed` turns its tables
-into numbers in SI units.
+The data lie in `data/papers/<key>`: CSV files, digit for digit, which become SI units here. A table
+has one of three layouts:
+
+wide    one row per algorithm; the heading of a column ends in its unit (`sign_milliseconds`)
+across  one row per algorithm, one column per value of a parameter, one quantity in all cells
+long    one number per row, with columns name, quantity, value, unit
+
+A work is given by its key, or by its paper where that is at hand.
 """
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 
-from pqchain import installation, results
-from pqchain.costs import CostTable
+from pqchain import algorithms, installation, results
+from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.works import printed
-from pqchain.works.paper import Paper, read
-from pqchain.works.printed import PUBLISHED, Cell
+from pqchain.results import Contract
+from pqchain.works.paper import Paper, PrintedTable, read
+
+PUBLISHED = Contract.of(
+    "published",
+    ("str", "paper table algorithm printed_name implementation quantity"),
+    ("float64", "value"),
+    ("str", "unit note"),
+)
+
+_HEADINGS = {
+    "_milliseconds": ("_seconds", "s", Decimal("1e-3")),
+    "_seconds": ("_seconds", "s", Decimal(1)),
+    "_cycles": ("_cycles", "cycles", Decimal(1)),
+    "_bytes": ("_bytes", "B", Decimal(1)),
+    "_percent": ("_percent", "%", Decimal(1)),
+    "_megahertz": ("_megahertz", "MHz", Decimal(1)),
+}
+"""End of a heading in a wide table: what it becomes, the unit, and the factor to that unit."""
+
+_UNITS = {
+    "bytes": ("B", Decimal(1)),
+    "min": ("s", Decimal(60)),
+    "ms": ("s", Decimal("1e-3")),
+    "us": ("s", Decimal("1e-6")),
+}
+"""Unit printed in a long table: the SI unit and the factor to it. Others stay as printed."""
+
+_Meaning = tuple[str, str, Decimal]
+"""Of a printed number: its quantity, the SI unit, and the factor to that unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One published number."""
+
+    paper: str
+    table: str
+    algorithm: str
+    printed_name: str
+    implementation: str
+    quantity: str
+    value: Decimal
+    """In `unit`; exact, so that 97.644 ms is 0.097644 s."""
+    rounding: Decimal
+    """Half of the last printed digit, in `unit`; 0 for whole bytes, cycles and counts."""
+    unit: str
+    note: str
 
 
 def keys() -> list[str]:
@@ -21,19 +79,21 @@ def keys() -> list[str]:
     return sorted(path.parent.name for path in installation.data("papers").glob("*/paper.toml"))
 
 
-def paper(key: str) -> Paper:
+def paper(work: str | Paper) -> Paper:
     """Return what the paper is, its tables and its errata. Raises UnknownPaper and DataError."""
-    if key not in keys():
-        raise UnknownPaper("paper", key, keys(), "`pqchain papers`.")
-    return read(installation.data("papers") / key)
+    if isinstance(work, Paper):
+        return work
+    if work not in keys():
+        raise UnknownPaper("paper", work, keys(), "`pqchain papers`.")
+    return read(installation.data("papers") / work)
 
 
-def tables(key: str) -> list[str]:
+def tables(work: str | Paper) -> list[str]:
     """Return the names of the paper's tables, in printed order. Raises UnknownPaper."""
-    return list(paper(key).tables)
+    return list(paper(work).tables)
 
 
-def table(key: str, name: str) -> pd.DataFrame:
+def table(work: str | Paper, name: str) -> pd.DataFrame:
     """Return one published table, tidy: times in seconds, sizes in bytes, else as printed.
 
     A wide table has a column per quantity; one laid out across has the parameter (`n`) and the
@@ -42,15 +102,42 @@ def table(key: str, name: str) -> pd.DataFrame:
     column), errata. Raises UnknownPaper for an unknown paper or table and DataError for a file
     that breaks its layout.
     """
-    return printed.table(paper(key), name)
+    source = paper(work)
+    layout = source.layout(name)
+    units: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    for texts, found in _records(source, name):
+        if layout.layout == "long":
+            value, unit = (found[0].value, found[0].unit) if found else ("nan", "")
+            rows.append(texts | {"value": float(value), "unit": unit})
+        else:
+            numbers = {
+                cell.quantity: float(cell.value) if cell.rounding else int(cell.value)
+                for cell in found
+            }
+            rows.append(texts | numbers)
+            units |= {cell.quantity: cell.unit for cell in found}
+    frame = pd.DataFrame(rows)
+    if "algorithm" in frame and not frame["algorithm"].any():
+        frame = frame.drop(columns="algorithm")
+    frame.attrs = {
+        "caption": layout.caption,
+        "description": layout.description,
+        "section": layout.section,
+        "source": f"{source.citation}, {name}",
+        "units": units,
+        "errata": [erratum.note for erratum in source.errata if erratum.table == name],
+    }
+    return frame
 
 
-def cells(key: str) -> list[Cell]:
+def cells(work: str | Paper) -> list[Cell]:
     """Return every published number of the paper, exact. Raises UnknownPaper and DataError."""
-    return printed.cells(paper(key))
+    source = paper(work)
+    return [cell for name in source.tables for _, found in _records(source, name) for cell in found]
 
 
-def published(key: str | None = None) -> pd.DataFrame:
+def published(work: str | Paper | None = None) -> pd.DataFrame:
     """Return every published number of one paper, or of all, one per row.
 
     Columns: paper, table, algorithm (canonical name or ""), printed_name, implementation ("ref",
@@ -58,11 +145,14 @@ def published(key: str | None = None) -> pd.DataFrame:
     note (the erratum or ""). Where a table goes across a parameter, the printed name ends in it
     ("Falcon 512, n = 1"). Raises UnknownPaper and DataError.
     """
-    chosen = keys() if key is None else [key]
-    return results.joined((printed.published(paper(name)) for name in chosen), PUBLISHED)
+    found = [cell for each in (keys() if work is None else [work]) for cell in cells(each)]
+    rows = [[getattr(cell, column) for column in PUBLISHED.columns] for cell in found]
+    frame = pd.DataFrame(rows, columns=list(PUBLISHED.columns))
+    frame["value"] = frame["value"].astype("float64")  # exact decimals until here
+    return results.check(frame, PUBLISHED)
 
 
-def costs(key: str, implementation: str | None = None) -> CostTable:
+def costs(work: str | Paper, implementation: str | None = None) -> CostTable:
     """Return the costs that the paper prints, of each signature scheme it prints all times of.
 
     Sizes are as printed: 666 bytes for Falcon-512 in two papers, which is its padded form. A
@@ -73,18 +163,18 @@ def costs(key: str, implementation: str | None = None) -> CostTable:
     >>> costs("pqdpol")["Falcon-512"].verify_seconds
     7.5e-05
     """
-    source = paper(key)
-    offered = printed.implementations(source)
+    source = paper(work)
+    offered = _implementations(source)
     if implementation is None:
         implementation = "avx2" if "avx2" in offered else ""
-    table = printed.costs(source, implementation)
-    if not len(table):
+    complete = _costs(source, implementation)
+    if not len(complete):
         raise DataError(
-            f"paper {key!r} prints no public key with times of key generation, signing and "
+            f"paper {source.key!r} prints no public key with times of key generation, signing and "
             f"verification together for implementation {implementation!r} (it has "
             f"{sorted(offered)}); papers with costs: {', '.join(with_costs())}"
         )
-    return table
+    return complete
 
 
 def with_costs() -> tuple[str, ...]:
@@ -92,5 +182,131 @@ def with_costs() -> tuple[str, ...]:
     return tuple(
         source.key
         for source in map(paper, keys())
-        if any(len(printed.costs(source, each)) for each in printed.implementations(source))
+        if any(len(_costs(source, each)) for each in _implementations(source))
+    )
+
+
+def _implementations(source: Paper) -> set[str]:
+    """Return whose numbers the work prints: "ref", "avx2", "cortex-m4", or "" if unsaid."""
+    return {cell.implementation for cell in cells(source)}
+
+
+def _costs(source: Paper, implementation: str) -> CostTable:
+    """Return the costs of each signature scheme that all of them are printed of; maybe none."""
+    values: dict[str, dict[str, Decimal]] = {}
+    for cell in cells(source):
+        if cell.algorithm and cell.implementation in ("", implementation):
+            values.setdefault(cell.algorithm, {}).setdefault(cell.quantity, cell.value)
+    label = f"paper:{source.key}" + (f" ({implementation})" if implementation else "")
+    rows = []
+    for name, printed in values.items():
+        algorithm = algorithms.get(name)
+        times = [f"{operation}_seconds" for operation in algorithm.operations]
+        if algorithm.kind != "signature" or not {"public_key_bytes", *times} <= set(printed):
+            continue
+        length = printed.get("signature_bytes")
+        rows.append(
+            Costs(
+                algorithm=name,
+                public_key_bytes=int(printed["public_key_bytes"]),
+                signature_bytes=int(length or algorithm.signature_bytes),
+                source=label + ("" if length else ", length of signatures from the registry"),
+                **{time: float(printed[time]) for time in times},
+            )
+        )
+    return CostTable(rows=tuple(rows), source=label)
+
+
+def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Cell]]]:
+    """Yield the text fields and the numbers of each row of the tidy table."""
+    layout = source.layout(name)
+    reasons = {(e.row, e.column): e.note for e in source.errata if e.table == name}
+    for row in _rows(source.folder / layout.file):
+        printed_name = row.pop("name")
+        algorithm = source.names.get(layout.algorithm or printed_name, "")
+        for texts, numbers in _laid_out(row, layout):
+            step = f", {layout.across} = {texts[layout.across]}" if layout.across else ""
+            about = {
+                "paper": source.key,
+                "table": name,
+                "algorithm": algorithm,
+                "printed_name": printed_name + step,
+                "implementation": row.get("implementation", ""),
+            }
+            found = [
+                _cell(row[column], reasons.get((printed_name, column), ""), about, *meaning)
+                for column, meaning in numbers.items()
+            ]
+            names = {"algorithm": algorithm, "printed_name": printed_name}
+            yield names | texts, [cell for cell in found if cell is not None]
+
+
+def _laid_out(
+    row: dict[str, str], layout: PrintedTable
+) -> Iterator[tuple[dict[str, Any], dict[str, _Meaning]]]:
+    """Yield the tidy rows that a printed one becomes: its texts, and which columns hold numbers."""
+    if layout.layout == "long":
+        texts = {"quantity": row["quantity"], "printed": row["value"]}
+        texts |= {"section": row["section"]} if "section" in row else {}
+        unit, factor = _UNITS.get(row["unit"], (row["unit"], Decimal(1)))
+        yield texts, {"value": (row["quantity"], unit, factor)}
+    elif layout.layout == "across":
+        unit = "1/s" if layout.quantity.endswith("_per_second") else "s"
+        for step in row:
+            yield {layout.across: int(step)}, {step: (layout.quantity, unit, Decimal(1))}
+    else:
+        meanings = {column: _meaning(column, layout) for column in row}
+        numbers = {column: meaning for column, meaning in meanings.items() if meaning}
+        yield {column: text for column, text in row.items() if column not in numbers}, numbers
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            headings, *rows = csv.reader(file)
+    except (OSError, ValueError, csv.Error) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    if "name" not in headings or len(set(headings)) != len(headings):
+        raise DataError(f"{path} needs distinct headings with a 'name'; it has {headings}")
+    for number, fields in enumerate(rows, start=2):
+        if len(fields) != len(headings):
+            raise DataError(
+                f"{path}, line {number}: {len(fields)} fields, expected {len(headings)}: {headings}"
+            )
+        yield dict(zip(headings, fields, strict=True))
+
+
+def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
+    """Say what the numbers in a column of a wide table are; None if it holds text."""
+    if column in layout.counts:
+        return column, "", Decimal(1)
+    for ending, (becomes, unit, factor) in _HEADINGS.items():
+        if column.endswith(ending):
+            return column.removesuffix(ending) + becomes, unit, factor
+    return None
+
+
+def _cell(
+    printed: str, note: str, about: dict[str, str], quantity: str, unit: str, factor: Decimal
+) -> Cell | None:
+    """Parse a printed number ("x10.25" is 10.25); None for a dash or, in a long table, text."""
+    try:
+        value = Decimal(printed.removeprefix("x"))
+    except InvalidOperation:
+        if printed == "-" or not unit:
+            return None
+        raise DataError(
+            f"{about['paper']}, {about['table']}, {about['printed_name']}: {quantity} is "
+            f"{printed!r}; expected a number in {unit} or a dash"
+        ) from None
+    exponent = value.as_tuple().exponent
+    is_exact = unit in ("B", "cycles", "") and value == value.to_integral_value()
+    last_digit = Decimal(0) if is_exact else Decimal(1).scaleb(int(exponent))
+    return Cell(
+        **about,
+        quantity=quantity,
+        value=value * factor,
+        rounding=last_digit / 2 * factor,
+        unit=unit,
+        note=note,
     )

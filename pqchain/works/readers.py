@@ -17,7 +17,7 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.render import numbers
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.paper import Paper
 
 MADS = 3.0
@@ -63,6 +63,12 @@ class Number:
         noise = self.noise * other.value + other.noise * self.value
         error = self.error * other.value + other.error * self.value
         return Number(self.value * other.value, noise, error)
+
+    def __truediv__(self, other: Number) -> Number:
+        value = self.value / other.value
+        noise = value * (self.noise / self.value + other.noise / other.value)
+        error = value * (self.error / self.value + other.error / other.value)
+        return Number(value, noise, error)
 
     def __str__(self) -> str:
         show = {"s": numbers.seconds, "B": numbers.byte_count}
@@ -110,7 +116,7 @@ def _split(name: str, implementation: str) -> tuple[str, str]:
 def published(paper: Paper) -> Reader:
     """Read the paper's own numbers; their noise is the rounding of the print."""
     known: dict[tuple[str, str, str], Number] = {}
-    for cell in printed.cells(paper):
+    for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
         number = Number(value, noise, noise, cell.unit)
         for name in (cell.printed_name, cell.algorithm):

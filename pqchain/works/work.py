@@ -10,16 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
-from pqchain import installation, plots
-from pqchain.errors import UnknownName
-from pqchain.installation import read_toml
+from pqchain import installation
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
-from pqchain.works import printed
+from pqchain.works import papers, shown
 from pqchain.works.paper import Paper, read
 from pqchain.works.readers import Reader
 
@@ -74,7 +72,7 @@ class Work:
     @cached_property
     def published(self) -> pd.DataFrame:
         """Every printed number, as `pqchain.papers.published` has it."""
-        return printed.published(self.paper)
+        return papers.published(self.paper)
 
     def schemes(self) -> tuple[str, ...]:
         """Return the algorithms whose times are wanted."""
@@ -100,33 +98,15 @@ class Work:
                 for row in frame[frame["status"] == "failed"].to_dict("records"):
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
 
+    @cached_property
+    def words(self) -> dict[str, Any]:
+        """What `tables.toml` of the folder says, by the name of the table."""
+        return shown.words(self._folder)
+
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the frames; the chapter has a section for each `Table.part`."""
-        return ()
+        """Show the frames as `tables.toml` says; the chapter has a section for each `part`."""
+        return shown.tables(self.words, frames)
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw the frames as `figures.toml` of the folder says, after the tables of their parts.
-
-        A figure is left out if its frame is not there, or no row of it ran.
-        """
-        place = self._folder / "figures.toml"
-        for row in read_toml(place)["figures"] if place.is_file() else ():
-            frame = frames.get(row["frame"])
-            if frame is None or not len(frame):
-                continue
-            if "status" in frame and not (frame["status"] == "ok").any():
-                continue
-            yield Figure(
-                name=row["name"],
-                axes=_plot(row["plot"])(frame, **row.get("options", {})),
-                description=row["description"],
-                caption=row["caption"],
-                part=row["part"],
-            )
-
-
-def _plot(name: str) -> Callable[..., Any]:
-    known = {each.removeprefix("plot_"): each for each in plots.__all__ if each[:5] == "plot_"}
-    if name not in known:
-        raise UnknownName("plot", name, known, "pqchain.plots.")
-    return cast(Callable[..., Any], getattr(plots, known[name]))
+        """Draw the frames as `figures.toml` says, after the tables of their parts."""
+        return shown.figures(self._folder / "figures.toml", frames)

@@ -74,13 +74,3 @@ def test_missing_values_are_shown_as_a_dash() -> None:
     """Every way to show a number knows what to do without one."""
     shown = {show(math.nan) for show in (numbers.integer, numbers.byte_count, numbers.ratio)}
     assert shown == {numbers.MISSING}
-
-
-def test_text_table_aligns_and_cuts() -> None:
-    """Numbers end in one column, and no line is longer than the terminal."""
-    rows = [["Falcon-512", "897", "a long remark"], ["Ed25519", "32", ""]]
-    lines = numbers.text_table(["name", "bytes", "remark"], rows, right=[1], width=26).splitlines()
-    assert lines[0] == "name        bytes  remark"
-    assert lines[2] == "Falcon-512    897  a long…"
-    assert lines[3] == "Ed25519        32"
-    assert max(map(len, lines)) <= 26

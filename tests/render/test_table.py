@@ -53,6 +53,16 @@ def test_text_is_cut_to_the_width_but_loses_no_row():
     assert len(lines) == 6
 
 
+def test_numbers_end_in_one_column_and_no_line_is_longer_than_the_terminal():
+    rows = [["Falcon-512", "897", "a long remark"], ["Ed25519", "32", ""]]
+    columns = [Column("name"), Column("bytes", numeric=True), Column("remark")]
+    lines = Table(columns=columns, rows=rows).text(width=26).splitlines()
+    assert lines[0] == "name        bytes  remark"
+    assert lines[2] == "Falcon-512    897  a long…"
+    assert lines[3] == "Ed25519        32"
+    assert max(map(len, lines)) <= 26
+
+
 def test_records_are_plain_json_with_the_values_not_their_looks():
     records = table().records()
     assert records[0] == {

@@ -12,10 +12,8 @@ from pqchain import results
 from pqchain.algorithms import ALGORITHMS
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.works import claims as claims_module
 from pqchain.works import compare, papers, readers
-from pqchain.works.claims import CLAIMS
-from pqchain.works.compare import COMPARISON, SIZE
+from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
 from tests.works.expectations import EXPECTED, KEYS
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided here"
@@ -475,6 +473,6 @@ def test_an_operation_measured_twice_is_refused():
 
 def test_an_unknown_kind_of_check_is_named(monkeypatch):
     claim = {"id": "new", "section": "1", "statement": "It is so.", "checks": [{"kind": "magic"}]}
-    monkeypatch.setattr(claims_module, "read_toml", lambda path: {"claims": [claim]})
+    monkeypatch.setattr(compare, "read_toml", lambda path: {"claims": [claim]})
     with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
         compare.claims("round3")

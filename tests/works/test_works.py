@@ -1,6 +1,7 @@
-"""What holds for every work: its key, its folder, and figures that are data."""
+"""What holds for every work: its key, its folder, and tables and figures that are data."""
 
 import inspect
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from pqchain import plots
 from pqchain.errors import UnknownName, UnknownPaper
 from pqchain.installation import read_toml
-from pqchain.works import papers, registry
+from pqchain.render import html
+from pqchain.report import figures
+from pqchain.works import papers, registry, shown
 from pqchain.works.work import Bench, Work
 
 
@@ -32,6 +35,48 @@ def test_every_figure_names_a_plot_that_takes_its_options(work):
         plot = getattr(plots, f"plot_{row['plot']}")
         inspect.signature(plot).bind(None, **row.get("options", {}))
         assert row["description"] and row["caption"] and row["part"]
+
+
+def test_every_figure_of_this_machine_names_a_plot():
+    rows = read_toml(Path(figures.__file__).with_name("figures.toml"))["figures"]
+    assert [row["name"] for row in rows if hasattr(plots, f"plot_{row['plot']}")] == [
+        "speed-signatures", "speed-kems", "speedup", "tradeoff", "sizes",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_every_table_has_columns_that_can_be_shown(work):
+    for said in work.words.values():
+        for each in said.get("columns", []):
+            assert shown.column(**each).title == each["title"]
+        if "frame" in said:
+            assert said["part"] and said["caption"] and set(said["source"]) <= set(html.LABELS)
+
+
+def test_a_table_that_is_data_shows_its_frame(tmp_path):
+    text = """
+    [one]
+    frame = "f"
+    caption = "C."
+    source = ["modelled"]
+    columns = [
+      { title = "name" },
+      { title = "ms", key = "seconds", numeric = true, show = "{:.1f}", scale = 1e3 },
+      { title = "gain", numeric = true, show = "ratio", digits = 2, blank = "none" },
+    ]
+    """
+    (tmp_path / "tables.toml").write_text(text, encoding="utf-8")
+    rows = {"name": ["a", "b"], "seconds": [0.0104, 2.0], "gain": [float("nan"), 1.5]}
+    (table,) = Work(tmp_path).tables({"f": pd.DataFrame(rows)})
+    assert [line.split() for line in table.text().splitlines()[3:]] == [
+        ["a", "10.4", "none"], ["b", "2000.0", "\N{MULTIPLICATION SIGN}1.5"],
+    ]  # fmt: skip
+    assert list(Work(tmp_path).tables({"f": pd.DataFrame()})) == []
+
+
+def test_a_way_to_show_that_is_none_is_refused_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'seconds'"):
+        shown.column("time", show="second")
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pandas as pd
 
 from pqchain.falcon import model
-from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.work import Bench, Frames, Work
@@ -33,27 +30,6 @@ class FalconHls(Work):
     def compute(self, bench: Bench) -> Frames:
         """Return `table3`."""
         return {"table3": table3()}
-
-    def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the rebuilt table; every row says what kind of number it is."""
-        if not frames:
-            return
-        columns = [
-            Column("algorithm"),
-            Column("row"),
-            Column("kind"),
-            Column("ms", numeric=True, show=lambda value: f"{value * 1e3:.1f}", key="seconds"),
-            Column("to printed", numeric=True, show="{:.2f}".format, key="ratio"),
-        ]
-        yield Table.of(
-            frames["table3"],
-            columns,
-            remark="assumptions",
-            row_headers=2,
-            source=("published", "modelled"),
-            caption="Table 3 rebuilt. Estimated: instructions counted, cycles by one factor.",
-            part="Modelled",
-        )
 
 
 def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
+from pqchain import algorithms, installation, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
+from pqchain.installation import read_toml
 from pqchain.render import numbers
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Table
 from pqchain.results import Contract
-from pqchain.works import printed
+from pqchain.works import papers
 from pqchain.works.readers import Number, Reader, Undecided
 from pqchain.works.work import Bench, Frames, Work
 
@@ -27,44 +29,6 @@ BLOCK_COMPARISON = Contract.of(
 _TABLE = "blockchain"
 """The table that prints a block."""
 
-_ANSWERS = {
-    "wallet_count": "wallets",
-    "wallet_generate_keypair_seconds": "wallet_median_seconds",
-    "public_key_bytes": "public_key_bytes",
-    "transaction_count": "transactions",
-    "transaction_sign_seconds": "sign_median_seconds",
-    "previous_hash": "previous_hash",
-    "block_hash": "block_hash",
-    "block_bytes": "block_bytes",
-    "transaction_bytes": "transaction_bytes",
-    "validation_result": "valid",
-    "tampered_validation_result": "tampered",
-    "block_validation_iterations": "rounds",
-    "block_verify_seconds": "verify_median_seconds",
-    "algorithm": "algorithm",
-}
-"""Published quantities of a block, and the column of a block frame that answers each."""
-
-_NOTES = {
-    "wallet_generate_keypair_seconds": "printed as a mean, here a median",
-    "transaction_sign_seconds": "printed as a mean, here a median",
-    "block_bytes": "there a transaction holds both public keys; here that of the sender, and two "
-    "addresses of 32 bytes",
-    "transaction_bytes": "block over transactions, header included",
-    "tampered_validation_result": "here: the reason",
-    "block_verify_seconds": "one thread; printed as a mean, here a median",
-    "transaction_verify_seconds": "one thread",
-}
-"""What makes the two sides differ by more than the machine."""
-
-_MEDIANS = {
-    "wallet_generate_keypair_seconds": ("wallet", "wallets", False),
-    "transaction_sign_seconds": ("sign", "transactions", False),
-    "block_verify_seconds": ("verify", "rounds", False),
-    "transaction_verify_seconds": ("verify", "rounds", True),
-}
-"""Times of a block: what of a block frame, how many samples, whether per transaction."""
-
 
 class MiniBlockchain(Work):
     """Measures a block of every scheme that the work names."""
@@ -77,7 +41,7 @@ class MiniBlockchain(Work):
             return {}
         wanted = [name for name in algorithms.ALGORITHMS if name in self.schemes()]
         blocks = bench.measure_blocks(wanted)
-        table = printed.table(self.paper, _TABLE)
+        table = papers.table(self.paper, _TABLE)
         compared = compare_blocks(blocks, table, paper=self.key, table=_TABLE)
         return {"blocks": blocks, "block-comparison": compared}
 
@@ -88,22 +52,15 @@ class MiniBlockchain(Work):
 
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the printed block beside ours, and ours of every scheme."""
-        if not frames:
-            return
-        yield Table.of(
-            frames["block-comparison"],
-            [
-                Column("printed as", key="printed_name"),
-                Column("published", numeric=True, show=_shortened),
-                Column("here", numeric=True, show=lambda text: _shortened(text) or numbers.MISSING),
-                Column("ratio", numeric=True, show=numbers.ratio),
-            ],
-            remark="note",
-            caption=f"One block of {self.key} beside one of this machine.",
-            source=("published", "measured"),
-            part="A block, side by side",
-        )
-        yield bench_tables.block_table(frames["blocks"], part="A block, side by side")
+        yield from super().tables(frames)
+        if frames:
+            yield bench_tables.block_table(frames["blocks"], part="A block, side by side")
+
+
+@cache
+def _answers() -> dict[str, dict[str, Any]]:
+    """Return what of a block frame answers each published quantity, and the note on it."""
+    return read_toml(installation.data("papers") / MiniBlockchain.key / "answers.toml")
 
 
 def compare_blocks(
@@ -124,34 +81,26 @@ def compare_blocks(
     rows = []
     for line in published.to_dict("records"):
         name, quantity = line["algorithm"], line["quantity"]
-        ours = _answer(single.get(name, {}), quantity)
+        about = _answers().get(quantity, {})
+        ours = _answer(single[name], about) if name in single else ""
         value, unit = float(line["value"]), str(line["unit"])
         theirs = numbers.quantity(value, quantity, unit)
         comparable = isinstance(ours, int | float) and unit in ("s", "B")
-        rows.append(
-            {
-                "paper": paper,
-                "table": table,
-                "algorithm": name,
-                "printed_name": line["printed_name"],
-                "quantity": quantity,
-                "published": line["printed"] if theirs == numbers.MISSING else theirs,
-                "here": _shown(ours, quantity, unit),
-                "ratio": float(ours) / value if comparable else float("nan"),
-                "note": _NOTES.get(quantity, ""),
-            }
-        )
+        ratio = float(ours) / value if comparable else float("nan")
+        shown = [line["printed"] if theirs == numbers.MISSING else theirs]
+        shown.append(_shown(ours, quantity, unit))
+        place = [paper, table, name, line["printed_name"], quantity]
+        rows.append([*place, *shown, ratio, about.get("note", "")])
     frame = BLOCK_COMPARISON.frame(rows)
     frame.attrs["provenance"] = measured.attrs.get("provenance", {})
     return frame
 
 
-def _answer(row: Mapping[Any, Any], quantity: str) -> Any:
-    if row and quantity == "block_index":
-        return 1
-    if row and quantity == "transaction_verify_seconds":
-        return row["verify_median_seconds"] / row["transactions"]
-    return row.get(_ANSWERS.get(quantity, ""), "")
+def _answer(row: Mapping[Any, Any], about: Mapping[str, Any]) -> Any:
+    if "answer" not in about:
+        return about.get("value", "")
+    answer = row[about["answer"]]
+    return answer / row[about["over"]] if "over" in about else answer
 
 
 def _shown(value: Any, quantity: str, unit: str) -> str:
@@ -164,27 +113,20 @@ def _shown(value: Any, quantity: str, unit: str) -> str:
     return numbers.quantity(value, quantity, unit)
 
 
-def _shortened(text: str) -> str:
-    """Cut a hash, which nobody compares by eye."""
-    return f"{text[:12]}…" if len(text) == 64 else text
-
-
 def _reader(blocks: pd.DataFrame) -> Reader:
     single = {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
+    medians = {name: about for name, about in _answers().items() if "samples" in about}
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         name = algorithms.get(name).name
-        what, count, shared = _MEDIANS[quantity]
+        about = medians[quantity]
         row = single.get(name)
         if row is None:
             raise Undecided(f"no block of {name} was measured")
         if row["status"] != "ok":
             raise Undecided(f"{name} is {row['status']}: {row['reason']}")
-        return Number.median(
-            row[f"{what}_median_seconds"],
-            row[f"{what}_mad_seconds"],
-            row[count],
-            over=row["transactions"] if shared else 1,
-        )
+        deviation = row[about["answer"].replace("median", "mad")]
+        over = row[about["over"]] if "over" in about else 1
+        return Number.median(row[about["answer"]], deviation, row[about["samples"]], over=over)
 
-    return Reader("measured", read, _MEDIANS)
+    return Reader("measured", read, medians)

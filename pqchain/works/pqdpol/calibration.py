@@ -68,9 +68,7 @@ class Fit:
     @property
     def frame(self) -> pd.DataFrame:
         """One row with the columns of `leave_out`: nothing was left out."""
-        prices = [getattr(self.law, term) for term in _TERMS]
-        about = ["nothing", len(self.residuals), self.rms_percent, self.worst_percent]
-        return LEFT_OUT.frame([[*about, *prices]])
+        return LEFT_OUT.frame([_missed("nothing", self.residuals["error_percent"], self.law)])
 
 
 def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
@@ -102,7 +100,7 @@ def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
         prices = np.array([getattr(law, term) for term in _TERMS])
         kept = cells[out]
         errors = _residuals(kept, _terms(kept, costs) @ prices)["error_percent"]
-        rows.append([name, len(kept), _rms(errors), float(errors.abs().max()), *prices])
+        rows.append(_missed(name, errors, law))
     return LEFT_OUT.frame(rows)
 
 
@@ -163,6 +161,11 @@ def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
         yield str(name), cells["algorithm"] == name
     for n in sorted(set(cells["n"])):
         yield f"n = {n}", cells["n"] == n
+
+
+def _missed(name: str, errors: pd.Series[float], law: SerialLaw) -> list[Any]:
+    prices = [getattr(law, term) for term in _TERMS]
+    return [name, len(errors), _rms(errors), float(errors.abs().max()), *prices]
 
 
 def _rms(errors: Any) -> float:

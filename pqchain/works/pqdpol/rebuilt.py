@@ -76,23 +76,11 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
         fill = scenario.transactions_per_block()
         latency = model.run(scenario).latency_seconds
         printed, rate = cell["latency_seconds"], cell["throughput_per_second"]
-        rows.append(
-            {
-                "algorithm": scenario.algorithm,
-                "n": int(cell["n"]),
-                "nodes": scenario.nodes,
-                "transactions_per_block": fill,
-                "published_latency_seconds": printed,
-                "latency_seconds": latency,
-                "latency_error_percent": 100 * (latency / printed - 1),
-                "published_throughput_per_second": rate,
-                "throughput_per_second": fill / latency,
-                "throughput_error_percent": 100 * (fill / latency / rate - 1),
-                "costs": used.source,
-                "scenario": scenario.identifier,
-                "note": cell["note"],
-            }
-        )
+        about = [scenario.algorithm, int(cell["n"]), scenario.nodes, fill]
+        latencies = [printed, latency, 100 * (latency / printed - 1)]
+        throughputs = [rate, fill / latency, 100 * (fill / latency / rate - 1)]
+        made_of = [used.source, scenario.identifier, cell["note"]]
+        rows.append([*about, *latencies, *throughputs, *made_of])
     return CELLS.frame(rows)
 
 

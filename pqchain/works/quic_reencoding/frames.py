@@ -58,6 +58,11 @@ LINK_ONLY, CALIBRATED, LOOPBACK = "link only", "link and processor", "loopback"
 """Our three runs of Table 1."""
 
 
+def kind_of(mode: str) -> str:
+    """Say what kind of number a run in this mode gives."""
+    return "modelled" if mode == "virtual" else "measured"
+
+
 def contrast(series: pd.DataFrame) -> pd.DataFrame:
     """Compare streams at the most blocks, see `replay.contrast`; without pairs there is no row."""
     most = series[series["blocks"] == series["blocks"].max()]
@@ -83,7 +88,6 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         rows.append(["printed", "published", phase, *numbers, PRINTED_BYTES, "ok", ""])
     for run, frame in phases.items():
         first = frame.iloc[0]
-        kind = "modelled" if first["mode"] == "virtual" else "measured"
         fine = frame[frame["status"] == "ok"]
         total = float(fine["total_seconds"].mean())
         payload = int(first["blocks"]) * int(first["block_bytes"])
@@ -92,7 +96,7 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         for phase in PHASES:
             seconds = float(fine[f"{phase}_seconds"].mean())
             share = 100 * seconds / total
-            rows.append([run, kind, phase, seconds, share, payload, status, note])
+            rows.append([run, kind_of(first["mode"]), phase, seconds, share, payload, status, note])
     return TABLE1.frame(rows)
 
 
@@ -108,8 +112,7 @@ def figure1(runs: pd.DataFrame) -> pd.DataFrame:
     keys = ["mode", "streams", "blocks", "block_bytes"]
     for (mode, streams, blocks, size), group in fine.groupby(keys, sort=True):
         times = group["transfer_seconds"]
-        kind = "modelled" if mode == "virtual" else "measured"
-        about = (kind, mode, streams, blocks, size, len(times))
+        about = (kind_of(str(mode)), mode, streams, blocks, size, len(times))
         rows.append((*about, times.mean(), times.min(), times.max()))
     return FIGURE1.frame(rows)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,9 +37,6 @@ DATAGRAM_SECONDS = 4.7e-6
 4.9978 s for ten blocks, of each of which a node takes in and gives away eight chunks of 9.14 MB in
 datagrams of 1452 bytes, are 9.9 us for one in and one out; acknowledgements take the rest.
 """
-
-CLAIMED_PERCENT = 3.7
-"""What multiplexing saves, as printed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +93,8 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     amount = PRESETS[preset]
     virtual: list[tuple[str, list[str], int]] = []
     for name, cost in ((LINK_ONLY, 0.0), (CALIBRATED, DATAGRAM_SECONDS)):
-        options = ["--block-bytes", str(amount.block_bytes), "--sources", "all"]
-        virtual.append((name, [*options, "--datagram-seconds", str(cost)], 0))
+        values = {"block-bytes": amount.block_bytes, "sources": "all", "datagram-seconds": cost}
+        virtual.append((name, _options(values), 0))
     for blocks, repeats in reversed(amount.series):
         # Three repeats share a process: fewer would spend more time on starting it.
         for first in range(0, repeats, 3):
@@ -109,8 +106,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
                 "seed": first,
                 "repeats": min(3, repeats - first),
             }
-            options = [text for name, value in values.items() for text in (f"--{name}", str(value))]
-            virtual.append(("series", options, first))
+            virtual.append(("series", _options(values), first))
     count = (
         len(virtual) + 1 + amount.live_pairs + amount.transport_repeats * len(registry.TRANSPORTS)
     )
@@ -136,6 +132,10 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     for frame in frames.values():
         frame.attrs["provenance"] = provenance
     return frames
+
+
+def _options(values: Mapping[str, Any]) -> list[str]:
+    return [text for name, value in values.items() for text in (f"--{name}", str(value))]
 
 
 def _apart(

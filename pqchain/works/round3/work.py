@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from pqchain import algorithms, plots
+import pandas as pd
+
+from pqchain.algorithms import OPERATIONS
 from pqchain.render import numbers
 from pqchain.render.figure import Figure
-from pqchain.render.table import Table
-from pqchain.works.round3 import tables
-from pqchain.works.round3.table1 import cross_check, table1
-from pqchain.works.work import SPEED, Bench, Frames, Work
+from pqchain.render.table import Column, Shown, Table
+from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, table1
+from pqchain.works.work import Bench, Frames, Work
 
 
 class Round3(Work):
@@ -30,33 +33,91 @@ class Round3(Work):
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show both halves of Table 1, and the cross-check if there is one."""
         if frames:
-            yield from tables.halves(frames["table1"])
-            if len(frames["cross-check"]):
-                yield tables.versions(frames["cross-check"])
+            yield from halves(frames["table1"], self.words)
+        yield from super().tables(frames)
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
         """Draw each operation of Table 1, and its sizes."""
         if not frames:
-            return
+            return ()
         table = frames["table1"]
-        for operation in algorithms.OPERATIONS:
-            rows = table[table["quantity"] == f"{operation}_seconds"]
-            if not rows["here"].notna().any():
-                continue
-            spoken = numbers.spoken(operation)
-            yield Figure(
-                name=operation.partition("_")[0],
-                axes=plots.plot_operation(table, operation),
-                description=f"Bars on a logarithmic axis: {spoken} of every algorithm that has it, "
-                "reference and AVX2, as printed and here. The table above holds the values.",
-                caption=f"Table 1: {spoken}. Hatched: as printed, on another processor.",
-                part=SPEED,
-            )
-        yield Figure(
-            name="sizes",
-            axes=plots.plot_sizes(dict.fromkeys(table["algorithm"]), secret_keys=True),
-            description="Sizes of public key, secret key, and ciphertext or signature of the seven "
-            "finalists on a logarithmic axis.",
-            caption="Table 1: sizes, from the registry.",
-            part=SPEED,
+        rows: dict[str, Any] = {
+            name: table[table["quantity"] == f"{name}_seconds"] for name in OPERATIONS
+        }
+        return super().figures(rows | {"algorithms": table["algorithm"].drop_duplicates()})
+
+
+def halves(table: pd.DataFrame, words: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield both halves in the order of print; the last one says why ours differs."""
+    for half, name in HALVES.items():
+        cells = {
+            (row["printed_name"], row["variant"], row["quantity"]): row
+            for row in table[table["table"] == half].to_dict("records")
+        }
+        names = dict.fromkeys(printed for printed, _, _ in cells)
+        keys = [(printed, variant) for variant in VARIANTS for printed in names]
+        quantities = [each for each in QUANTITIES if any(each == key[2] for key in cells)]
+        made_by = [_library(cells[(*key, quantities[0])]["implementation"], key[1]) for key in keys]
+        rows: list[list[Any]] = [["made by", "here", *made_by]]
+        for quantity in quantities:
+            rows += _rows(quantity, [cells[(*key, quantity)] for key in keys])
+        across = (Column(printed, VARIANTS[variant], True) for printed, variant in keys)
+        said = words["half"]
+        yield Table(
+            columns=[Column(name), Column("from"), *across],
+            rows=rows,
+            row_headers=2,
+            notes=_remarks(table, words["differences"]) if half == list(HALVES)[-1] else (),
+            **said | {"caption": said["caption"].format(half=name)},
         )
+
+
+def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
+    records = table.to_dict("records")
+    names = dict.fromkeys(row["algorithm"] for row in records)
+    remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
+    for row in records:
+        where = row["printed_name"]
+        if row["quantity"].endswith("_seconds"):
+            where = f"{where}, {VARIANTS[row['variant']]}"
+        remarks += [f"{where}: {row['note']}"] if row["note"] else []
+    return list(dict.fromkeys(remarks))
+
+
+def _library(implementation: str, variant: str) -> str:
+    """Name the library of a column, with its variant only if that is not the column's."""
+    library, _, own = implementation.partition("/")
+    return (library if own == variant else implementation) or numbers.MISSING
+
+
+def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[Any]]:
+    label = numbers.spoken(quantity.rpartition("_")[0])
+
+    def row(title: str, column: str, show: Any) -> list[Any]:
+        return [label, title, *(Shown(cell[column], show(cell[column])) for cell in cells)]
+
+    if quantity.endswith("_bytes"):
+        yield row("printed", "published", numbers.integer)
+        yield [label, "here", *map(_size, cells)]
+        return
+    yield row("printed", "published", numbers.exact_seconds)
+    yield [label, "here", *map(_time, cells)]
+    yield row("printed cycles", "published_cycles", numbers.integer)
+    yield row("here cycles", "here_cycles", numbers.integer)
+    yield row("printed gain", "published_speedup", _gain)
+    yield row("gain here", "here_speedup", _gain)
+
+
+def _size(cell: Mapping[Any, Any]) -> Shown:
+    """Show our size; "!" marks a known erratum of the print."""
+    mark = {"equal": "", "erratum": " !", "different": " ?"}[cell["status"]]
+    return Shown(cell["here"], numbers.integer(cell["here"]) + mark)
+
+
+def _time(cell: Mapping[Any, Any]) -> Shown:
+    fine = cell["status"] == "ok"
+    return Shown(cell["here"], numbers.seconds(cell["here"]) if fine else str(cell["status"]))
+
+
+def _gain(value: float) -> str:
+    return "" if math.isnan(value) else numbers.ratio(value, 2)
