@@ -29,7 +29,7 @@ FALCON_API int64_t falcon_run_step(double *memory, int64_t opcode, int64_t logn,
                                    int64_t b, int64_t c, int64_t d, double value);
 
 /* Time the parts of signing with given randomness, in nanoseconds, and count their calls: arrays of
- * ten, in the order of falcon.profile. Returns the length of the signature or a negative code. */
+ * ten, in the order of kernel.PARTS. Returns the length of the signature or a negative code. */
 FALCON_API int64_t falcon_profile(const uint8_t *secret_key, const uint8_t *nonce,
                                   const uint8_t *seed, const uint8_t *message,
                                   int64_t message_bytes, int64_t logn, uint64_t *nanoseconds,
