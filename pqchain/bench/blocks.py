@@ -54,7 +54,6 @@ BLOCK = Contract.of(
 
 _FEWEST_ROUNDS = 3
 
-
 Rounds = dict[int, list[dict[str, float]]]
 """Seconds of each round, by number of threads."""
 
@@ -106,9 +105,8 @@ def measure_blocks(
         measured: Rounds = {}
         try:
             signers = [_signer(name, implementation) for name in names]
-            facts["implementation"] = "+".join(
-                dict.fromkeys(each.implementation for each in signers)
-            )
+            used = dict.fromkeys(signer.implementation for signer in signers)
+            facts["implementation"] = "+".join(used)
             figures, measured = _measured(
                 signers, transactions, counts, public_key, data_bytes, chosen
             )

@@ -125,9 +125,7 @@ class Plan:
         settings = {name: changes.pop(name) for name in WIRES if name in changes}
         problems: list[Problem] = []
         try:
-            if settings:
-                network = changes.get("network", self.network)
-                changes["network"] = rewired(network, settings)
+            changes["network"] = rewired(changes.get("network", self.network), settings)
         except ImpossiblePlan as error:
             problems += error.problems
         try:
