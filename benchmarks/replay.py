@@ -33,8 +33,8 @@ def virtual(one: Scenario, folder: Path) -> tuple[str, list[str], float]:
     frame = replay.replay(one, progress=sys.stderr.isatty())
     taken = time.perf_counter() - begun
     digest = hashlib.sha256()
-    for each, contract in ((frame, "reencode"), (frame.attrs["nodes"], "reencode_nodes")):
-        path = results.save(each, folder / f"{contract}.csv", contract=contract)
+    for each, name in ((frame, "runs"), (frame.attrs["nodes"], "nodes")):
+        path = results.save(each, folder / f"{name}.csv")
         digest.update(path.read_bytes() + path.with_suffix(".json").read_bytes())
     phases = [f"{frame[f'{phase}_seconds'].iloc[0]:.3f}" for phase in PHASES]
     return digest.hexdigest(), phases, taken
@@ -44,8 +44,8 @@ def loopback(one: Scenario, folder: Path) -> tuple[bool, list[str], float, float
     """Replay on sockets; return whether all is stored, phases, seconds, and how busy all was."""
     runs.prepare(one, folder)
     outcome = runs.run(one, folder)
-    if outcome.failure is not None:
-        raise outcome.failure
+    if outcome.result.failure is not None:
+        raise outcome.result.failure
     stored = []
     for node in outcome.nodes:
         if node.state != "done":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pqchain.errors import DataError, PqchainError
 from pqchain.wire.messages import Reader, pack
-from pqchain.wire.session import Closed, Opened, Received, Task
+from pqchain.wire.node import Task
+from pqchain.wire.session import Closed, Opened, Received
 
 BEAT_SECONDS = 0.05
 

@@ -30,7 +30,8 @@ from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
-from pqchain.wire.session import Event, Key, Opened, Received, Task, Transport
+from pqchain.wire.node import Task
+from pqchain.wire.session import Event, Key, Opened, Received, Transport
 
 LOG = logging.getLogger("pqchain.reencode")
 

@@ -14,7 +14,8 @@ from typing import Any
 from pqchain.errors import PqchainError
 from pqchain.reencode.scenario import Scenario
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.session import Task, Transport
+from pqchain.wire.node import Task
+from pqchain.wire.session import Transport
 
 PHASES = ("transfer", "decode", "encode", "io", "other")
 """What a node's time is spent on. Each moment counts once: for the transfer while chunks are

@@ -14,7 +14,8 @@ from typing import Any, cast
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
-from pqchain.wire.session import Address, Node, Transport
+from pqchain.wire.node import Node
+from pqchain.wire.session import Address, Transport
 from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]

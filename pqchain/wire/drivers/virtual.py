@@ -19,7 +19,8 @@ import numpy as np
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 from pqchain.wire.drivers.link import Clock, Network
-from pqchain.wire.session import Endpoint, Node, Task
+from pqchain.wire.node import Node, Task
+from pqchain.wire.session import Endpoint
 from pqchain.wire.transports import registry
 
 
