@@ -48,7 +48,8 @@ async def _run() -> None:
 
 
 async def _watch(live: LiveNode) -> None:
-    awaited = ["connected", "begun"]
+    # A node that fails early is done before it is connected.
+    awaited = ["connected", "begun", "done"]
     reported = 0
     while True:
         await live.changed.wait()
@@ -59,10 +60,7 @@ async def _watch(live: LiveNode) -> None:
             reported = node.progress
         for what in [what for what in awaited if getattr(node, what)]:
             awaited.remove(what)
-            report(what)
-        if node.done:
-            report("done", live.result())
-            return
+            report(what, live.result() if what == "done" else None)
 
 
 async def _main() -> None:
