@@ -280,10 +280,8 @@ class _Simulation:
 
 
 def _run(env: simpy.Environment, deadline_ns: int) -> None:
-    if deadline_ns == NEVER:
-        env.run()
-    elif deadline_ns > env.now:
-        env.run(until=deadline_ns)
+    if deadline_ns > env.now:
+        env.run(until=None if deadline_ns == NEVER else deadline_ns)
 
 
 def _play_serial(view: View) -> Outcome:
