@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from harness import pin, spread, table
 
-from pqchain.reencode.storage.erasure import ReedSolomon, available, chunk_bytes
+from pqchain.reencode.storage.erasure import ReedSolomon, available
+from pqchain.reencode.storage.layout import chunk_bytes
 
 CODES = ((7, 3), (6, 3))
 WANTED = {"isal": 8.0, "numpy": 0.5}

@@ -14,7 +14,7 @@ from typing import Any
 from pqchain import checks
 from pqchain.checks import not_negative, positive
 from pqchain.errors import UnknownName, UsageError
-from pqchain.reencode.storage import erasure
+from pqchain.reencode.storage import layout
 from pqchain.wire.drivers.link import Link as Link  # a name of ours too
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.registry import LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES
@@ -172,7 +172,7 @@ class Scenario:
         for code in (self.before, self.after):
             if len(code) != 2:
                 raise UsageError(f"{code} is no code; give (data chunks, parity chunks)")
-            erasure.check_code(*code)
+            layout.check_code(*code)
         if sum(self.before) != self.nodes:
             raise UsageError(
                 f"{self.nodes} nodes cannot hold one chunk each of a {self.before} code, which has "
@@ -216,7 +216,7 @@ class Scenario:
     @property
     def chunk_bytes(self) -> int:
         """Length of a chunk before the failure."""
-        return erasure.chunk_bytes(self.block_bytes, self.before[0])
+        return layout.chunk_bytes(self.block_bytes, self.before[0])
 
     @property
     def transfer_bytes(self) -> int:

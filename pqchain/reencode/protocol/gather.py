@@ -15,8 +15,8 @@ import numpy as np
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import Own, Tasks
-from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.erasure import ALIGNMENT_BYTES, Bytes, ReedSolomon
+from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
+from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, chunk_bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of, sha3
 from pqchain.wire.messages import Reader
 from pqchain.wire.node import Task
@@ -137,7 +137,7 @@ class Recoder:
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the empty state of a block, with memory for both codes."""
         needed = len(manifest.members) if self._exchange else manifest.data_chunks
-        after = erasure.chunk_bytes(manifest.block_bytes, self.after.data_chunks)
+        after = chunk_bytes(manifest.block_bytes, self.after.data_chunks)
         capacity = max(manifest.data_chunks * manifest.chunk_bytes, self.after.data_chunks * after)
         return Gather(manifest, placement, needed, np.zeros(capacity, np.uint8))
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pqchain.crypto import native
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
+from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
 Bytes = NDArray[np.uint8]
 Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
@@ -26,9 +27,6 @@ Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
 
 ENGINES = ("isal", "numpy", "reedsolo")
 """From the fastest to the slowest."""
-
-ALIGNMENT_BYTES = 64
-"""Chunks are whole multiples of this: full vectors for every engine."""
 
 POLYNOMIAL = 0x11D
 """x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
@@ -39,18 +37,6 @@ _TILE_WORDS = 8192
 _LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
 _REDUCTION = np.uint64(0x1D)
-
-
-def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
-    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors.
-
-    >>> chunk_bytes(64_000_000, 7)
-    9142912
-    """
-    if block_bytes < 1:
-        raise UsageError(f"a block of {block_bytes} bytes has nothing to encode; give at least 1")
-    wide = data_chunks * ALIGNMENT_BYTES
-    return -(-block_bytes // wide) * ALIGNMENT_BYTES
 
 
 def available() -> dict[str, str]:
@@ -154,15 +140,6 @@ class ReedSolomon:
                     f"{what} chunk {index} has {len(row)} bytes, the others {length}; "
                     "chunks of one block are of one length"
                 )
-
-
-def check_code(data_chunks: int, parity_chunks: int) -> None:
-    """Raise UsageError unless such a code exists over GF(256)."""
-    if data_chunks < 1 or parity_chunks < 1 or data_chunks + parity_chunks > 255:
-        raise UsageError(
-            f"({data_chunks}, {parity_chunks}) is no code over GF(256): at least 1 data chunk and "
-            "1 parity chunk, at most 255 together"
-        )
 
 
 @cache

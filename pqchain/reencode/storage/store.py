@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from pqchain.errors import BadLength, DataError
-from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.erasure import Bytes
+from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
+from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
 MANIFEST_VERSION = 1
 
@@ -47,7 +47,7 @@ class Manifest:
     version: int = MANIFEST_VERSION
 
     def __post_init__(self) -> None:
-        erasure.check_code(self.data_chunks, self.parity_chunks)
+        check_code(self.data_chunks, self.parity_chunks)
         digests = (self.block_hash, *self.chunk_hashes)
         fine = (
             self.block_bytes > 0
@@ -192,10 +192,10 @@ def sha3(data: bytes | memoryview) -> str:
 
 
 def encode_block(
-    block: bytes, code: erasure.ReedSolomon, *, epoch: int, members: tuple[int, ...]
+    block: bytes, code: ReedSolomon, *, epoch: int, members: tuple[int, ...]
 ) -> tuple[Manifest, list[Bytes]]:
     """Return the manifest and all chunks of a block. Raises UsageError if it is empty."""
-    size = erasure.chunk_bytes(len(block), code.data_chunks)
+    size = chunk_bytes(len(block), code.data_chunks)
     buffer = np.zeros(code.data_chunks * size, np.uint8)
     buffer[: len(block)] = np.frombuffer(block, np.uint8)
     chunks = code.chunks_of(buffer, len(block))
@@ -206,7 +206,7 @@ def encode_block(
 def manifest_of(
     block_hash: str,
     block_bytes: int,
-    code: erasure.ReedSolomon,
+    code: ReedSolomon,
     chunks: list[Bytes],
     *,
     epoch: int,

@@ -10,8 +10,6 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from pqchain import checks
 from pqchain.errors import UsageError
 
@@ -90,6 +88,8 @@ class Network:
         self._deliver = deliver
         # When each port has sent what it holds.
         self._out, self._in = [0.0] * nodes, [0.0] * nodes
+        import numpy as np  # late: scenarios hold a link and need no numpy
+
         self._draws = np.random.default_rng([seed, 1])
 
     def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:

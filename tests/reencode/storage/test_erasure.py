@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
 from pqchain.reencode.storage import erasure
-from pqchain.reencode.storage.erasure import ENGINES, ReedSolomon, chunk_bytes
+from pqchain.reencode.storage.erasure import ENGINES, ReedSolomon
 
 CODES = [(7, 3), (6, 3)]
 
@@ -145,15 +145,3 @@ def test_chunks_of_wrong_length_are_refused():
         codec.encode(data, [np.zeros(128, np.uint8)[::2] for _ in range(3)])
     with pytest.raises(UsageError, match="chunk 10 is none"):
         codec.recover({10: data[0]}, {})
-
-
-@given(block=st.integers(1, 10**9), data_chunks=st.integers(1, 200))
-def test_chunks_hold_the_block_and_little_more(block, data_chunks):
-    size = chunk_bytes(block, data_chunks)
-    assert size % erasure.ALIGNMENT_BYTES == 0
-    assert block <= size * data_chunks < block + data_chunks * erasure.ALIGNMENT_BYTES
-
-
-def test_empty_blocks_are_refused():
-    with pytest.raises(UsageError, match="a block of 0 bytes"):
-        chunk_bytes(0, 7)
