@@ -16,6 +16,7 @@ CASES = {
     "pqchain --help": (["-m", "pqchain", "--help"], 0.15),
     "pqchain bench --help": (["-m", "pqchain", "bench", "--help"], 0.2),
     "pqchain reencode --help": (["-m", "pqchain", "reencode", "--help"], 0.3),
+    "pqchain consensus --help": (["-m", "pqchain", "consensus", "--help"], 0.4),
 }
 """What is started, and the bound of its median in seconds."""
 

@@ -5,8 +5,7 @@ Importing this package loads nothing heavy: every name below is fetched at first
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pqchain import installation
 
@@ -35,18 +34,6 @@ if TYPE_CHECKING:
     from pqchain.errors import PqchainError
     from pqchain.works import compare, papers
 
-_HOME = {
-    "PqchainError": "pqchain.errors",
-    "compare": "pqchain.works",
-    "measure": "pqchain.bench",
-    "measure_blocks": "pqchain.bench",
-    "open_kem": "pqchain.crypto",
-    "open_signer": "pqchain.crypto",
-    "papers": "pqchain.works",
-    "preset": "pqchain.bench",
-}
-"""What is offered here, and the room that each comes from."""
-
 __all__ = [
     "PqchainError",
     "__version__",
@@ -74,18 +61,26 @@ __all__ = [
     "works",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Fetch a public name at first use."""
-    if name in _HOME:
-        home = importlib.import_module(_HOME[name])
-        value = getattr(home, name)
-    elif name in __all__:
-        value = importlib.import_module(f"pqchain.{name}")
-    else:
-        raise AttributeError(f"module 'pqchain' has no attribute {name!r}; see pqchain.__all__")
-    globals()[name] = value
-    return value
+__getattr__ = installation.late(
+    __name__,
+    {
+        "algorithms": "",
+        "bench": "measure measure_blocks preset",
+        "chain": "",
+        "consensus": "",
+        "costs": "",
+        "crypto": "open_kem open_signer",
+        "errors": "PqchainError",
+        "falcon": "",
+        "machine": "",
+        "plots": "",
+        "reencode": "",
+        "report": "",
+        "results": "",
+        "study": "",
+        "works": "compare papers",
+    },
+)
 
 
 def __dir__() -> list[str]:

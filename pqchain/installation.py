@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,3 +50,21 @@ def read_toml(path: Path) -> dict[str, Any]:
         return parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
+
+
+def late(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names are fetched at first use.
+
+    `homes` has its modules, each with the names that the package offers from it.
+    """
+
+    def fetch(name: str) -> Any:
+        for module, names in homes.items():
+            if name == module or name in names.split():
+                home = importlib.import_module(f"{package}.{module}")
+                value = home if name == module else getattr(home, name)
+                setattr(sys.modules[package], name, value)
+                return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}; see its __all__")
+
+    return fetch

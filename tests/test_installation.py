@@ -1,9 +1,14 @@
 """Data is found in an installation and in a checkout."""
 
+import sys
+import types
+
 import pytest
 
+import tests
 from pqchain import installation
 from pqchain.errors import DataError
+from tests import frames
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -19,3 +24,16 @@ def test_missing_data_says_where_it_was_sought(tmp_path, monkeypatch):
     monkeypatch.setattr(installation, "HOME", tmp_path / "pqchain")
     with pytest.raises(DataError, match=r"neither .* nor .* is a folder; install pqchain again"):
         installation.data("papers")
+
+
+def test_names_are_fetched_at_first_use():
+    package = types.ModuleType("tests.package")
+    fetch = installation.late("tests", {"frames": "measurements", "sixth": ""})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tests", package)
+        patch.setattr(package, "__path__", list(tests.__path__), raising=False)
+        assert fetch("measurements") is frames.measurements
+        assert package.measurements is frames.measurements
+        assert fetch("frames") is frames
+        with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'"):
+            fetch("frame")

@@ -8,10 +8,10 @@ What measures is loaded at first use, so that the names of the presets cost noth
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pqchain.bench.presets import PRESETS, Preset, preset
+from pqchain.installation import late
 
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
@@ -19,10 +19,4 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Preset", "measure", "measure_blocks", "preset"]
 
-_HOME = {"measure": "operations", "measure_blocks": "blocks"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'pqchain.bench' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"pqchain.bench.{_HOME[name]}"), name)
+__getattr__ = late(__name__, {"operations": "measure", "blocks": "measure_blocks"})

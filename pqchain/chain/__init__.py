@@ -5,8 +5,9 @@ Each name is loaded at first use, so that `pqchain.chain.encoding` needs no cryp
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pqchain.installation import late
 
 if TYPE_CHECKING:
     from pqchain.chain.block import Block, Header, make_block, pack
@@ -23,22 +24,15 @@ __all__ = [
     "make_block", "pack",
 ]  # fmt: skip
 
-_HOME = {
-    "block": "Block Header make_block pack",
-    "encoding": "encoded_size header_bytes",
-    "ledger": "Ledger",
-    "state": "Account BlockRejected Reason Rules State",
-    "transaction": "Credential Payment Transaction",
-    "verification": "Verifier",
-    "wallet": "Wallet",
-}
-"""The modules, and the public names that each offers."""
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _HOME.items():
-        if name in names.split():
-            value = getattr(importlib.import_module(f"pqchain.chain.{module}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'pqchain.chain' has no attribute {name!r}")
+__getattr__ = late(
+    __name__,
+    {
+        "block": "Block Header make_block pack",
+        "encoding": "encoded_size header_bytes",
+        "ledger": "Ledger",
+        "state": "Account BlockRejected Reason Rules State",
+        "transaction": "Credential Payment Transaction",
+        "verification": "Verifier",
+        "wallet": "Wallet",
+    },
+)

@@ -5,30 +5,36 @@
     pqchain.consensus.run(one).latency_seconds
 
 Networks are made by `named("mesh", rate_bits_per_second=1e8)`; many scenarios by `grid` and run by
-`sweep`; `landscape` compares networks and schemes up to 2^20 nodes.
+`sweep`; `landscape` compares networks and schemes up to 2^20 nodes. Each name is loaded at first
+use.
 """
 
 from __future__ import annotations
 
-from pqchain.consensus import metrics
-from pqchain.consensus.metrics import over_seeds
-from pqchain.consensus.model import Run, run
-from pqchain.consensus.network import Network, SerialLaw, named
-from pqchain.consensus.scenario import Faults, Layout, Scenario, preset
-from pqchain.consensus.sweep import grid, sweep
+from typing import TYPE_CHECKING
+
+from pqchain.installation import late
+
+if TYPE_CHECKING:
+    from pqchain.consensus import metrics
+    from pqchain.consensus.metrics import over_seeds
+    from pqchain.consensus.model import Run, run
+    from pqchain.consensus.network import Network, SerialLaw, named
+    from pqchain.consensus.scenario import Faults, Layout, Scenario, preset
+    from pqchain.consensus.sweeps import grid, sweep
 
 __all__ = [
-    "Faults",
-    "Layout",
-    "Network",
-    "Run",
-    "Scenario",
-    "SerialLaw",
-    "grid",
-    "metrics",
-    "named",
-    "over_seeds",
-    "preset",
-    "run",
-    "sweep",
-]
+    "Faults", "Layout", "Network", "Run", "Scenario", "SerialLaw", "grid", "metrics", "named",
+    "over_seeds", "preset", "run", "sweep",
+]  # fmt: skip
+
+__getattr__ = late(
+    __name__,
+    {
+        "metrics": "over_seeds",
+        "model": "Run run",
+        "network": "Network SerialLaw named",
+        "scenario": "Faults Layout Scenario preset",
+        "sweeps": "grid sweep",
+    },
+)

@@ -7,15 +7,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pqchain import algorithms, checks
 from pqchain.chain import encoding
 from pqchain.checks import field, one_of, together, whole
 from pqchain.consensus import lengths
 from pqchain.consensus.network import Network, named
-from pqchain.costs import Costs, CostTable
 from pqchain.errors import UsageError
+
+if TYPE_CHECKING:
+    from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 2
 """Version of what a scenario means; a change of the model's results changes it.
@@ -185,6 +187,8 @@ class Scenario:
 
     def __post_init__(self) -> None:
         """Fill in what follows from the rest and refuse impossible scenarios."""
+        from pqchain.costs import CostTable  # late: the help of a command needs no pandas
+
         parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
         for name, expected in parts.items():
             part = getattr(self, name)

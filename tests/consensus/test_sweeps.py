@@ -19,7 +19,7 @@ from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
 
-MODULE = sys.modules["pqchain.consensus.sweep"]
+MODULE = sys.modules["pqchain.consensus.sweeps"]
 Killing = Callable[[Callable[[], int]], list[int]]
 COSTS = papers.costs("pqdpol")
 
