@@ -19,7 +19,7 @@ from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library
+from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, Owner
 from pqchain.wire.transports.registry import Place
 
 ALPN = "pqchain-reencode/1"
@@ -36,7 +36,7 @@ _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
 
 
-class QuicEndpoint:
+class QuicEndpoint(Owner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, place: Place, library: Library) -> None:
@@ -48,10 +48,9 @@ class QuicEndpoint:
                 f"{package.__version__} sends at most {library.longest_bytes}; take shorter ones, "
                 "or aioquic 1.7 on Python 3.11"
             )
-        self.library = library
+        directory = {public.index: public for public in place.directory}
+        super().__init__(library, place.identity, directory)
         self._quic, self._resumes = package.quic, registry.get(package.__name__).resumes
-        self.identity = place.identity
-        self.directory = {public.index: public for public in place.directory}
         self._addresses = place.addresses
         self._now = 0.0
         self._numbers = itertools.count(1)
@@ -73,13 +72,8 @@ class QuicEndpoint:
             private_key=package.tls.load_pem_private_key(place.identity.certificate_key_pem),
             **self._common,
         )
-        self.sessions: dict[int, Connection] = {}
-        """Those that are not over."""
         self._by_name: dict[bytes, Connection] = {}
         self._all: dict[int, Connection] = {}
-        self.dirty: dict[int, Connection] = {}
-        """Those that may have something to send."""
-        self.happened: list[Event] = []
         self._given: dict[bytes, tuple[Any, Connection]] = {}
         """Tickets that we gave, and on which connection."""
         self._kept: dict[int, list[Any]] = {}

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pqchain.wire.identity import verify
-from pqchain.wire.session import Buffer, Opened, Received
-
-if TYPE_CHECKING:
-    from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.identity import Identity, PublicIdentity, verify
+from pqchain.wire.session import Buffer, Event, Opened, Received
 
 WINDOW_BYTES = 4 << 20
 """What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
@@ -54,11 +51,25 @@ class Library:
     """What it raises on a connection that the other side has closed, or that it broke itself."""
 
 
+@dataclass(eq=False)
+class Owner:
+    """What an endpoint shares with its connections."""
+
+    library: Library
+    identity: Identity
+    directory: Mapping[int, PublicIdentity]
+    sessions: dict[int, Connection] = field(default_factory=dict, init=False)
+    """Those that are not over."""
+    dirty: dict[int, Connection] = field(default_factory=dict, init=False)
+    """Those that may have something to send."""
+    happened: list[Event] = field(default_factory=list, init=False)
+
+
 @dataclass(slots=True, eq=False)
 class Connection:
     """One connection and what we know about it."""
 
-    owner: QuicEndpoint
+    owner: Owner
     quic: Any
     session: int
     dialled: bool
