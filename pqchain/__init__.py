@@ -61,7 +61,7 @@ __all__ = [
     "works",
 ]
 
-__getattr__ = installation.late(
+__getattr__, __dir__ = installation.late(
     __name__,
     {
         "algorithms": "",
@@ -81,8 +81,3 @@ __getattr__ = installation.late(
         "works": "compare papers",
     },
 )
-
-
-def __dir__() -> list[str]:
-    """List the public names, fetched or not."""
-    return sorted({*globals(), *__all__})

@@ -52,8 +52,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 
 
-def late(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names are fetched at first use.
+def late(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package whose names are fetched at first use.
 
     `homes` has its modules, each with the names that the package offers from it.
     """
@@ -67,4 +69,8 @@ def late(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
                 return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}; see its __all__")
 
-    return fetch
+    def listed() -> list[str]:
+        module = sys.modules[package]
+        return sorted({*vars(module), *module.__all__})
+
+    return fetch, listed

@@ -28,10 +28,12 @@ def test_missing_data_says_where_it_was_sought(tmp_path, monkeypatch):
 
 def test_names_are_fetched_at_first_use():
     package = types.ModuleType("tests.package")
-    fetch = installation.late("tests", {"frames": "measurements", "sixth": ""})
+    fetch, listed = installation.late("tests", {"frames": "measurements", "sixth": ""})
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tests", package)
         patch.setattr(package, "__path__", list(tests.__path__), raising=False)
+        patch.setattr(package, "__all__", ["measurements"], raising=False)
+        assert "measurements" in listed()
         assert fetch("measurements") is frames.measurements
         assert package.measurements is frames.measurements
         assert fetch("frames") is frames

@@ -89,6 +89,17 @@ def test_importing_the_package_prints_nothing_and_loads_nothing_heavy() -> None:
     assert not set(HEAVY) & set(loaded.split())
 
 
+def test_no_help_loads_what_takes_long() -> None:
+    """Neither for a command nor for all of them: who asks for help should not wait."""
+    loaded = run(
+        "import sys; from pqchain.commands import main\n"
+        "for name in main.COMMANDS: main.parser(name)\n"
+        "print(*sys.modules)"
+    )
+    slow = {"pandas", "numba", "simpy", "matplotlib", "oqs", "aioquic", "dask"}
+    assert not slow & set(loaded.split())
+
+
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's /proc")
 def test_importing_the_package_maps_no_native_library_of_ours() -> None:
     maps = run("import pathlib, pqchain; print(pathlib.Path('/proc/self/maps').read_text())")

@@ -19,4 +19,4 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESETS", "Preset", "measure", "measure_blocks", "preset"]
 
-__getattr__ = late(__name__, {"operations": "measure", "blocks": "measure_blocks"})
+__getattr__, __dir__ = late(__name__, {"operations": "measure", "blocks": "measure_blocks"})

@@ -24,7 +24,7 @@ __all__ = [
     "make_block", "pack",
 ]  # fmt: skip
 
-__getattr__ = late(
+__getattr__, __dir__ = late(
     __name__,
     {
         "block": "Block Header make_block pack",

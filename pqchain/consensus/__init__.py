@@ -28,7 +28,7 @@ __all__ = [
     "over_seeds", "preset", "run", "sweep",
 ]  # fmt: skip
 
-__getattr__ = late(
+__getattr__, __dir__ = late(
     __name__,
     {
         "metrics": "over_seeds",

@@ -41,18 +41,6 @@ def test_help_teaches_by_examples(arguments, capsys):
     assert "--json" in shown
 
 
-def test_no_help_loads_what_takes_long():
-    """Neither for a command nor for all of them: who asks for help should not wait."""
-    code = (
-        "import sys; from pqchain.commands import main\n"
-        "for name in main.COMMANDS: main.parser(name)\n"
-        "print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    slow = {"pandas", "numba", "simpy", "matplotlib", "oqs", "aioquic", "dask"}
-    assert not slow & set(done.stdout.split())
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
