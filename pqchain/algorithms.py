@@ -116,6 +116,19 @@ class Algorithm:
         return str(_OFFERS["notes"].get(self.name, {}).get(implementation, ""))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSize:
+    """A size that prints give and that is right, of another version or by another definition."""
+
+    name: str
+    """Of the algorithm."""
+    quantity: str
+    bytes: int
+    kind: Literal["version", "definition"]
+    what: str
+    source: str
+
+
 _FOLDER = installation.data("algorithms")
 _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
 
@@ -150,6 +163,17 @@ def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
                 default_build=offer != "liboqs-all",
                 aliases=tuple(aliases.split("; ")) if aliases else (),
             )
+
+
+def _other_sizes() -> Iterator[OtherSize]:
+    with (_FOLDER / "versions.csv").open(encoding="utf-8", newline="") as table:
+        for row in csv.DictReader(table):
+            size: dict[str, Any] = {**row, "bytes": int(row["bytes"])}
+            yield OtherSize(**size)
+
+
+OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes()}
+"""Sizes of other versions or definitions, by algorithm, quantity and bytes."""
 
 
 ALGORITHMS: dict[str, Algorithm] = {

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the published works, one of them, or one of its tables."""
-    if arguments.findings and (arguments.key is None or arguments.table is not None):
-        given = "no work" if arguments.key is None else f"the table {arguments.table}"
+    chosen = [name for name in ("findings", "coverage") if getattr(arguments, name)]
+    if len(chosen) > 1 or (chosen and arguments.table is not None):
+        given = f"the table {arguments.table}" if arguments.table else "both"
         raise UsageError(
-            f"--findings is about one whole work, but {given} was named; expected "
+            f"--{' and --'.join(chosen)} with {given}; expected one of them, about whole works"
+        )
+    if arguments.findings and arguments.key is None:
+        raise UsageError(
+            "--findings is about one whole work, but no work was named; expected "
             "`pqchain papers KEY --findings`"
         )
+    if arguments.coverage:
+        return _coverage(arguments)
     from pqchain.works import papers
 
     if arguments.key is None:
@@ -54,6 +61,31 @@ def run(arguments: argparse.Namespace) -> int:
     whole["rows"] = console.records(frame)
     errata = [console.wrapped(f"erratum: {note}") for note in frame.attrs["errata"]]
     return console.show(arguments, whole, published_table(frame), remarks=errata)
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    """Show what stands against every printed number, of one work or counted for all."""
+    from pqchain import results
+    from pqchain.report.chapter import coverage_table
+    from pqchain.works import coverage, registry
+    from pqchain.works.work import Bench
+
+    works = registry.works() if arguments.key is None else [registry.get(arguments.key)]
+    frames = {work.key: coverage.coverage(work, frames=work.compute(Bench())) for work in works}
+    whole = results.joined(frames.values(), coverage.COVERAGE)
+    remarks = ["What is measured or replayed is filled in by `pqchain reproduce`."]
+    if arguments.key is not None:
+        return console.show(
+            arguments, console.records(whole), coverage_table(whole), remarks=remarks
+        )
+    columns = [Column("work"), Column("printed", numeric=True)]
+    columns += [Column(kind, numeric=True) for kind in coverage.KINDS]
+    rows: list[list[object]] = []
+    for key, frame in frames.items():
+        rows.append([key, len(frame), *((frame["kind"] == kind).sum() for kind in coverage.KINDS)])
+    rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
+    table = Table(columns=columns, rows=rows, caption="Printed numbers, by what ours are.")
+    return console.show(arguments, console.records(whole), table, remarks=remarks)
 
 
 def _described(paper: Paper) -> str:

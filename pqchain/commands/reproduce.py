@@ -19,9 +19,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     by_print = done.claims["source"] == "published"
     columns = {
-        "statements by the print": done.claims.loc[by_print, "verdict"],
-        "statements by numbers from here": done.claims.loc[~by_print, "verdict"],
+        "claims by the paper's numbers": done.claims.loc[by_print, "verdict"],
+        "claims by our numbers": done.claims.loc[~by_print, "verdict"],
         "sizes": done.sizes["verdict"],
+        "printed numbers, ours": done.coverage["kind"],
         "operations timed": done.measurements["status"],
     }
     counts = {
@@ -33,7 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
         "failures": done.failures,
         "index": str(done.index),
         "works": list(done.keys),
-        **{name.replace(" ", "_"): count for name, count in counts.items()},
+        **{
+            name.replace(" ", "_").replace(",", "").replace("'", ""): count
+            for name, count in counts.items()
+        },
         "frames": {
             key: {name: console.records(frame) for name, frame in frames.items()}
             for key, frames in done.frames.items()

@@ -21,7 +21,12 @@ _BARS = (
 )
 """Bars of an algorithm from the top: printed ones are hatched, ours are full."""
 
-_KINDS = {"published": (MUTED, ""), "estimated": ("#56B4E9", "///"), "modelled": ("#E69F00", "...")}
+_KINDS = {
+    "published": (MUTED, ""),
+    "cited": ("#009E73", "xxx"),
+    "estimated": ("#56B4E9", "///"),
+    "modelled": ("#E69F00", "..."),
+}
 """Colour and hatching of a kind of number."""
 
 

@@ -13,16 +13,27 @@ from importlib.resources import files
 LABELS = {
     "published": "as printed in the source",
     "measured": "timed on the machine named below",
-    "registry": "sizes of the implementations, checked against the built libraries",
+    "run": "counted or observed in a run on that machine",
+    "replayed": "the real protocol, run on a clock that is modelled",
+    "registry": "facts of the implementations, checked against the built libraries",
     "modelled": "computed from a model, not timed",
+    "fitted": "from a model whose parameters were fitted to the printed table itself",
+    "estimated": "counted work times an assumed rate",
+    "cited": "published elsewhere, with its source",
 }
 """Where the numbers of a table come from: every table carries at least one of these."""
 
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
     "does not hold": ("bad", "\N{BALLOT X}"),
+    "not with this code": ("open", "\N{BALLOT X}"),
+    "not at this size": ("open", "\N{BALLOT X}"),
+    "not on this machine": ("open", "\N{BALLOT X}"),
+    "fitted": ("open", "\N{ALMOST EQUAL TO}"),
     "cannot be decided here": ("open", "?"),
     "equal": ("good", "="),
+    "version": ("open", "v"),
+    "definition": ("open", "d"),
     "erratum": ("open", "!"),
     "different": ("bad", "\N{NOT EQUAL TO}"),
     "ok": ("good", "\N{CHECK MARK}"),

@@ -12,8 +12,9 @@ from pqchain.bench.tables import measurement_tables
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
-from pqchain.report.run import Reproduction
+from pqchain.report.run import SAID, Reproduction
 from pqchain.works import papers
+from pqchain.works.coverage import counts
 from pqchain.works.paper import Paper
 from pqchain.works.shown import published_table
 from pqchain.works.work import SPEED, Work
@@ -38,6 +39,12 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
     parts: dict[str, list[Markup]] = {}
     for part, written in shown:
         parts.setdefault(part, []).append(written)
+    covered = done.coverage[done.coverage["paper"] == work.key]
+    if len(covered):
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts(covered))
+        parts["Every printed number"] = [
+            html.folded(f"{len(covered)} printed numbers: {listed}", coverage_table(covered).html())
+        ]
     parts["As published"] = [
         html.folded(
             f"{name}: {layout.description}", published_table(papers.table(paper, name)).html()
@@ -104,9 +111,8 @@ def _byline(paper: Paper) -> list[str]:
 
 def claim_table(claims: pd.DataFrame) -> Table:
     """Show statements, each judged by the printed numbers and by ours."""
-    kinds = [kind for kind in ("measured", "modelled") if (claims["source"] == kind).any()]
-    here = f"here, {' or '.join(kinds)}" if kinds else "here"
-    mixed = "modelled" in kinds
+    found = set(claims["source"])
+    kinds = [kind for kind in html.LABELS if kind in found - {"published", "registry"}]
     rows = []
     for _, group in claims.groupby("claim_id", sort=False):
         records = group.to_dict("records")
@@ -115,9 +121,9 @@ def claim_table(claims: pd.DataFrame) -> Table:
         rows.append(
             [
                 records[0]["section"],
-                records[0]["statement"],
+                statement(records[0]),
                 _judgements(by_print, labelled=False),
-                _judgements(by_ours, labelled=mixed),
+                _judgements(by_ours, labelled=True),
             ]
         )
     return Table(
@@ -125,27 +131,82 @@ def claim_table(claims: pd.DataFrame) -> Table:
             Column("section"),
             Column("statement"),
             Column("by the printed numbers"),
-            Column(here),
+            Column("here"),
         ],
         rows=rows,
-        caption="Statements of the text.",
-        source=["published", *kinds, *["registry"] * bool((claims["source"] == "sizes").any())],
+        caption="Statements of the text, with the sentence that makes each.",
+        source=["published", *kinds, *["registry"] * ("registry" in found)],
         style="claims",
         part="What it says, checked",
+        notes=[SAID["verdicts"]],
     )
+
+
+def statement(row: Mapping[Any, Any]) -> Shown:
+    """Show a statement in English, how it is read, and the sentence of the source."""
+    read = f"Read as: {row['reading']}." if row["reading"] else ""
+    quote = (
+        f"\u201c{row['quote']}\u201d"
+        if row["quote"]
+        else "A statement of ours; the source does not make it."
+    )
+    written = [row["statement"]]
+    written += [html.element("p", read, class_="reading")] if read else []
+    korean = "ko" if any("\uac00" <= letter <= "\ud7a3" for letter in quote) else ""
+    written.append(html.element("p", quote, class_="quote", lang=korean))
+    text = " ".join(part for part in (row["statement"], read, quote) if part)
+    return Shown(row["statement"], text, html.join(*written))
 
 
 def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
     """Show verdicts above the figures behind them, and of which kind they are if asked."""
-    written = []
+    written, texts = [], []
     for row in rows:
-        lines = dict.fromkeys(row["evidence"].split("; "))
-        label = html.labels(row["source"]) if labelled and row["source"] in html.LABELS else ""
+        lines = [*dict.fromkeys(row["evidence"].split("; "))]
+        lines += [f"found with {row['setting']}"] if row["setting"] else []
+        label = html.labels(row["source"]) if labelled else ""
         items = (html.element("li", line) for line in lines)
         figures = html.element("ul", *items, class_="evidence")
         written.append(html.join(html.badge(row["verdict"]), " " * bool(label), label, figures))
-    text = "; ".join(f"{row['verdict']}: {row['evidence']}" for row in rows)
-    return Shown([row["verdict"] for row in rows], text, html.join(*written))
+        texts.append(f"{row['verdict']}: {'; '.join(lines)}")
+    return Shown([row["verdict"] for row in rows], "; ".join(texts), html.join(*written))
+
+
+def coverage_table(coverage: pd.DataFrame) -> Table:
+    """Show every printed number with the kind of ours, ours, or why there is none."""
+
+    def shown(row: Mapping[Any, Any], column: str) -> Shown:
+        value = row[column]
+        name = row["quantity"].replace("_milliseconds", "_seconds")
+        text = numbers.MISSING if value != value else numbers.quantity(value, name, row["unit"])
+        return Shown(value, text)
+
+    rows = [
+        [
+            row["table"],
+            ", ".join(part for part in (row["printed_name"], row["implementation"]) if part),
+            numbers.spoken(row["quantity"]),
+            shown(row, "printed"),
+            row["kind"],
+            shown(row, "ours"),
+            row["reason"],
+        ]
+        for row in coverage.to_dict("records")
+    ]
+    return Table(
+        columns=[
+            Column("table"),
+            Column("row"),
+            Column("quantity"),
+            Column("printed", numeric=True),
+            Column("ours is"),
+            Column("ours", numeric=True),
+            Column("remark"),
+        ],
+        rows=rows,
+        caption="Every printed number, in tables and in the text, and what stands against it.",
+        source=["published", *(kind for kind in html.LABELS if kind in set(coverage["kind"]))],
+    )
 
 
 def speed_table(comparison: pd.DataFrame, caption: str) -> Table:

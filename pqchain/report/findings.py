@@ -6,16 +6,23 @@ the same on every machine. `make findings` writes them into docs/papers, and a t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
+from pqchain.render import numbers
 from pqchain.render.table import Column, Table
+from pqchain.report.chapter import coverage_table, statement
 from pqchain.works import compare, registry
-from pqchain.works.comparisons import FAILS, HOLDS, OPEN
-from pqchain.works.work import Bench, Work
+from pqchain.works.coverage import counts, coverage
+from pqchain.works.sizes import VERDICTS
+from pqchain.works.verdicts import FAILS, FITTED, HOLDS, OPEN
+from pqchain.works.work import Bench, Frames, Work
 
 _DECIDED = {
     "published": "by the printed numbers",
-    "sizes": "by the sizes of the implementations",
+    "registry": "by the sizes of the implementations",
     "modelled": "by the model, with the printed costs",
 }
 """What decides a statement without a clock."""
@@ -23,6 +30,7 @@ _DECIDED = {
 _HEADINGS = {
     FAILS: "What does not hold",
     HOLDS: "What holds",
+    FITTED: "What a model says that was fitted to the same table",
     OPEN: "What only measuring decides",
 }
 
@@ -30,7 +38,8 @@ _HEADINGS = {
 def page(key: str) -> str:
     """Return the page of a work. Raises UnknownPaper."""
     work = registry.get(key)
-    paper, statements = work.paper, judged(work)
+    frames = work.compute(Bench())
+    paper, statements = work.paper, judged(work, frames)
     lines = [f"# {paper.title}", ""]
     lines += [paper.title_korean, ""] if paper.title_korean else []
     written = ", ".join(part for part in (*paper.authors, paper.venue, paper.year) if part)
@@ -46,27 +55,43 @@ def page(key: str) -> str:
             lines += [f"## {heading}", "", _table(rows).markdown(), ""]
     sizes = compare.sizes(work.published)
     if len(sizes):
-        counts = sizes["verdict"].value_counts()
-        words = ("equal", "erratum", "different")
-        counted = ", ".join(f"{counts.get(word, 0)} {word}" for word in words)
-        lines += ["## Sizes", "", f"Of {len(sizes)} printed sizes: {counted}.", ""]
+        number = sizes["verdict"].value_counts()
+        listed = ", ".join(f"{number.get(word, 0)} {word}" for word in VERDICTS)
+        lines += ["## Sizes", "", f"Of {len(sizes)} printed sizes: {listed}.", ""]
+        explained = sizes[sizes["verdict"].isin(("version", "definition"))]
+        lines += [f"- {_size(row)}" for row in explained.to_dict("records")]
+        lines += [""] * bool(len(explained))
     if paper.errata:
         lines += ["## Errata", ""]
         lines += [*(f"- {erratum.place}: {erratum.note}." for erratum in paper.errata), ""]
     lines += ["## Notes", "", *(f"- {note}" for note in paper.notes), ""] if paper.notes else []
+    covered = coverage(work, frames=frames)
+    listed = ", ".join(f"{count} {kind}" for kind, count in counts(covered))
+    lines += [
+        "## Every printed number",
+        "",
+        f"Of {len(covered)} printed numbers ours are: {listed}.",
+    ]
+    lines += ["Measured and replayed ones need a run; `pqchain reproduce` fills them in.", ""]
+    lines += [coverage_table(covered).markdown(), ""]
     return "\n".join(lines)
 
 
-def judged(work: Work) -> pd.DataFrame:
+def _size(row: Mapping[Any, Any]) -> str:
+    what = numbers.spoken(row["quantity"].removesuffix("_bytes"))
+    return f"{row['algorithm']}, {what}: {row['note']}; here {row['registry_bytes']:.0f}."
+
+
+def judged(work: Work, frames: Frames | None = None) -> pd.DataFrame:
     """Return the statements of a work with every verdict that needs no clock.
 
     A frame of the contract "claims". A statement that only measuring could decide is kept once,
     as one that cannot be decided here.
     """
-    rows = compare.claims(work, frames=work.compute(Bench()))
+    rows = compare.claims(work, frames=work.compute(Bench()) if frames is None else frames)
     decided = rows["source"].isin(_DECIDED) & (rows["verdict"] != OPEN)
     undecided = ~rows["claim_id"].isin(set(rows.loc[decided, "claim_id"]))
-    left = rows[undecided].drop_duplicates("claim_id")
+    left = rows[undecided].drop_duplicates("claim_id", keep="last")
     return pd.concat([rows[decided], left]).sort_index(kind="stable").reset_index(drop=True)
 
 
@@ -74,7 +99,8 @@ def _table(rows: pd.DataFrame) -> Table:
     shown = []
     for row in rows.to_dict("records"):
         decided = _DECIDED.get(row["source"])
-        figures = row["evidence"] if decided else ""
-        shown.append([row["section"], row["statement"], decided or "by measuring", figures])
+        figures = "; ".join(part for part in (row["evidence"], row["setting"]) if part)
+        about = statement(row).text
+        shown.append([row["section"], about, decided or "by measuring", figures * bool(decided)])
     names = ("section", "statement", "decided", "figures")
     return Table(columns=[Column(name) for name in names], rows=shown)

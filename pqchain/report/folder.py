@@ -136,8 +136,8 @@ def _remove(output: Path, file: Path) -> None:
 
 def _save_frames(done: Reproduction, folder: Path) -> None:
     results.save(done.measurements, folder / "measurements.csv")
-    frames = {"comparison": done.comparison, "sizes": done.sizes, "claims": done.claims}
-    for name, frame in frames.items():
+    for name in ("comparison", "sizes", "claims", "coverage"):
+        frame = getattr(done, name)
         contract = results.contract_of(frame)
         for key, rows in frame.groupby("paper", sort=False):
             place = folder / str(key) / f"{name}.csv"

@@ -13,6 +13,7 @@ from pqchain.report import folder
 from pqchain.report.run import Reproduction
 from pqchain.works import compare, registry
 from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
+from pqchain.works.coverage import COVERAGE, coverage
 from pqchain.works.work import Bench, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
@@ -30,10 +31,10 @@ def reproduce(
     """Measure once, compare with every work (or those in `only`), and write the report.
 
     Writes into the folder `output`: index.html; files.json, which lists the files;
-    measurements.csv; <work>/comparison.csv, sizes.csv and claims.csv, and what else the work
-    computes, each with a JSON sidecar; figures/*.svg and *.png. Files appear only when all are
-    complete. What an earlier run wrote there and this one does not is removed; other files stay.
-    `works` are those of `pqchain.works.registry`, or others.
+    measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and coverage.csv, and what else
+    the work computes, each with a JSON sidecar; figures/*.svg and *.png. Files appear only when all
+    are complete. What an earlier run wrote there and this one does not is removed; other files
+    stay. `works` are those of `pqchain.works.registry`, or others.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
@@ -60,6 +61,9 @@ def reproduce(
         sizes=results.joined((compare.sizes(work.published) for work in chosen), SIZE),
         claims=results.joined(
             (compare.claims(work, measured, frames[work.key]) for work in chosen), CLAIMS
+        ),
+        coverage=results.joined(
+            (coverage(work, measured, frames[work.key]) for work in chosen), COVERAGE
         ),
         frames=frames,
     )

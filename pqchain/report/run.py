@@ -9,7 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain.installation import read_toml
 from pqchain.works.work import Frames, Work
+
+SAID = read_toml(Path(__file__).with_name("words.toml"))
+"""The prose of the page that is about no one work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,7 @@ class Reproduction:
     comparison: pd.DataFrame
     sizes: pd.DataFrame
     claims: pd.DataFrame
+    coverage: pd.DataFrame
     frames: Mapping[str, Frames]
     """What each work computed, by its key."""
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from pqchain import algorithms
-from pqchain.installation import read_toml
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
-from pqchain.report.run import Reproduction
+from pqchain.report.run import SAID, Reproduction
+from pqchain.works import coverage
+from pqchain.works.sizes import VERDICTS
+from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, WORDS
 
-_SAID = read_toml(Path(__file__).with_name("words.toml"))
-
-SIZE_VERDICTS = ("equal", "erratum", "different")
-CLAIM_VERDICTS = ("holds", "does not hold", "cannot be decided here")
 STATUSES = ("ok", "unsupported", "failed")
 
 
 def summary(done: Reproduction) -> Markup:
     """Say at the top what the run found."""
     facts, failures = done.provenance, done.failures
-    found: list[str] = [_SAID["fine"]]
+    found: list[str] = [SAID["fine"]]
     if failures:
         found = [html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures)]
     verdict = html.element(
@@ -33,51 +30,74 @@ def summary(done: Reproduction) -> Markup:
     )
     by_print = done.claims["source"] == "published"
     tallies = (
-        tally("Statements, by the printed numbers", done.claims[by_print], CLAIM_VERDICTS),
-        tally("Statements, by numbers from here", done.claims[~by_print], CLAIM_VERDICTS),
-        tally("Printed sizes", done.sizes, SIZE_VERDICTS),
+        tally("Statements, by the printed numbers", done.claims[by_print], (HOLDS, FAILS, OPEN)),
+        tally("Statements, by numbers from here", done.claims[~by_print], WORDS),
+        tally("Printed sizes", done.sizes, VERDICTS),
+        tally("Printed numbers, and what ours are", done.coverage, coverage.KINDS, column="kind"),
         tally("Operations timed here", done.measurements, STATUSES, column="status"),
     )
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
     made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
     works = f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}"
     parts = [
-        html.element("h1", _SAID["title"]),
+        html.element("h1", SAID["title"]),
         html.element("p", f"{facts.get('cpu_model', '')}, {date}, {made}", class_="byline"),
-        html.element("p", _SAID["lead"].format(works=works), class_="lead"),
+        html.element("p", SAID["lead"].format(works=works), class_="lead"),
         verdict,
+        *_found(done),
         html.element("div", *tallies, class_="tallies"),
         works_table(done).html(),
     ]
     return html.element("section", *parts, id="summary")
 
 
+def _found(done: Reproduction) -> Iterator[Markup]:
+    """Yield what came out, in sentences that lead to where it is shown."""
+    said = [each for work in done.works for each in work.found(done.frames[work.key])]
+    if said:
+        items = (
+            html.join(each.text, " ", html.link(SAID["see"], f"#{each.place}")) for each in said
+        )
+        yield html.element("h2", SAID["found"], id="found")
+        yield html.bullets(items)
+
+
 def works_table(done: Reproduction) -> Table:
     """Count what was found, a row for each work."""
+    judged: dict[str, dict[str, Sequence[str]]] = {
+        "claims checked with the paper's numbers": {
+            "hold": [HOLDS],
+            "do not": [FAILS],
+            "open": [OPEN],
+        },
+        "with ours": {
+            "hold": [HOLDS],
+            "do not": [FAILS],
+            "not here": NOT_HERE,
+            "fitted": [FITTED],
+            "open": [OPEN],
+        },
+        "sizes": {name: [name] for name in VERDICTS},
+    }
     columns = [Column("work"), Column("times side by side", numeric=True)]
-    for group in ("statements, by the print", "by numbers from here"):
-        columns += [Column(name, group, True) for name in ("hold", "do not", "open")]
-    columns += [Column(name, "sizes", True) for name in SIZE_VERDICTS]
+    columns += [Column(name, group, True) for group, names in judged.items() for name in names]
     rows = []
     for key in done.keys:
         ratios, claims, sizes = (
             frame[frame["paper"] == key] for frame in (done.comparison, done.claims, done.sizes)
         )
         by_print = claims["source"] == "published"
+        verdicts = (claims.loc[by_print, "verdict"], claims.loc[~by_print, "verdict"])
         counts = [int(ratios["ratio"].notna().sum())]
-        for verdicts, words in (
-            (claims.loc[by_print, "verdict"], CLAIM_VERDICTS),
-            (claims.loc[~by_print, "verdict"], CLAIM_VERDICTS),
-            (sizes["verdict"], SIZE_VERDICTS),
-        ):
-            counts += [int((verdicts == word).sum()) for word in words]
+        for column, words in zip((*verdicts, sizes["verdict"]), judged.values(), strict=True):
+            counts += [int(column.isin(each).sum()) for each in words.values()]
         rows.append([Shown(key, key, html.link(key, f"#{key}")), *counts])
-    modelled = bool((done.claims["source"] == "modelled").any())
+    found = set(done.claims["source"])
     return Table(
         columns=columns,
         rows=rows,
         caption="What was found, by work.",
-        source=["published", "measured", "registry", *["modelled"] * modelled],
+        source=[kind for kind in html.LABELS if kind in found],
     )
 
 
@@ -91,8 +111,8 @@ def correction(builds: Mapping[str, Any]) -> Markup:
     families = [row.name for row in algorithms.FAMILIES.values() if row.avx2_corrected]
     texts = (
         algorithms.FAMILIES["ML-DSA"].avx2_corrected,
-        _SAID["concerns"].format(families=" and ".join(families)),
-        _SAID["corrected" if corrected else "uncorrected"],
+        SAID["concerns"].format(families=" and ".join(families)),
+        SAID["corrected" if corrected else "uncorrected"],
     )
     paragraphs = (html.element("p", text) for text in texts)
     note = html.element("div", *paragraphs, html.bullets(corrected), class_="note")
@@ -124,11 +144,11 @@ def _build(facts: Mapping[str, Any]) -> str:
 def reading(facts: Mapping[str, Any]) -> Markup:
     """Explain the labels and how the times were taken."""
     labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
-    compared, timed = (html.element("p", _SAID[name]) for name in ("compared", "timed"))
+    compared, timed = (html.element("p", SAID[name]) for name in ("compared", "timed"))
     parts = [compared, html.bullets(labels), timed]
     load, count = facts.get("load_average"), facts.get("cpu_count")
     if isinstance(load, (int, float)) and isinstance(count, int) and load > count / 2:
-        busy = _SAID["busy"].format(load=load, count=count)
+        busy = SAID["busy"].format(load=load, count=count)
         parts.append(html.element("div", html.element("p", busy), class_="note"))
     return html.section("reading", "How to read this page", *parts)
 

@@ -20,14 +20,14 @@ from pqchain.works import papers
 
 SIGNERS: Mapping[str, str] = {
     "software": "",
-    "m4": "M4 software",
-    "m4-engine": "M4 + engine, the paper's schedule",
-    "m4-pipelined": "M4 + pipelined engine, split",
-    "m4-whole": "M4 + pipelined engine, whole attempt",
+    "m4": "M4 software, pqm4's cycles",
+    "m4-engine": "M4 + engine, no overlap, latencies 14 and 9",
+    "m4-pipelined": "M4 + engine, pipelined",
+    "m4-whole": "M4 + engine, pipelined, whole attempt",
 }
 """Who signs: the machine of the costs; or, for Falcon, a row of the accelerator paper's rebuilt
-Table 3: a Cortex-M4 alone, with an engine as the paper schedules it, with a pipelined one, or with
-whole signatures given to that one."""
+Table 3: a Cortex-M4 alone, with an engine that does one operation at a time, with a pipelined one,
+or with whole signatures given to that one."""
 
 WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
 """Inputs that are parameters of the network."""

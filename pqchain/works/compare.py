@@ -16,15 +16,17 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.errors import DataError
-from pqchain.installation import read_toml
 from pqchain.render import numbers
 from pqchain.results import Contract
 from pqchain.works import readers, registry
-from pqchain.works.comparisons import OPEN, Check, decide, deciding
+from pqchain.works.comparisons import decide, deciding
 from pqchain.works.mini_blockchain.work import compare_blocks as blocks
 from pqchain.works.papers import PUBLISHED
-from pqchain.works.readers import SIZES, Reader
-from pqchain.works.work import Frames, Verdict, Work
+from pqchain.works.readers import Reader
+from pqchain.works.sizes import SIZE, sizes
+from pqchain.works.statements import Statement
+from pqchain.works.verdicts import OPEN, Verdict
+from pqchain.works.work import Frames, Work
 
 __all__ = ["CLAIMS", "COMPARISON", "SIZE", "align", "blocks", "claims", "sizes"]
 
@@ -37,14 +39,11 @@ COMPARISON = Contract.of(
     ("str", "status note"),
 )
 
-SIZE = Contract.of(
-    "sizes",
-    ("str", "paper table algorithm quantity"),
-    ("float64", "published_bytes registry_bytes"),
-    ("str", "verdict note"),
+CLAIMS = Contract.of(
+    "claims",
+    ("str", "paper claim_id sentence quote section statement reading"),
+    ("str", "verdict evidence source setting"),
 )
-
-CLAIMS = Contract.of("claims", ("str", "paper claim_id section statement verdict evidence source"))
 
 _NOT_COMPUTED = Verdict(OPEN, "this run computed nothing that decides it", "modelled")
 
@@ -78,46 +77,32 @@ def align(measurements: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 def claims(
     work: str | Work, measurements: pd.DataFrame | None = None, frames: Frames | None = None
 ) -> pd.DataFrame:
-    """Check every statement of a work, given by its key or itself; one row per source of numbers.
+    """Check every statement of a work, given by its key or itself; one row per kind of number.
 
     `frames` are what the work computes, as `registry.get(key).compute(...)` gives them, or some of
-    them: {"blocks": pq.measure_blocks(...)}. Columns: paper, claim_id, section, statement, verdict
-    ("holds", "does not hold", "cannot be decided here"), evidence (the figures or the reason),
-    source: "published" for the work's own numbers, "sizes" for the registry, "measured" and
-    "modelled" for ours. Raises UnknownPaper, and DataError for a frame or file that breaks its
-    contract.
+    them: {"blocks": pq.measure_blocks(...)}. Columns: paper, claim_id, sentence and quote (the
+    sentence of the source, as printed; "" for a statement of ours), section, statement, reading,
+    verdict (of `pqchain.works.verdicts.WORDS`), evidence (the figures or the reason), source (the
+    kind of number: "published" for the work's own, "registry" for sizes, "measured", "replayed",
+    "modelled" or "run" for ours) and setting (what they were found with, where it differs from the
+    work's own). Raises UnknownPaper, and DataError for a frame or file that breaks its contract.
     """
     work, computed = registry.get(work) if isinstance(work, str) else work, frames or {}
     printed = readers.published(work.paper)
-    others = [readers.registry(), *work.readers(computed), readers.measured(measurements)]
+    measured = readers.measured(measurements, work.paper)
+    others = [readers.registry(), *work.readers(computed), measured]
     rows = []
-    for claim in read_toml(work.paper.folder / "claims.toml")["claims"]:
-        about = (work.key, claim["id"], claim["section"], claim["statement"])
+    for one in work.statements:
+        about = (work.key, one.id, one.sentence, one.quote, one.section, one.statement, one.reading)
         try:
-            verdicts = list(_verdicts(work, claim, computed, printed, others))
+            verdicts = list(_verdicts(work, one, computed, printed, others))
         except DataError as error:
-            raise DataError(f"claim {claim['id']!r} of {work.key}: {error}") from error
-        rows += [(*about, each.verdict, each.evidence, each.source) for each in verdicts]
+            raise DataError(f"claim {one.id!r} of {work.key}: {error}") from error
+        rows += [
+            (*about, each.word, each.evidence, each.source, each.standing.setting)
+            for each in verdicts
+        ]
     return CLAIMS.frame(rows)
-
-
-def sizes(published: pd.DataFrame) -> pd.DataFrame:
-    """Compare every published size with the registry's, exactly.
-
-    Columns: paper, table, algorithm, quantity, published_bytes, registry_bytes, verdict ("equal",
-    "erratum" if it differs and the paper's errata say why, "different"), note (the erratum). The
-    registry's length of a varying signature is the mean. Raises DataError if the frame breaks its
-    contract, and UnknownAlgorithm.
-    """
-    rows = []
-    for row in results.check(published, PUBLISHED).to_dict("records"):
-        if row["algorithm"] and row["quantity"] in SIZES:
-            size = float(getattr(algorithms.get(row["algorithm"]), row["quantity"]))
-            differs = "erratum" if row["note"] else "different"
-            verdict = "equal" if row["value"] == size else differs
-            about = [row[column] for column in ("paper", "table", "algorithm", "quantity")]
-            rows.append((*about, row["value"], size, verdict, row["note"]))
-    return SIZE.frame(dict.fromkeys(rows))
 
 
 def _aligned(
@@ -135,7 +120,7 @@ def _aligned(
         return [*about, "", _NAN, _NAN, _NAN, status, _joined(row["note"], note)]
     found = chosen[operation]
     name, status = found["implementation"], found["status"]
-    notes = [row["note"], found["reason"]]
+    notes = [row["note"], found["reason"], row["other_code"]]
     if status != "ok":
         return [*about, name, _NAN, _NAN, _NAN, status, _joined(*notes)]
     if wanted and not name.endswith("/" + wanted):
@@ -153,14 +138,12 @@ def _joined(*notes: object) -> str:
 
 
 def _verdicts(
-    work: Work, claim: Check, frames: Frames, printed: Reader, others: list[Reader]
+    work: Work, one: Statement, frames: Frames, printed: Reader, others: list[Reader]
 ) -> Iterator[Verdict]:
     """Yield the verdicts on one statement: by the print, then by what the work computed or ours."""
-    checks = [check for check in claim["checks"] if check.get("kind") != "computed"]
-    own = list(work.judge(claim["id"], frames)) if len(checks) < len(claim["checks"]) else []
+    checks = one.comparisons
+    own = list(work.judge(one.id, frames)) if one.computed else []
     decisive = [] if own else deciding(checks, others)
     for reader in [printed] * bool(checks) + decisive:
-        finding = decide(checks, reader, claim.get("implementation", ""))
-        evidence = "; ".join(part for part in (reader.basis, finding.evidence) if part)
-        yield Verdict(finding.verdict, evidence, reader.source)
+        yield decide(checks, reader, one.implementation)
     yield from own if own or checks else [_NOT_COMPUTED]

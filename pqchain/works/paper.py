@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from pqchain import algorithms
 from pqchain.errors import DataError, UnknownPaper
 from pqchain.installation import read_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """One print that is wrong, or right only of another version than it says."""
+    """One print that cannot be right: it contradicts the rest of the same print."""
 
     table: str
     row: str
@@ -34,6 +36,25 @@ class Erratum:
     def place(self) -> str:
         """Table, row and column, as far as it has them."""
         return ", ".join(part for part in (self.table, self.row, self.column) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherCode:
+    """Operations that other code does here than in the work; what they show refutes nothing."""
+
+    algorithm: str
+    """As printed."""
+    implementation: str = ""
+    """The variant ("ref", "avx2"); empty for any."""
+    operations: tuple[str, ...] = ()
+    """Empty for all."""
+    reason: str
+    """Whose code it is here, and whose there."""
+
+    def covers(self, implementation: str, operation: str) -> bool:
+        """Whether it speaks of that operation of our implementation."""
+        variant = self.implementation in ("", implementation.rpartition("/")[2])
+        return variant and (not self.operations or operation in self.operations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +102,9 @@ class Paper:
     """Printed name of an algorithm: its name in the registry."""
     tables: Mapping[str, PrintedTable]
     errata: tuple[Erratum, ...]
+    others: tuple[OtherCode, ...]
+    regime: Mapping[str, Any]
+    """Under what its own numbers were found: sizes by name, and `words`."""
 
     @property
     def key(self) -> str:
@@ -97,6 +121,14 @@ class Paper:
         """Authors, title and year in one line."""
         parts = (", ".join(self.authors), f'"{self.title}"', self.venue, self.year)
         return ", ".join(part for part in parts if part)
+
+    def other_code(self, algorithm: str, implementation: str, operation: str) -> str:
+        """Say whose code an operation is here, if not the work's; else ""."""
+        for each in self.others:
+            about = operation in algorithms.OPERATIONS and self.names[each.algorithm] == algorithm
+            if about and each.covers(implementation, operation):
+                return each.reason
+        return ""
 
     def layout(self, table: str) -> PrintedTable:
         """Return the description of a table. Raises UnknownPaper."""
@@ -119,6 +151,11 @@ def read(folder: Path) -> Paper:
                 for name, table in fields.pop("tables").items()
             },
             errata=tuple(Erratum(**erratum) for erratum in fields.pop("errata", ())),
+            others=tuple(
+                OtherCode(**other | {"operations": tuple(other.get("operations", ()))})
+                for other in fields.pop("other_code", ())
+            ),
+            regime=fields.pop("regime", {}),
             **fields,
         )
     except (KeyError, TypeError) as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ PUBLISHED = Contract.of(
     "published",
     ("str", "paper table algorithm printed_name implementation quantity"),
     ("float64", "value"),
-    ("str", "unit note"),
+    ("str", "unit note other_code"),
 )
 
 _HEADINGS = {
@@ -72,6 +72,14 @@ class Cell:
     """Half of the last printed digit, in `unit`; 0 for whole bytes, cycles and counts."""
     unit: str
     note: str
+    """The erratum, or ""."""
+    other_code: str = ""
+    """Whose code does the operation here, if not the work's."""
+
+    @property
+    def operation(self) -> str:
+        """The operation that it is a time or a count of cycles of."""
+        return self.quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
 def keys() -> list[str]:
@@ -226,19 +234,27 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
         algorithm = source.names.get(layout.algorithm or printed_name, "")
         for texts, numbers in _laid_out(row, layout):
             step = f", {layout.across} = {texts[layout.across]}" if layout.across else ""
+            variant = row.get("implementation", "")
             about = {
                 "paper": source.key,
                 "table": name,
                 "algorithm": algorithm,
                 "printed_name": printed_name + step,
-                "implementation": row.get("implementation", ""),
+                "implementation": variant,
             }
             found = [
                 _cell(row[column], reasons.get((printed_name, column), ""), about, *meaning)
                 for column, meaning in numbers.items()
             ]
             names = {"algorithm": algorithm, "printed_name": printed_name}
-            yield names | texts, [cell for cell in found if cell is not None]
+            yield (
+                names | texts,
+                [
+                    replace(cell, other_code=source.other_code(algorithm, variant, cell.operation))
+                    for cell in found
+                    if cell is not None
+                ],
+            )
 
 
 def _laid_out(

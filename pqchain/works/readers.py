@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, reduce
+from operator import add, mul
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from pqchain.costs import MEASUREMENT, choose
 from pqchain.render import numbers
 from pqchain.works import papers
 from pqchain.works.paper import Paper
+from pqchain.works.verdicts import CODE, ITS_OWN, MACHINE, Standing
 
 MADS = 3.0
 """Medians closer than this many median absolute deviations have no rank."""
@@ -31,16 +33,23 @@ both for normal samples.
 """
 
 SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
-"""Quantities that the registry knows."""
+"""Sizes that the registry knows."""
+
+FACTS = (*SIZES, "nist_level")
+"""All that it knows of an algorithm as a number."""
 
 
 class Undecided(Exception):
     """A number that a check needs is not there; the message says why."""
 
 
+_HERE = Standing(elsewhere=(MACHINE,))
+"""Of every time that we measure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value with what is uncertain about it."""
+    """A value with what is uncertain about it, and what it is worth as evidence."""
 
     value: float
     noise: float = 0.0
@@ -48,27 +57,31 @@ class Number:
     error: float = 0.0
     """How far the value may lie from the true one: three standard errors, or the rounding."""
     unit: str = ""
+    standing: Standing = ITS_OWN
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
         """Return a measured median in seconds, with its median absolute deviation."""
         noise = MADS * deviation / over
-        return cls(value / over, noise, noise * MEDIAN_ERROR / math.sqrt(max(1, samples)), "s")
+        error = noise * MEDIAN_ERROR / math.sqrt(max(1, samples))
+        return cls(value / over, noise, error, "s", _HERE)
 
     def __add__(self, other: Number) -> Number:
         noise, error = self.noise + other.noise, self.error + other.error
-        return Number(self.value + other.value, noise, error, self.unit)
+        standing = self.standing & other.standing
+        return Number(self.value + other.value, noise, error, self.unit, standing)
 
     def __mul__(self, other: Number) -> Number:
         noise = self.noise * other.value + other.noise * self.value
         error = self.error * other.value + other.error * self.value
-        return Number(self.value * other.value, noise, error)
+        standing = self.standing & other.standing
+        return Number(self.value * other.value, noise, error, standing=standing)
 
     def __truediv__(self, other: Number) -> Number:
         value = self.value / other.value
         noise = value * (self.noise / self.value + other.noise / other.value)
         error = value * (self.error / self.value + other.error / other.value)
-        return Number(value, noise, error)
+        return Number(value, noise, error, standing=self.standing & other.standing)
 
     def __str__(self) -> str:
         show = {"s": numbers.seconds, "B": numbers.byte_count}
@@ -82,17 +95,51 @@ class Reader:
     """One source of numbers."""
 
     source: str
-    """A kind of number: "published", "sizes", "measured", "modelled"."""
+    """A kind of number, of `pqchain.render.html.LABELS`."""
     read: Callable[[str, str, str], Number]
     """Name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
     """What it can read at all; None: anything that no other reader has."""
-    basis: str = ""
-    """What the numbers rest on, for the evidence."""
+    fitted: Collection[str] = ()
+    """Quantities to whose printed values its parameters were fitted: it confirms none of them."""
+
+    def number(self, name: str, quantity: str, implementation: str) -> Number:
+        """Return a number with its standing. Raises Undecided."""
+        found = self.read(name, quantity, implementation)
+        if quantity not in self.fitted:
+            return found
+        return replace(found, standing=replace(found.standing, fitted=True))
 
     def reads(self, quantity: str) -> bool:
         """Whether it may know such a quantity."""
         return self.quantities is None or quantity in self.quantities
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a reader, for one implementation and one step of a table across n."""
+
+    reader: Reader
+    implementation: str = ""
+    step: str = ""
+
+    def __call__(self, text: str) -> Number:
+        """Return one number; in a quantity of several, sums bind weaker than products.
+
+        Raises Undecided.
+        """
+        name, _, quantity = text.rpartition(": ")
+        name += self.step
+        terms = [
+            reduce(mul, [self.reader.number(name, part, self.implementation) for part in term])
+            for term in (term.split("*") for term in quantity.split("+"))
+        ]
+        return reduce(add, terms)
+
+    def label(self, text: str) -> str:
+        """Turn "<name>: <quantity>" into words."""
+        name, _, quantity = text.rpartition(": ")
+        return f"{name}{self.step} {spoken(quantity)}"
 
 
 def step(n: int) -> str:
@@ -102,7 +149,7 @@ def step(n: int) -> str:
 
 def spoken(quantity: str) -> str:
     """Turn a quantity into words; its number carries the unit."""
-    for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes"):
+    for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
     return numbers.spoken(quantity.replace("+", " + ").replace("*", " x "))
 
@@ -134,25 +181,63 @@ def published(paper: Paper) -> Reader:
 
 
 def registry() -> Reader:
-    """Read sizes from the registry."""
+    """Read sizes and levels from the registry."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        return Number(getattr(algorithms.get(name), quantity), unit="B")
+        base, implementation = _split(name, implementation)
+        value = getattr(algorithms.get(base), quantity, None)
+        if value is None:
+            raise Undecided(f"the registry has no {spoken(quantity)} of {base}")
+        return Number(value, unit="B" if quantity in SIZES else "")
 
-    return Reader("sizes", read, SIZES)
+    return Reader("registry", read, FACTS)
 
 
-def measured(measurements: pd.DataFrame | None) -> Reader:
-    """Read our medians; their noise is MADS median absolute deviations of the samples."""
+def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
+    """Read our medians, of times and of cycles.
+
+    The noise of a time is MADS median absolute deviations of the samples. They come from another
+    machine than the work's, and some from other code, as it declares.
+    """
+    find = _finder(measurements)
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        base, variant = _split(name, implementation)
+        operation, row = find(base, quantity, variant)
+        if quantity.endswith("_cycles"):
+            number = Number(row["median_cycles"], unit="cycles", standing=_HERE)
+        else:
+            number = Number.median(row["median_seconds"], row["mad_seconds"], row["samples"])
+        reason = paper.other_code(algorithms.get(base).name, row["implementation"], operation)
+        if not reason:
+            return number
+        return replace(number, standing=number.standing & Standing(f"{base}: {reason}", (CODE,)))
+
+    return Reader("measured", read)
+
+
+def counted(measurements: pd.DataFrame | None) -> Reader:
+    """Read how many samples of ours there are, as "<operation>_samples"."""
+    find = _finder(measurements)
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        return Number(int(find(name, quantity, implementation)[1]["samples"]))
+
+    return Reader("run", read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
+
+
+def _finder(
+    measurements: pd.DataFrame | None,
+) -> Callable[[str, str, str], tuple[str, dict[str, Any]]]:
+    """Return what finds the operation of a quantity, and its row of a measurement frame."""
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache
     def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:
         return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
 
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        name, variant = _split(name, implementation)
-        operation = quantity.removesuffix("_seconds")
+    def find(name: str, quantity: str, variant: str) -> tuple[str, dict[str, Any]]:
+        operation = quantity.rpartition("_")[0]
         if operation not in algorithms.OPERATIONS:
             raise Undecided(f"no measurement of {spoken(quantity)} is given")
         row = rows(name, variant).get(operation)
@@ -164,6 +249,6 @@ def measured(measurements: pd.DataFrame | None) -> Reader:
             raise Undecided(
                 f"no measurement of {spoken(operation)} of {name} with {variant} is given"
             )
-        return Number.median(row["median_seconds"], row["mad_seconds"], row["samples"])
+        return operation, row
 
-    return Reader("measured", read)
+    return find

@@ -7,6 +7,7 @@ subclass in a folder of its own, and a line in `works.registry`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +18,11 @@ import pandas as pd
 from pqchain import installation
 from pqchain.render.figure import Figure
 from pqchain.render.table import Table
-from pqchain.works import papers, shown
-from pqchain.works.paper import Paper, read
+from pqchain.works import paper, papers, shown, statements
+from pqchain.works.paper import Paper
 from pqchain.works.readers import Reader
+from pqchain.works.statements import Statement
+from pqchain.works.verdicts import Verdict
 
 SPEED = "Speed, side by side"
 """The part of a chapter that sets our times beside the printed ones."""
@@ -43,14 +46,12 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a work's own computation says of one of its statements."""
+class Found:
+    """A sentence on what came out."""
 
-    verdict: str
-    evidence: str
-    """The figures behind it."""
-    source: str
-    """What kind of number they are: "measured" or "modelled"."""
+    text: str
+    place: str
+    """The anchor of the section of the report that shows it."""
 
 
 class Work:
@@ -67,7 +68,12 @@ class Work:
     @cached_property
     def paper(self) -> Paper:
         """Citation, tables and errata."""
-        return read(self._folder)
+        return paper.read(self._folder)
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """What it says in words."""
+        return statements.read(self._folder)
 
     @cached_property
     def published(self) -> pd.DataFrame:
@@ -97,6 +103,20 @@ class Work:
                 reason = next(each for each in ("reason", "note", "verdict") if each in frame)
                 for row in frame[frame["status"] == "failed"].to_dict("records"):
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
+
+    def facts(self, frames: Frames) -> Mapping[str, Any]:
+        """Return the figures that the sentences of `findings.toml` may name, as they are shown."""
+        return {}
+
+    def found(self, frames: Frames) -> Iterable[Found]:
+        """Say in plain sentences what came out; a sentence whose figures are not there is left out.
+
+        They stand first in the report.
+        """
+        facts, file = self.facts(frames), self._folder / "findings.toml"
+        for row in installation.read_toml(file)["findings"] if file.is_file() else ():
+            with suppress(KeyError):
+                yield Found(row["text"].format(**facts), f"{self.key}-{row['part']}")
 
     @cached_property
     def words(self) -> dict[str, Any]:

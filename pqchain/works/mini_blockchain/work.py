@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -11,12 +11,14 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
+from pqchain.chain.state import Reason
 from pqchain.installation import read_toml
 from pqchain.render import numbers
 from pqchain.render.table import Table
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.readers import Number, Reader, Undecided
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
 BLOCK_COMPARISON = Contract.of(
@@ -46,9 +48,41 @@ class MiniBlockchain(Work):
         return {"blocks": blocks, "block-comparison": compared}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read medians of the measured blocks."""
+        """Read what the blocks counted, and medians of their times."""
         if "blocks" in frames:
-            yield _reader(results.check(frames["blocks"], BLOCK))
+            blocks = results.check(frames["blocks"], BLOCK)
+            yield _counts(blocks)
+            yield _medians(blocks)
+
+    def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
+        """Say what became of the blocks, whole and with a flipped bit."""
+        if claim in _ABOUT and "blocks" in frames:
+            yield _validated(results.check(frames["blocks"], BLOCK), *_ABOUT[claim])
+
+    def facts(self, frames: Frames) -> Mapping[str, Any]:
+        """Return the blocks of single threads: bytes and checking time per transaction."""
+        if "blocks" not in frames:
+            return {}
+        ran = [row for row in _single(frames["blocks"]).values() if row["status"] == "ok"]
+        if not ran:
+            return {}
+        smallest = min(ran, key=lambda row: row["transaction_bytes"])
+        quickest = min(ran, key=_verify_seconds)
+        return {
+            "schemes": len(ran),
+            "smallest": smallest["algorithm"],
+            "smallest_bytes": numbers.integer(smallest["transaction_bytes"]),
+            "quickest": quickest["algorithm"],
+            "quickest_verify": numbers.seconds(_verify_seconds(quickest)),
+            "tampered": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in ran),
+            "by": {
+                row["algorithm"]: {
+                    "bytes": numbers.integer(row["transaction_bytes"]),
+                    "verify": numbers.seconds(_verify_seconds(row)),
+                }
+                for row in ran
+            },
+        }
 
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the printed block beside ours, and ours of every scheme."""
@@ -113,20 +147,84 @@ def _shown(value: Any, quantity: str, unit: str) -> str:
     return numbers.quantity(value, quantity, unit)
 
 
-def _reader(blocks: pd.DataFrame) -> Reader:
-    single = {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
+def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:
+    """Return the rows of one thread by algorithm."""
+    return {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
+
+
+def _row(single: Mapping[str, dict[Any, Any]], name: str) -> dict[Any, Any]:
+    row = single.get(algorithms.get(name).name)
+    if row is None:
+        raise Undecided(f"no block of {name} was measured")
+    if row["status"] != "ok":
+        raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+    return row
+
+
+def _verify_seconds(row: Mapping[Any, Any]) -> float:
+    return float(row["verify_median_seconds"] / row["transactions"])
+
+
+def _counts(blocks: pd.DataFrame) -> Reader:
+    """Read what was counted: wallets, transactions, rounds, bytes."""
+    single = _single(blocks)
+    counted = {
+        name: about
+        for name, about in _answers().items()
+        if "samples" not in about and name not in _WORDS
+    }
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        unit = "B" if quantity.endswith("_bytes") else ""
+        return Number(float(_answer(_row(single, name), counted[quantity])), unit=unit)
+
+    return Reader("run", read, counted)
+
+
+_WORDS = ("algorithm", "previous_hash", "block_hash", "validation_result",
+          "tampered_validation_result")  # fmt: skip
+"""Answers that are no numbers."""
+
+
+def _medians(blocks: pd.DataFrame) -> Reader:
+    """Read times, per transaction where the work prints them so."""
+    single = _single(blocks)
     medians = {name: about for name, about in _answers().items() if "samples" in about}
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        name = algorithms.get(name).name
-        about = medians[quantity]
-        row = single.get(name)
-        if row is None:
-            raise Undecided(f"no block of {name} was measured")
-        if row["status"] != "ok":
-            raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+        row, about = _row(single, name), medians[quantity]
         deviation = row[about["answer"].replace("median", "mad")]
         over = row[about["over"]] if "over" in about else 1
         return Number.median(row[about["answer"]], deviation, row[about["samples"]], over=over)
 
     return Reader("measured", read, medians)
+
+
+def _validated(blocks: pd.DataFrame, names: Collection[str], column: str) -> Verdict:
+    """Judge that blocks were validated as they should: all schemes without `names`."""
+    single = {name: row for name, row in _single(blocks).items() if not names or name in names}
+    ran = [name for name, row in single.items() if row["status"] == "ok"]
+    left = [
+        f"{name} is {row['status']}: {row['reason']}"
+        for name, row in single.items()
+        if row["status"] != "ok"
+    ]
+    wanted = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
+    wrong = [
+        f"{name}: {single[name][column]}, expected {wanted}"
+        for name in ran
+        if single[name][column] != wanted
+    ]
+    what = "taken whole" if column == "valid" else f"refused with one bit flipped: {wanted}"
+    evidence = f"blocks of {len(ran)} schemes ({', '.join(ran)}), {what}"
+    outcome = FAILS if wrong else OPEN if left or not ran else HOLDS
+    return Verdict(outcome, "; ".join([*wrong, *left, evidence]), "run")
+
+
+_ABOUT: dict[str, tuple[Collection[str], str]] = {
+    "tampering-breaks-validation": ((), "tampered"),
+    "flipped-bit-breaks-validation": (("Falcon-512",), "tampered"),
+    "block-validates": (("Falcon-512",), "valid"),
+    "signature-verifies": (("Falcon-512",), "valid"),
+}
+"""Statements that the blocks decide: of which schemes (none: all), and by which column."""

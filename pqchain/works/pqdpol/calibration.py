@@ -20,6 +20,7 @@ import pandas as pd
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
+from pqchain.render import numbers
 from pqchain.results import Contract
 
 LEFT_OUT = Contract.of(
@@ -27,6 +28,10 @@ LEFT_OUT = Contract.of(
     ("str", "left_out"),
     ("Int64", "cells"),
     ("float64", "rms_percent worst_percent pair_seconds byte_seconds verifies signs"),
+)
+
+ALTERNATIVES = Contract.of(
+    "pqdpol-alternatives", ("str", "terms"), ("float64", "rms_percent worst_percent")
 )
 
 LAWS = Contract.of("pqdpol-forms", ("str", "form"), ("float64", "rms_percent worst_percent"))
@@ -102,6 +107,28 @@ def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
         errors = _residuals(kept, _terms(kept, costs) @ prices)["error_percent"]
         rows.append(_missed(name, errors, law))
     return LEFT_OUT.frame(rows)
+
+
+def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
+    """Fit with other terms than the four: what describes the table nearly as well is not excluded.
+
+    Columns: terms (what is left out or put in), rms_percent, worst_percent of all cells.
+    """
+    whole = _terms(cells, costs)
+    latency = cells["latency_seconds"].to_numpy(dtype=float)
+    nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
+    sign = np.array([costs[name].sign_seconds for name in cells["algorithm"]])
+    matrices = {"all four": whole}
+    for index, term in enumerate(_TERMS):
+        matrices[f"without {numbers.spoken(term)}"] = np.delete(whole, index, axis=1)
+    instead = np.column_stack([whole[:, :2], nodes**2 * sign])
+    matrices["a signature for each pair in place of verifies and signs"] = instead
+    rows = []
+    for terms, matrix in matrices.items():
+        modelled = matrix @ _least_squares(matrix / latency[:, None])
+        errors = _residuals(cells, modelled)["error_percent"]
+        rows.append([terms, _rms(errors), float(errors.abs().max())])
+    return ALTERNATIVES.frame(rows)
 
 
 def forms(cells: pd.DataFrame) -> pd.DataFrame:

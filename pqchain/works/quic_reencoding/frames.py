@@ -19,7 +19,8 @@ TABLE1 = Contract.of(
     "reencode_table1",
     ("str", "run kind phase"),
     ("float64", "seconds share_percent"),
-    ("Int64", "payload_bytes"),
+    ("str", "mode transport"),
+    ("Int64", "nodes blocks block_bytes payload_bytes"),
     ("str", "status note"),
 )
 
@@ -42,9 +43,6 @@ TRANSPORTS = Contract.of(
 CLAIMED_PERCENT = 3.7
 """What multiplexing saves, as printed."""
 
-PRINTED_BYTES = 640_000_000
-"""Of the blocks behind the printed Table 1: ten of 64 MB."""
-
 PHASES = {
     "transfer": "QUIC 전송",
     "decode": "디코딩",
@@ -54,13 +52,16 @@ PHASES = {
 }
 """Our phases, and the rows of Table 1 that print them."""
 
+TOTAL = "총 소요 시간"
+"""The row of the total."""
+
 LINK_ONLY, CALIBRATED, LOOPBACK = "link only", "link and processor", "loopback"
 """Our three runs of Table 1."""
 
 
 def kind_of(mode: str) -> str:
     """Say what kind of number a run in this mode gives."""
-    return "modelled" if mode == "virtual" else "measured"
+    return "replayed" if mode == "virtual" else "measured"
 
 
 def contrast(series: pd.DataFrame) -> pd.DataFrame:
@@ -75,35 +76,40 @@ def contrast(series: pd.DataFrame) -> pd.DataFrame:
 def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return Table 1, printed and ours, a row for each phase.
 
-    Takes "reencode" frames by the name of the run. Columns: run, kind ("published", "modelled" or
+    Takes "reencode" frames by the name of the run. Columns: run, kind ("published", "replayed" or
     "measured", never mixed in a run), phase, seconds (mean over nodes and runs), share_percent,
-    payload_bytes (of all blocks), status, note. Shares compare across sizes and machines; seconds
-    do not.
+    mode, transport, nodes (that re-encode), blocks, block_bytes, payload_bytes (of all blocks),
+    status, note. Shares compare across sizes and machines; seconds do not.
     """
-    printed = {row["printed_name"]: row for row in papers.table(KEY, "table1").to_dict("records")}
+    paper = papers.paper(KEY)
+    regime = paper.regime
+    printed = {row["printed_name"]: row for row in papers.table(paper, "table1").to_dict("records")}
     rows: list[list[Any]] = []
+    sizes = [regime[name] for name in ("nodes_left", "blocks", "block_bytes")]
+    whole = regime["blocks"] * regime["block_bytes"]
     for phase, name in PHASES.items():
         line = printed[name]
         numbers = [float(line["duration_seconds"]), float(line["share_percent"])]
-        rows.append(["printed", "published", phase, *numbers, PRINTED_BYTES, "ok", ""])
+        rows.append(["printed", "published", phase, *numbers, "", "QUIC", *sizes, whole, "ok", ""])
     for run, frame in phases.items():
         first = frame.iloc[0]
         fine = frame[frame["status"] == "ok"]
         total = float(fine["total_seconds"].mean())
+        about = [first[name] for name in ("mode", "transport", "nodes", "blocks", "block_bytes")]
         payload = int(first["blocks"]) * int(first["block_bytes"])
         status = "ok" if len(fine) else str(first["status"])
         note = str(first["verdict"])
         for phase in PHASES:
             seconds = float(fine[f"{phase}_seconds"].mean())
-            share = 100 * seconds / total
-            rows.append([run, kind_of(first["mode"]), phase, seconds, share, payload, status, note])
+            values = [kind_of(first["mode"]), phase, seconds, 100 * seconds / total]
+            rows.append([run, *values, *about, payload, status, note])
     return TABLE1.frame(rows)
 
 
 def figure1(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the transfer time by number of blocks, single and multiplexed, as Figure 1 draws it.
 
-    Takes "reencode" rows of exchanges. Columns: kind ("modelled" or "measured"), mode, streams,
+    Takes "reencode" rows of exchanges. Columns: kind ("replayed" or "measured"), mode, streams,
     blocks, block_bytes, repeats, transfer_seconds (mean over runs), low_seconds and high_seconds
     (the shortest and the longest run). The print's own values are a picture and not given.
     """

@@ -16,6 +16,7 @@ from pqchain import algorithms, results
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.results import Contract
 from pqchain.works import papers
+from pqchain.works.sizes import judged
 
 CROSS_CHECK = Contract.of(
     "cross-check",
@@ -57,7 +58,7 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
     Columns: table, algorithm, printed_name, variant ("ref" or "avx2"), quantity ("*_bytes" or
     "*_seconds"), published, published_cycles, published_speedup (reference over AVX2),
     implementation (ours), here (bytes, or the median in seconds), here_mad, here_cycles,
-    here_speedup (both medians of one run), status (of a size "equal", "erratum" or "different"; of
+    here_speedup (both medians of one run), status (of a size one of `works.sizes.VERDICTS`; of
     a time "ok", "unsupported", "failed" or "not measured"), note. Speed-ups stand in the AVX2
     columns; what is not there is NaN. Raises DataError if the frame breaks its contract.
     """
@@ -96,14 +97,14 @@ def _cell(ours: pd.DataFrame, printed: pd.DataFrame, row: Mapping[Any, Any]) -> 
     if quantity.endswith("_bytes"):
         sized = algorithms.get(algorithm).sized_for(implementation)
         size = float(getattr(sized, quantity))
-        differs = "erratum" if row["note"] else "different"
-        return cell | {"here": size, "status": "equal" if size == row["value"] else differs}
+        status, why = judged(row, size)
+        return cell | {"here": size, "status": status, "note": why}
     operation = quantity.removesuffix("_seconds")
     cell["published_cycles"] = _cycles(printed, row, operation)
     found = chosen.get(operation)
     if found is None:
         return cell | {"status": "not measured"}
-    notes = [row["note"], found["reason"]]
+    notes = [row["note"], found["reason"], row["other_code"]]
     if not implementation.endswith("/" + variant):
         notes.append(f"no {variant} here, so this is {implementation}")
     return cell | {

@@ -30,6 +30,25 @@ class Round3(Work):
             "cross-check": cross_check(bench.measurements),
         }
 
+    def facts(self, frames: Frames) -> Mapping[str, Any]:
+        """Return what AVX2 gains: the least and the greatest of each algorithm's operations."""
+        if not frames:
+            return {}
+        table = frames["table1"]
+        gains = table.dropna(subset=["here_speedup"])
+        facts: dict[str, Any] = {}
+        for name, rows in gains.groupby("printed_name"):
+            speedups = rows.set_index("quantity")["here_speedup"]
+            if len(speedups) == 3:
+                facts[str(name)] = {
+                    "least": numbers.ratio(speedups.min(), 2),
+                    "most": numbers.ratio(speedups.max(), 2),
+                    **{
+                        str(quantity): numbers.ratio(gain, 2) for quantity, gain in speedups.items()
+                    },
+                }
+        return facts
+
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show both halves of Table 1, and the cross-check if there is one."""
         if frames:
@@ -109,8 +128,8 @@ def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[An
 
 
 def _size(cell: Mapping[Any, Any]) -> Shown:
-    """Show our size; "!" marks a known erratum of the print."""
-    mark = {"equal": "", "erratum": " !", "different": " ?"}[cell["status"]]
+    """Show our size; "!" marks one that differs from the print and is explained."""
+    mark = {"equal": "", "different": " ?"}.get(cell["status"], " !")
     return Shown(cell["here"], numbers.integer(cell["here"]) + mark)
 
 

@@ -1,0 +1,91 @@
+"""Statements: each names the sentence that makes it, and the sentence is in the source."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from pqchain.errors import DataError
+from pqchain.installation import read_toml
+from pqchain.works import registry, statements
+
+SEEDS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
+
+SENTENCES = """
+[sentences]
+one = "It is so."
+"""
+CLAIM = """
+[[claims]]
+id = "so"
+section = "1"
+statement = "It is."
+checks = [{ kind = "open", reason = "r" }]
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    """Write claims into a folder."""
+    (folder / "claims.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_statement_has_its_quote(tmp_path):
+    (one,) = statements.read(written(tmp_path, SENTENCES + CLAIM + 'sentence = "one"\n'))
+    assert (one.id, one.quote, one.ours, one.computed) == ("so", "It is so.", False, False)
+
+
+def test_a_statement_of_ours_needs_no_sentence(tmp_path):
+    (one,) = statements.read(written(tmp_path, CLAIM + "ours = true\n"))
+    assert one.ours and not one.quote
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (CLAIM, "claim 'so' names no sentence of the source"),
+        (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "names a sentence and is ours"),
+        (SENTENCES + CLAIM + 'sentence = "two"\n', "which \\[sentences\\] does not quote"),
+        (SENTENCES + CLAIM + "ours = true\n", "no claim is about the sentences \\['one'\\]"),
+        (CLAIM + "ours = true\nverdict = 1\n", "unexpected keyword argument 'verdict'"),
+    ],
+)
+def test_planted_a_statement_that_nobody_made_is_refused(tmp_path, text, problem):
+    with pytest.raises(DataError, match=problem):
+        statements.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_ids_are_unique_and_readings_tell_claims_of_a_sentence_apart(work):
+    assert len({each.id for each in work.statements}) == len(work.statements)
+    seen = [(each.sentence, each.statement, each.reading) for each in work.statements]
+    assert len(set(seen)) == len(seen)
+
+
+def plain(text: str) -> str:
+    """Return a text without white space and marks of its layout."""
+    return re.sub(r"[\s\\]", "", unicodedata.normalize("NFC", text))
+
+
+def found(quote: str, text: str) -> bool:
+    """Whether the parts of a quote stand in the text in their order."""
+    at = 0
+    for part in quote.split(" ... "):
+        at = text.find(plain(part), at)
+        if at < 0:
+            return False
+    return True
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason="the texts of the works are not there")
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_every_quote_is_in_the_text_of_the_work(work):
+    quotes = read_toml(work.paper.folder / "claims.toml")["sentences"]
+    missing = {}
+    for file in SEEDS.glob("*.txt"):
+        text = plain(file.read_text(encoding="utf-8"))
+        missing[file.name] = [name for name, quote in quotes.items() if not found(quote, text)]
+    fewest = min(missing.values(), key=len)
+    assert fewest == [], json.dumps(missing, indent=1)

@@ -1,0 +1,121 @@
+"""What a verdict may say: no fit confirms its own table, nothing refutes outside the setting."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.works.comparisons import decide
+from pqchain.works.readers import Number, Reader
+from pqchain.works.verdicts import (
+    CODE,
+    ELSEWHERE,
+    FAILS,
+    FITTED,
+    HOLDS,
+    MACHINE,
+    NOT_HERE,
+    OPEN,
+    SIZE,
+    WORDS,
+    Standing,
+    Verdict,
+)  # fmt: skip
+
+OUTCOMES = (HOLDS, FAILS, OPEN)
+
+STANDINGS = st.builds(
+    Standing,
+    setting=st.sampled_from(["", "2 MB", "costs of this machine"]),
+    elsewhere=st.lists(st.sampled_from(ELSEWHERE), unique=True).map(
+        lambda chosen: tuple(where for where in ELSEWHERE if where in chosen)
+    ),
+    fitted=st.booleans(),
+)
+
+
+def test_the_words():
+    assert WORDS == (
+        "holds", "does not hold", "not with this code", "not at this size", "not on this machine",
+        "fitted", "cannot be decided here",
+    )  # fmt: skip
+
+
+@given(outcome=st.sampled_from(OUTCOMES), standing=STANDINGS)
+def test_only_the_works_own_setting_refutes_and_only_what_is_not_fitted_confirms(outcome, standing):
+    word = standing.word(outcome)
+    assert word in WORDS
+    if word == FAILS:
+        assert not standing.elsewhere and not standing.fitted
+    if word == HOLDS:
+        assert not standing.fitted
+    if word in NOT_HERE:
+        assert word == f"not {standing.elsewhere[0]}"
+    assert (word == OPEN) == (outcome == OPEN)
+
+
+@given(one=STANDINGS, other=STANDINGS)
+def test_what_is_made_of_two_numbers_has_the_weaker_standing(one, other):
+    both = one & other
+    assert both.fitted == (one.fitted or other.fitted)
+    assert set(both.elsewhere) == {*one.elsewhere, *other.elsewhere}
+    assert list(both.elsewhere) == sorted(both.elsewhere, key=ELSEWHERE.index)
+    assert set(both.setting.split("; ")) == set((other & one).setting.split("; "))
+
+
+def test_a_verdict_has_no_word_of_its_own():
+    assert Verdict(FAILS, "", "measured", Standing(elsewhere=(SIZE,))).word == "not at this size"
+    assert Verdict(HOLDS, "", "modelled", Standing(fitted=True)).word == FITTED
+    with pytest.raises(AttributeError):
+        Verdict(FAILS, "", "measured").word = FAILS
+
+
+def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> Reader:
+    """Return a reader of made-up numbers."""
+
+    def read(name, quantity, implementation):
+        value, standing = values[name]
+        return Number(value, standing=standing)
+
+    return Reader(source, read, fitted=fitted)
+
+
+LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
+
+
+@pytest.mark.parametrize(
+    ("standing", "word"),
+    [
+        (Standing(), "does not hold"),
+        (Standing(elsewhere=(MACHINE,)), "not on this machine"),
+        (Standing(elsewhere=(SIZE, MACHINE)), "not at this size"),
+        (Standing(elsewhere=(CODE,)), "not with this code"),
+    ],
+)
+def test_planted_a_refutation_outside_the_setting_is_labelled(standing, word):
+    found = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
+    assert found.word == word
+
+
+@pytest.mark.parametrize("value", [0.5, 2.0])
+def test_planted_a_statement_decided_by_its_own_fit_is_labelled(value):
+    numbers = reader("modelled", fitted=("q",), a=(value, Standing()), b=(1.0, Standing()))
+    assert decide(LESS, numbers).word == "fitted"
+    free = reader("modelled", a=(value, Standing()), b=(1.0, Standing()))
+    assert decide(LESS, free).word == ("holds" if value < 1 else "does not hold")
+
+
+def test_a_fit_has_no_rank_below_its_error():
+    def read(name, quantity, implementation):
+        return Number({"a": 29.29, "b": 29.33}[name], noise=2.1, error=2.1)
+
+    found = decide(LESS, Reader("modelled", read, fitted=("q",)))
+    assert found.word == OPEN
+    assert "too close to rank" in found.evidence
+
+
+def test_a_proper_failure_goes_before_one_elsewhere():
+    checks = [{"kind": "less", "quantity": "q", "smaller": ["a", "c"], "larger": ["b"]}]
+    numbers = reader(
+        "measured", a=(2.0, Standing(elsewhere=(CODE,))), b=(1.0, Standing()), c=(3.0, Standing())
+    )
+    assert decide(checks, numbers).word == FAILS
