@@ -259,7 +259,9 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     """Say what kind of numbers these are."""
     origin = costs.source
     if costs.source == "paper:pqdpol":
-        origin = "published, Tables 1 to 4 of pqdpol"
+        origin = (
+            "published, Tables 1 to 4 of pqdpol, but for counted lengths of Falcon's signatures"
+        )
     elif source == "measured":
         origin = "measured on this machine"
     elif source.startswith("paper:"):
@@ -272,6 +274,6 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
         )
     if (runs["network"] == "paper-serial").any():
         yield (
-            "paper-serial describes the paper's Table 6; its prices were fitted to that table and "
-            "explain nothing: `pqchain reproduce --only pqdpol`."
+            "paper-serial is a law fitted to the paper's Table 6, not a network that it describes: "
+            "its prices explain nothing. See `pqchain reproduce --only pqdpol`."
         )

@@ -174,21 +174,14 @@ def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
 
 def coverage_table(coverage: pd.DataFrame) -> Table:
     """Show every printed number with the kind of ours, ours, or why there is none."""
-
-    def shown(row: Mapping[Any, Any], column: str) -> Shown:
-        value = row[column]
-        name = row["quantity"].replace("_milliseconds", "_seconds")
-        text = numbers.MISSING if value != value else numbers.quantity(value, name, row["unit"])
-        return Shown(value, text)
-
     rows = [
         [
             row["table"],
             ", ".join(part for part in (row["printed_name"], row["implementation"]) if part),
             numbers.spoken(row["quantity"]),
-            shown(row, "printed"),
+            Shown(row["printed"], numbers.quantity(row["printed"], row["quantity"], row["unit"])),
             row["kind"],
-            shown(row, "ours"),
+            Shown(row["ours"], _rounded(row["ours"], row["quantity"], row["unit"])),
             row["reason"],
         ]
         for row in coverage.to_dict("records")
@@ -207,6 +200,17 @@ def coverage_table(coverage: pd.DataFrame) -> Table:
         caption="Every printed number, in tables and in the text, and what stands against it.",
         source=["published", *(kind for kind in html.LABELS if kind in set(coverage["kind"]))],
     )
+
+
+def _rounded(value: float, quantity: str, unit: str) -> str:
+    """Show our number with as many digits as it deserves."""
+    if value != value:
+        return numbers.MISSING
+    if unit == "s":
+        return numbers.seconds(value)
+    if unit in ("B", "cycles", "") and value >= 1000:
+        return numbers.integer(value)
+    return numbers.quantity(float(f"{value:.4g}"), quantity, unit)
 
 
 def speed_table(comparison: pd.DataFrame, caption: str) -> Table:

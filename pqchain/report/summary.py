@@ -13,7 +13,7 @@ from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import SAID, Reproduction
 from pqchain.works import coverage
-from pqchain.works.sizes import VERDICTS
+from pqchain.works.sizes import EXPLAINED, VERDICTS
 from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, WORDS
 
 STATUSES = ("ok", "unsupported", "failed")
@@ -55,11 +55,27 @@ def _found(done: Reproduction) -> Iterator[Markup]:
     """Yield what came out, in sentences that lead to where it is shown."""
     said = [each for work in done.works for each in work.found(done.frames[work.key])]
     if said:
-        items = (
+        items = [
             html.join(each.text, " ", html.link(SAID["see"], f"#{each.place}")) for each in said
-        )
+        ]
         yield html.element("h2", SAID["found"], id="found")
-        yield html.bullets(items)
+        yield html.bullets([*items, *_counted(done)])
+
+
+def _counted(done: Reproduction) -> Iterator[str]:
+    """Yield what came out over all works."""
+    by_print = done.claims[done.claims["source"] == "published"]
+    refuted = int((by_print["verdict"] == FAILS).sum())
+    yield SAID["refuted"].format(refuted=refuted, statements=done.claims["claim_id"].nunique())
+    if len(done.sizes):
+        number = done.sizes["verdict"].value_counts()
+        explained = sum(number.get(word, 0) for word in ("version", "definition"))
+        wrong = number.get("erratum", 0) + number.get("different", 0)
+        yield SAID["sizes"].format(
+            sizes=len(done.sizes), equal=number.get("equal", 0), explained=explained, wrong=wrong
+        )
+    without = int((done.coverage["kind"] == "none").sum())
+    yield SAID["coverage"].format(numbers=len(done.coverage), without=without)
 
 
 def works_table(done: Reproduction) -> Table:
@@ -77,7 +93,7 @@ def works_table(done: Reproduction) -> Table:
             "fitted": [FITTED],
             "open": [OPEN],
         },
-        "sizes": {name: [name] for name in VERDICTS},
+        "sizes": {"equal": ["equal"], "explained": EXPLAINED, "different": ["different"]},
     }
     columns = [Column("work"), Column("times side by side", numeric=True)]
     columns += [Column(name, group, True) for group, names in judged.items() for name in names]
@@ -159,6 +175,10 @@ def tally(
     """Count verdicts, those that did not occur included."""
     counts = {word: int((frame[column] == word).sum()) for word in words}
     items = (
-        html.join(html.element("b", str(count)), html.badge(word)) for word, count in counts.items()
+        html.join(
+            html.element("b", str(count)),
+            html.labels(word) if word in html.LABELS and column == "kind" else html.badge(word),
+        )
+        for word, count in counts.items()
     )
     return html.element("div", html.element("h3", title), html.bullets(items), class_="tally")

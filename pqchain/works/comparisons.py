@@ -72,8 +72,7 @@ def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") ->
     found = [each for check in checks for each in _findings(check, reader, implementation)]
     first = min((finding.word for finding in found), key=decisive)
     deciding = [finding for finding in found if finding.word == first]
-    if first == HOLDS:
-        deciding.sort(key=lambda finding: finding.margin)
+    deciding.sort(key=lambda finding: (finding.outcome != FAILS, finding.margin))
     texts = list(dict.fromkeys(finding.evidence for finding in deciding))
     more = f"; and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
     standing = reduce(and_, (finding.standing for finding in deciding))
@@ -87,6 +86,7 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
     A reader of a model goes before the stopwatch, and each decides alone; what is measured may
     come from several readers.
     """
+    readers = [reader for reader in readers if reader.decides]
     kinds = {check["kind"] for check in checks}
     used = {quantity for check in checks for quantity in _quantities(check)}
     if kinds == {"value"} or (kinds and not kinds & _OF_THE_PRINT and used <= set(FACTS)):

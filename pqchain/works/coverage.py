@@ -30,9 +30,7 @@ COVERAGE = Contract.of(
 )
 
 KINDS = ("registry", "measured", "run", "replayed", "modelled", "fitted", "cited", "none")
-"""What ours is; of what is cited or none there is no number of ours."""
-
-_WITHOUT = ("cited", "none")
+"""What ours is. What is cited was published elsewhere, or has no number of ours either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +41,9 @@ class Rule:
     tables: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
     """Printed names."""
+    implementations: tuple[str, ...] = ()
     quantities: tuple[str, ...] = ()
-    """Of these three an empty one fits everything."""
+    """Of these four an empty one fits everything."""
     of: str = ""
     to: str = ""
     """Ours is this number, or this quotient of two; {name}, {algorithm} and {implementation} stand
@@ -60,7 +59,12 @@ class Rule:
     def fits(self, cell: Cell) -> bool:
         """Whether it is about that number."""
         name = cell.printed_name.partition(", n = ")[0]
-        pairs = ((self.tables, cell.table), (self.rows, name), (self.quantities, cell.quantity))
+        pairs = (
+            (self.tables, cell.table),
+            (self.rows, name),
+            (self.implementations, cell.implementation),
+            (self.quantities, cell.quantity),
+        )
         return all(not allowed or own in allowed for allowed, own in pairs)
 
     def ours(self, cell: Cell, sources: Iterable[Reader]) -> Number:
@@ -102,10 +106,10 @@ def rules(work: Work) -> list[Rule]:
             raise DataError(f"{file}: a rule has an unknown field or no kind: {error}") from error
         if rule.kind not in KINDS:
             raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/coverage.py.")
-        if (rule.kind in _WITHOUT) != bool(rule.none):
+        if bool(rule.none) != (rule.kind == "none") and rule.kind != "cited":
             raise DataError(
                 f"{file}: a rule of the kind {rule.kind!r} has none = {rule.none!r}; a reason is "
-                f"wanted for {' and '.join(_WITHOUT)} and for no other"
+                "wanted where ours is none, may be given where it is cited, and nowhere else"
             )
         found.append(rule)
     return found

@@ -100,11 +100,15 @@ class Reader:
     """Name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
     """What it can read at all; None: anything that no other reader has."""
+    decides: bool = True
+    """Whether statements are checked on it; if not, it only fills in the coverage."""
     fitted: Collection[str] = ()
     """Quantities to whose printed values its parameters were fitted: it confirms none of them."""
 
     def number(self, name: str, quantity: str, implementation: str) -> Number:
         """Return a number with its standing. Raises Undecided."""
+        if not self.reads(quantity):
+            raise Undecided(f"no {spoken(quantity)} is {self.source} here")
         found = self.read(name, quantity, implementation)
         if quantity not in self.fitted:
             return found

@@ -26,6 +26,8 @@ SIZE = Contract.of(
 VERDICTS = ("equal", "version", "definition", "erratum", "different")
 """Of another version, by another definition, wrong in print, and unexplained."""
 
+EXPLAINED = ("version", "definition", "erratum")
+
 
 def judged(row: Mapping[Any, Any], size: float) -> tuple[str, str]:
     """Return the verdict on a printed size, a row of a published frame, and the reason.

@@ -25,8 +25,9 @@ NOT_HERE = tuple(f"not {where}" for where in ELSEWHERE)
 WORDS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
 """All verdicts on a statement."""
 
-_DECISIVE = (FAILS, *NOT_HERE, OPEN, FITTED, HOLDS)
-"""Of the verdicts on the parts of a statement the first one found here decides it."""
+_DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
+"""Of the verdicts on the parts of a statement the first one found here decides it: what comes
+nearest to a refutation goes first."""
 
 
 @dataclass(frozen=True, slots=True)

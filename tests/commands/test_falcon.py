@@ -96,7 +96,12 @@ def test_the_profile_is_shown(capsys) -> None:
 def test_the_model_labels_every_row(capsys) -> None:
     assert cli.main(["falcon", "model", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert {row["kind"] for row in data["table3"]} == {"published", "estimated", "modelled"}
+    assert {row["kind"] for row in data["table3"]} == {
+        "published",
+        "cited",
+        "estimated",
+        "modelled",
+    }
     assert data["resources"]
     assert cli.main(["falcon", "model"]) == 0
     shown = capsys.readouterr()
@@ -120,5 +125,5 @@ def test_published_and_modelled_meet_in_rows_of_one_kind() -> None:
     ]  # fmt: skip
     printed = frame[frame["kind"] == "published"]
     assert sorted(printed["seconds"]) == pytest.approx([0.0401, 0.0832, 0.4111, 0.8798])
-    schedule = frame[frame["row"] == "M4 + engine, the paper's schedule"]
+    schedule = frame[frame["row"] == "M4 + engine, no overlap, latencies 14 and 9"]
     assert ((schedule["ratio"] - 1).abs() < 0.15).all()

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from pqchain.commands.main import main
+from pqchain.works import papers
 
 
 def test_papers_are_listed_and_shown(capsys):
@@ -46,8 +47,27 @@ def test_numbers_without_a_value_are_null(capsys):
         (["papers", "pqdpool"], "did you mean 'pqdpol'?"),
         (["papers", "pqdpol", "table9"], "table"),
         (["papers", "--findings"], "no work was named"),
-        (["papers", "pqdpol", "table4", "--findings"], "the table table4 was named"),
+        (["papers", "pqdpol", "table4", "--findings"], "--findings with the table table4"),
+        (["papers", "pqdpol", "--findings", "--coverage"], "--findings and --coverage with both"),
     ],
 )
 def test_an_unknown_work_or_table_is_refused(arguments, message, refused):
     refused(arguments, message)
+
+
+def test_coverage_counts_every_printed_number(capsys):
+    assert main(["papers", "--coverage"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    counts = {line.split()[0]: list(map(int, line.split()[1:])) for line in lines[3:]}
+    assert all(sum(rest) == whole for whole, *rest in counts.values())
+    assert counts["all"][0] == len(papers.published())
+
+
+def test_coverage_of_a_work_says_why_there_is_none(capsys):
+    assert main(["papers", "falcon-hls", "--coverage"]) == 0
+    assert "not synthesised" in capsys.readouterr().out
+    assert main(["papers", "falcon-hls", "--coverage", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    degree = next(row for row in rows if row["quantity"] == "ring_degree")
+    assert (degree["printed"], degree["kind"], degree["ours"]) == (512, "registry", 512)
+    assert {row["ours"] for row in rows if row["kind"] == "none"} == {None}

@@ -12,11 +12,11 @@ from pqchain import results
 from pqchain.algorithms import ALGORITHMS
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.works import compare, papers, readers
-from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
+from pqchain.works import compare, papers, readers, registry
+from pqchain.works.compare import CLAIMS, COMPARISON
+from pqchain.works.statements import Statement
+from pqchain.works.verdicts import FAILS, HOLDS, NOT_HERE, OPEN, WORDS
 from tests.works.expectations import EXPECTED, KEYS
-
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be decided here"
 
 NAN = float("nan")
 
@@ -230,47 +230,6 @@ def test_align_takes_our_own_numbers_back_as_one():
     assert frame["ratio"].round(12).unique().tolist() == [3.0]
 
 
-# Sizes
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_sizes_are_equal_but_for_the_errata(key):
-    frame = compare.sizes(papers.published(key))
-    assert set(frame["verdict"]) <= {"equal", "erratum"}
-    wrong = frame[frame["verdict"] == "erratum"]
-    columns = ["table", "algorithm", "quantity", "published_bytes", "registry_bytes"]
-    assert wrong[columns].values.tolist() == EXPECTED[key]["size_errata"]
-    assert wrong["note"].str.startswith("prints ").all()
-    assert len(frame) == EXPECTED[key]["sizes"]
-
-
-def test_a_size_that_no_erratum_explains_is_different():
-    published = papers.published("pqdpol")
-    is_key = (published["algorithm"] == "Dilithium3") & (
-        published["quantity"] == "public_key_bytes"
-    )
-    published.loc[is_key, "value"] += 1
-    frame = compare.sizes(published)
-    (row,) = frame[frame["verdict"] == "different"].to_dict("records")
-    assert (row["algorithm"], row["published_bytes"], row["registry_bytes"]) == (
-        "Dilithium3",
-        1953,
-        1952,
-    )
-
-
-def test_the_longest_signature_is_compared_with_the_longest():
-    frame = compare.sizes(papers.published("mini-blockchain"))
-    row = frame[frame["quantity"] == "signature_max_bytes"].iloc[0]
-    assert (row["published_bytes"], row["registry_bytes"], row["verdict"]) == (752, 752, "equal")
-
-
-def test_sizes_without_any():
-    frame = compare.sizes(papers.published("quic-reencoding"))
-    assert len(frame) == 0
-    assert list(frame.columns) == list(SIZE.columns)
-
-
 # Statements on the papers' own numbers
 
 
@@ -290,18 +249,20 @@ def test_how_many_claims_there_are(key):
 def test_claims_keep_the_contract(key):
     frame = compare.claims(key, measured())
     pd.testing.assert_frame_equal(results.check(frame, CLAIMS), frame)
-    assert set(frame["verdict"]) <= {HOLDS, FAILS, OPEN}
+    assert set(frame["verdict"]) <= set(WORDS)
     assert (frame["evidence"] != "").all()
     assert not frame.duplicated(["claim_id", "source"]).any()
-    assert set(frame.groupby("claim_id")["source"].first()) == {"published"}
+    ours = frame["quote"] == ""
+    assert (frame.loc[ours, "sentence"] == "").all()
 
 
 def test_evidence_shows_the_closest_figures_first():
     frame = compare.claims("pqdpol")
     assert one(frame, "dilithium-fastest-verification", "published") == (
         HOLDS,
-        "Dilithium5 verify 110 µs < Falcon-1024 142 µs; Dilithium2 verify 47.0 µs < Falcon-512 "
-        "75.0 µs; Dilithium5 verify 110 µs < SPHINCS+-SHA2-256f-simple 1.50 ms; and 2 more",
+        "Dilithium5 verify 110 µs < Falcon-1024 142 µs; Dilithium5 verify 110 µs < "
+        "SPHINCS+-SHA2-256f-simple 1.50 ms; Dilithium3 verify 77.0 µs < "
+        "SPHINCS+-SHA2-192f-simple 1.47 ms",
     )
 
 
@@ -312,27 +273,16 @@ def test_evidence_of_what_does_not_hold_shows_only_that():
         "Dilithium3 verify 77.0 µs is not below Falcon-512 75.0 µs; "
         "Dilithium5 verify 110 µs is not below Falcon-512 75.0 µs",
     )
-    assert one(compare.claims("quic-reencoding"), "chunk-size", "published")[1].endswith(
-        "gives 9.14286, printed 9.3"
-    )
 
 
 def test_size_claims_are_checked_on_the_registry():
-    assert verdicts(compare.claims("round3"), "sizes") == {
-        "mceliece-short-ciphertext": HOLDS,
-        "mceliece-large-keys": HOLDS,
-        "mceliece-public-key-373-times": HOLDS,
-        "ntru-shortest-public-key": FAILS,
-        "ntru-small-on-the-whole": HOLDS,
-        "rainbow-large-public-key": HOLDS,
-        "rainbow-large-secret-key": HOLDS,
-        "rainbow-short-signature": HOLDS,
-        "falcon-smallest-sum": HOLDS,
-        "falcon-smallest-public-key-and-signature": HOLDS,
-        "kyber-small": FAILS,
-    }
-    assert verdicts(compare.claims("mini-blockchain"), "sizes") == {"sizes": HOLDS}
-    assert verdicts(compare.claims("pqdpol"), "sizes")["larger-than-classical"] == HOLDS
+    found = verdicts(compare.claims("round3"), "registry")
+    assert found["mceliece-public-key-373-times"] == HOLDS
+    assert found["ntru-shortest-public-key"] == found["kyber-small"] == FAILS
+    assert verdicts(compare.claims("mini-blockchain"), "registry") == {"sizes": HOLDS}
+    of_pqdpol = verdicts(compare.claims("pqdpol"), "registry")
+    assert of_pqdpol["larger-signatures-than-classical"] == HOLDS
+    assert of_pqdpol["larger-public-keys-than-classical"] == FAILS
 
 
 # Statements on our numbers
@@ -346,7 +296,7 @@ def test_without_measurements_nothing_is_decided(key):
     assert ours["evidence"].str.contains("no measurement of .* is given").all()
 
 
-@pytest.mark.parametrize("key", ["pqdpol", "mini-blockchain", "round3"])
+@pytest.mark.parametrize("key", ["pqdpol", "round3"])
 @pytest.mark.parametrize("factor", [0.1, 1.0, 7.0])
 def test_the_papers_own_times_give_the_papers_own_verdicts_on_any_machine(key, factor):
     frame = compare.claims(key, as_published(key, factor))
@@ -354,7 +304,9 @@ def test_the_papers_own_times_give_the_papers_own_verdicts_on_any_machine(key, f
     decided = {name: verdict for name, verdict in on_ours.items() if verdict != OPEN}
     assert len(decided) >= 3
     # Rainbow's verification costs the same with and without AVX2: open on both sides.
-    assert decided == {name: on_print[name] for name in decided}
+    for name, verdict in decided.items():
+        refuted = verdict in NOT_HERE
+        assert (FAILS if refuted else verdict) == on_print[name], name
 
 
 def verify_times(first: float, second: float, **changes) -> pd.DataFrame:
@@ -373,7 +325,7 @@ def verify_times(first: float, second: float, **changes) -> pd.DataFrame:
     ("first", "second", "mad", "samples", "verdict"),
     [
         (40e-6, 50e-6, 1e-6, 1000, HOLDS),
-        (50e-6, 40e-6, 1e-6, 1000, FAILS),
+        (50e-6, 40e-6, 1e-6, 1000, "not on this machine"),
         (40e-6, 45e-6, 1e-6, 1000, OPEN),  # within 3 + 3 median absolute deviations
         (40e-6, 40e-6, 0.0, 1000, OPEN),  # equal
         (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # they scatter, but the medians are far apart
@@ -395,7 +347,9 @@ def test_what_fails_decides_even_if_other_numbers_are_missing():
         measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 4e-5),
     )
     found = one(compare.claims("round3", frame), "dilithium-faster-than-falcon")
-    assert found == (FAILS, "Dilithium2 verify 90.0 µs is not below Falcon-512 40.0 µs")
+    assert found == (
+        "not on this machine", "Dilithium2 verify 90.0 µs is not below Falcon-512 40.0 µs",
+    )  # fmt: skip
 
 
 def test_an_unsupported_row_leaves_the_statement_open_with_its_reason():
@@ -423,9 +377,12 @@ def test_a_statement_about_avx2_is_not_checked_on_the_reference():
 
 @pytest.mark.parametrize(
     ("times", "verdict"),
-    [(250, HOLDS), (170, HOLDS), (370, HOLDS), (160, FAILS), (380, FAILS), (166.7, OPEN)],
-)
-def test_about_means_within_a_factor(times, verdict):
+    [
+        (250, HOLDS), (202, HOLDS), (310, HOLDS), (195, "not on this machine"),
+        (320, "not on this machine"), (200.1, OPEN),
+    ],
+)  # fmt: skip
+def test_about_allows_a_factor_on_another_machine(times, verdict):
     frame = measured(
         measurement("Dilithium2", "liboqs-0.13/avx2", "generate_keypair", 0.0001),
         measurement("Falcon-512", "liboqs-0.13/avx2", "generate_keypair", 0.0001 * times),
@@ -433,7 +390,35 @@ def test_about_means_within_a_factor(times, verdict):
     found, evidence = one(compare.claims("round3", frame), "falcon-key-generation-250-times")
     assert found == verdict
     assert ("too close to the bound" in evidence) == (verdict == OPEN)
-    assert f"is {times:.4g}, stated about 250" in evidence
+    assert f"is {times:.4g}, stated about 250, which is taken as within 1.25 times" in evidence
+
+
+def test_code_that_is_not_the_papers_refutes_nothing():
+    slow = {"generate_keypair": 1.0, "encapsulate": 1.0, "decapsulate": 1.0}
+    rows = [
+        measurement(name, f"liboqs-0.7.1/{variant}", operation, slow[operation] * factor)
+        for name in ("NTRU-HPS-2048-509", "LightSaber-KEM")
+        for operation in slow
+        for variant, factor in (("ref", 1.0), ("avx2", 2.0))
+    ]
+    rows += [
+        measurement(name, f"liboqs-0.13/{variant}", operation, slow[operation] * factor)
+        for name in ("Kyber512", "Classic-McEliece-348864")
+        for operation in slow
+        for variant, factor in (("ref", 1.0), ("avx2", 0.5))
+    ]
+    frame = compare.claims("round3", measured(*rows))
+    row = frame[
+        (frame["claim_id"] == "avx2-faster-than-reference") & (frame["source"] == "measured")
+    ]
+    assert row["verdict"].item() == "not on this machine"  # Saber's code is the paper's
+    only = measured(*(row for row in rows if "Saber" not in row["algorithm"]))
+    frame = compare.claims("round3", only)
+    row = frame[
+        (frame["claim_id"] == "avx2-faster-than-reference") & (frame["source"] == "measured")
+    ]
+    assert row["verdict"].item() == "not with this code"
+    assert "PQClean's portable code" in row["setting"].item()
 
 
 def test_absolute_times_of_the_paper_are_not_asked_of_us():
@@ -459,8 +444,6 @@ def test_frames_that_break_their_contract_are_refused():
         compare.align(ours.drop(columns="reason"), theirs)
     with pytest.raises(DataError, match="a published frame has the columns"):
         compare.align(ours, theirs.drop(columns="note"))
-    with pytest.raises(DataError, match="a published frame has the columns"):
-        compare.sizes(theirs.drop(columns="note"))
     with pytest.raises(DataError, match="a measurement frame has the columns"):
         compare.claims("round3", theirs)
 
@@ -472,7 +455,21 @@ def test_an_operation_measured_twice_is_refused():
 
 
 def test_an_unknown_kind_of_check_is_named(monkeypatch):
-    claim = {"id": "new", "section": "1", "statement": "It is so.", "checks": [{"kind": "magic"}]}
-    monkeypatch.setattr(compare, "read_toml", lambda path: {"claims": [claim]})
+    work = registry.get("round3")
+    checks = ({"kind": "magic"},)
+    new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
+    monkeypatch.setattr(type(work), "statements", (new,))
     with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
-        compare.claims("round3")
+        compare.claims(work)
+
+
+def test_pairs_of_one_level_are_of_one_level(monkeypatch):
+    work = registry.get("pqdpol")
+    check = {
+        "kind": "less", "one_level": True, "quantity": "signature_bytes",
+        "smaller": ["Falcon-512"], "larger": ["Dilithium2"],
+    }  # fmt: skip
+    new = Statement(id="new", section="1", statement="Small.", ours=True, checks=(check,))
+    monkeypatch.setattr(type(work), "statements", (new,))
+    with pytest.raises(DataError, match="of one NIST level; they are: Falcon-512 1, Dilithium2 2"):
+        compare.claims(work)

@@ -38,9 +38,7 @@ def test_verdicts(value, note, verdict):
 
 
 def test_planted_an_erratum_that_the_prints_version_explains_is_refused():
-    with pytest.raises(
-        DataError, match=r"2544 .* listed as an erratum, but 2544 is version 3\.0"
-    ):
+    with pytest.raises(DataError, match=r"2544 .* listed as an erratum, but 2544 is version 3\.0"):
         judged(cell(2544.0, "prints 2544, expected 2528"), 2528.0)
 
 

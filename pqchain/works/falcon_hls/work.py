@@ -63,7 +63,7 @@ class FalconHls(Work):
         yield Reader("registry", _parameter, ("ring_degree", "modulus"))
         if "table3" in frames:
             seconds = frames["table3"].set_index(["algorithm", "row"])["seconds"].to_dict()
-            yield Reader("cited", partial(_elsewhere, seconds), ())
+            yield Reader("cited", partial(_elsewhere, seconds), ("sign_seconds",), decides=False)
             yield Reader("modelled", partial(_modelled, seconds), ("sign_seconds",))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:

@@ -112,14 +112,14 @@ class QuicReencoding(Work):
 
 
 def _reader(kind: str, values: Mapping[tuple[str, str], float]) -> Reader:
-    """Read numbers by printed name and quantity; for the coverage, as statements are judged."""
+    """Read numbers by printed name and quantity."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
             raise Undecided(f"this run gave no {spoken(quantity)} of {name}")
         return Number(values[name, quantity])
 
-    return Reader(kind, read, ())
+    return Reader(kind, read, decides=False)
 
 
 _SAVING = "Multiplexing shorter than a single stream"
@@ -161,7 +161,7 @@ def _standing(row: pd.Series[Any], nodes: int) -> Standing:
     alike = alike and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
     clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
     setting = (
-        f"{row['nodes']} nodes, {row['blocks']} blocks of {numbers.byte_count(row['block_bytes'])},"
+        f"{row['nodes']} nodes, {row['blocks']} x {numbers.byte_count(row['block_bytes'])},"
         f" {regime['code']}, {row['transport']}, {clock}"
     )
     if not alike:

@@ -41,10 +41,11 @@ class Round3(Work):
             speedups = rows.set_index("quantity")["here_speedup"]
             if len(speedups) == 3:
                 facts[str(name)] = {
-                    "least": numbers.ratio(speedups.min(), 2),
-                    "most": numbers.ratio(speedups.max(), 2),
+                    "least": numbers.significant(speedups.min(), 2),
+                    "most": numbers.significant(speedups.max(), 2),
                     **{
-                        str(quantity): numbers.ratio(gain, 2) for quantity, gain in speedups.items()
+                        str(quantity): numbers.significant(gain, 2)
+                        for quantity, gain in speedups.items()
                     },
                 }
         return facts

@@ -9,9 +9,9 @@ from pqchain.render import numbers
 from pqchain.render.figure import Figure
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
-from pqchain.works.comparisons import FAILS, HOLDS
 from pqchain.works.readers import Number, Reader
-from pqchain.works.work import Bench, Frames, Verdict, Work
+from pqchain.works.verdicts import FAILS, HOLDS, Standing, Verdict
+from pqchain.works.work import Bench, Frames, Work
 
 FLIGHT = Contract.of(
     "pigeon-flight", ("str", "algorithm"), ("float64", "metres flight_seconds wire_seconds")
@@ -35,9 +35,10 @@ class Sixth(Work):
         flights = {row["algorithm"]: row for row in frames["flight"].to_dict("records")}
 
         def read(name: str, quantity: str, implementation: str) -> Number:
-            return Number(flights[name].get(quantity, 1.0), unit="s")
+            value = flights[name].get(quantity, 1.0)
+            return Number(value, unit="s", standing=Standing("22 m/s"))
 
-        yield Reader("modelled", read, ("flight_seconds", "verify_seconds"), basis="22 m/s")
+        yield Reader("modelled", read, ("flight_seconds", "verify_seconds"))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge which is faster."""

@@ -1,0 +1,42 @@
+"""The texts of the works, where they are at hand, compared without white space and marks."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+SEEDS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
+
+WHY = "the texts of the works are not there"
+
+
+def plain(text: str) -> str:
+    """Return a text without white space and marks of its layout."""
+    return re.sub(r"[\s\\]", "", unicodedata.normalize("NFC", text))
+
+
+def quoted(quote: str, text: str) -> bool:
+    """Whether the parts of a quote stand in a plain text in their order."""
+    at = 0
+    for part in quote.split(" ... "):
+        at = text.find(plain(part), at)
+        if at < 0:
+            return False
+    return True
+
+
+def text_of(quotes: dict[str, str]) -> tuple[str, list[str]]:
+    """Return the text that holds most of the quotes, and the keys of those that it lacks."""
+    lacking = {}
+    for file in sorted(SEEDS.glob("*.txt")):
+        text = file.read_text(encoding="utf-8")
+        missing = [name for name, quote in quotes.items() if not quoted(quote, plain(text))]
+        lacking[text] = missing
+    return min(lacking.items(), key=lambda found: len(found[1]))
+
+
+def numbers(text: str) -> list[str]:
+    """Return the numbers in a text, thousands separators left out."""
+    found = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
+    return [number.rstrip(",").replace(",", "") for number in found]
