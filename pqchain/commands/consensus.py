@@ -259,9 +259,7 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     """Say what kind of numbers these are."""
     origin = costs.source
     if costs.source == "paper:pqdpol":
-        origin = (
-            "published, Tables 1 to 4 of pqdpol, but for counted lengths of Falcon's signatures"
-        )
+        origin = "published, Tables 1 to 4 of pqdpol; lengths of Falcon's signatures counted"
     elif source == "measured":
         origin = "measured on this machine"
     elif source.startswith("paper:"):

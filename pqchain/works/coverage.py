@@ -142,12 +142,13 @@ def _row(cell: Cell, known: list[Rule], sources: list[Reader]) -> list[Any]:
             f"{cell.paper}, {cell.table}: nothing says what ours is of {cell.printed_name}, "
             f"{cell.quantity}; add a rule to data/papers/{cell.paper}/coverage.toml"
         )
-    ours, reason = float("nan"), rule.none or rule.note
+    ours, reasons = float("nan"), [rule.none, rule.note, cell.other_code]
     if not rule.none:
         try:
             ours = rule.ours(cell, sources).value
         except Undecided as undecided:
-            reason = "; ".join(part for part in (str(undecided), rule.note) if part)
+            reasons.insert(0, str(undecided))
+    reason = "; ".join(part for part in reasons if part)
     about = [cell.paper, cell.table, cell.printed_name, cell.implementation, cell.quantity]
     return [*about, float(cell.value), cell.unit, rule.kind, ours, reason]
 

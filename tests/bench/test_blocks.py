@@ -14,8 +14,8 @@ from pqchain.bench.blocks import BLOCK, measure_blocks
 from pqchain.bench.presets import PRESETS, BlockPreset
 from pqchain.chain import encoded_size, header_bytes
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.works import compare, papers
-from pqchain.works.comparisons import HOLDS, OPEN
+from pqchain.works import compare, papers, registry
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN
 from tests import frames
 
 COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
@@ -206,17 +206,32 @@ def test_ours_stands_beside_every_printed_line():
 
 
 def test_statements_about_blocks_are_judged_on_blocks():
-    measured = frames.measurements(["Falcon-512"])
-    found = compare.claims("mini-blockchain", measured, {"blocks": frames.blocks(["Falcon-512"])})
-    ours = found[found["source"] == "measured"].set_index("claim_id")
-    assert ours.loc["wallets-as-alone", "verdict"] == HOLDS
-    assert "8.00\u202fms over" in ours.loc["wallets-as-alone", "evidence"]
-    dearer = ours.loc["verification-dearer-in-a-block"]
-    assert dearer["verdict"] == OPEN
-    assert "58.0\u202fµs" in dearer["evidence"]
-    none = compare.claims("mini-blockchain", measured, {"blocks": frames.blocks(["ML-DSA-44"])})
-    ours = none[none["source"] == "measured"].set_index("claim_id")
-    assert "no block of Falcon-512 was measured" in ours.loc["wallets-as-alone", "evidence"]
+    names = list(registry.get("mini-blockchain").schemes())
+    blocks = frames.blocks(names)
+    found = compare.claims("mini-blockchain", frames={"blocks": blocks})
+    ours = found[found["source"] == "run"].set_index("claim_id")
+    tampering = ours.loc["tampering-breaks-validation"]
+    assert tampering["verdict"] == HOLDS and "blocks of 7 schemes" in tampering["evidence"]
+    assert ours.loc["flipped-bit-breaks-validation", "verdict"] == HOLDS
+    taken = blocks.assign(tampered="yes")
+    found = compare.claims("mini-blockchain", frames={"blocks": taken})
+    ours = found[found["source"] == "run"].set_index("claim_id")
+    assert ours.loc["tampering-breaks-validation", "verdict"] == FAILS
+    assert (
+        "ML-DSA-44: yes, expected bad signature"
+        in ours.loc["tampering-breaks-validation", "evidence"]
+    )
+    few = compare.claims("mini-blockchain", frames={"blocks": frames.blocks(["Falcon-512"])})
+    ours = few[few["source"] == "run"].set_index("claim_id")
+    assert ours.loc["tampering-breaks-validation", "verdict"] == OPEN
+    assert (
+        "no block of ML-DSA-44 was measured" in ours.loc["tampering-breaks-validation", "evidence"]
+    )
+    lacking = blocks.assign(status="unsupported", reason="needs avx2")
+    found = compare.claims("mini-blockchain", frames={"blocks": lacking})
+    ours = found[found["source"] == "run"].set_index("claim_id")
+    assert ours.loc["tampering-breaks-validation", "verdict"] == OPEN
+    assert "needs avx2" in ours.loc["tampering-breaks-validation", "evidence"]
 
 
 @pytest.mark.parametrize("quantity", ["bytes", "verify", "rate"])

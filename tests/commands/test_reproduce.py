@@ -19,7 +19,7 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("Table 3 rebuilt")
+    assert captured.out.startswith("Table 3 and other figures for it")
     assert captured.out.splitlines()[-1] == str(output / "index.html")
     assert "holds" in captured.err
     assert (output / "index.html").is_file()
@@ -32,8 +32,8 @@ def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("Table 5, transactions per second: as printed, and modelled")
-    assert "\nTable 6, latency: as printed, and modelled" in shown
+    assert shown.startswith("Table 5, transactions per second: as printed (! is a misprint")
+    assert "\nTable 6, latency: as printed (! is a misprint" in shown
     assert shown.splitlines()[-1] == str(output / "index.html")
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol", "--json"]) == 0
     computed = json.loads(capsys.readouterr().out)["frames"]["pqdpol"]
@@ -93,7 +93,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
     assert shown["ok"] is False
     assert len(shown["failures"]) == 1
     assert shown["operations_timed"]["failed"] == 1
-    assert shown["statements_by_the_print"]["holds"] > 0
+    assert shown["claims_by_the_papers_numbers"]["holds"] > 0
 
 
 def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):

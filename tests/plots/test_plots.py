@@ -258,7 +258,7 @@ def test_the_accelerator_is_drawn_by_kind_and_labelled() -> None:
     legend = axes.get_legend()
     assert legend is not None
     assert {text.get_text() for text in legend.get_texts()} == {
-        "published", "estimated", "modelled",
+        "published", "cited", "estimated", "modelled",
     }  # fmt: skip
     with pytest.raises(UsageError, match="no rows"):
         plots.plot_accelerator(table.iloc[:0])
@@ -281,7 +281,7 @@ def test_phases_of_a_run_fill_the_bar() -> None:
 def test_streams_have_a_line_each_and_say_what_kind_they_are() -> None:
     axes = plots.plot_streams(frames.replays()["figure1"])
     assert legend_texts(axes) == ["single", "multiplexed"]
-    assert "modelled, virtual" in axes.get_xlabel()
+    assert "replayed, virtual" in axes.get_xlabel()
     assert axes.get_ylim()[0] == 0
 
 

@@ -17,6 +17,7 @@ from pqchain.report.run import Reproduction
 from pqchain.works import papers
 from pqchain.works.pqdpol.work import PqDpol
 from pqchain.works.quic_reencoding import replays
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN
 from pqchain.works.work import Work
 from tests import frames
 from tests.render.test_html import Reader
@@ -80,8 +81,34 @@ def test_every_work_is_there_with_both_titles(done, text):
         paper = papers.paper(key)
         assert paper.title.replace("'", "&#x27;") in text
         assert paper.title_korean in text
-    korean = [attributes for attributes in Reader(text).all("p") if attributes.get("lang") == "ko"]
-    assert len(korean) == sum(bool(papers.paper(key).title_korean) for key in done.keys)
+    korean = [each for each in Reader(text).all("p") if each.get("lang") == "ko"]
+    titles = [each for each in korean if each["class"] == "korean"]
+    assert len(titles) == sum(bool(papers.paper(key).title_korean) for key in done.keys)
+
+
+def test_the_page_begins_with_what_came_out_and_leads_to_it(done, text):
+    found = text[text.index('<h2 id="found">') : text.index('<div class="tallies">')]
+    assert text.index('<h2 id="found">') < text.index('id="reading"')
+    said = [each for work in done.works for each in work.found(done.frames[work.key])]
+    assert len(said) >= 9 and found.count("<li>") == len(said) + 3
+    identifiers = {each.get("id") for each in Reader(text).all("section")}
+    assert {each.place for each in said} <= identifiers
+    for expected in ("Falcon-512 suits PQ-DPoL best", "0.7907; 0.4907", "AVX2 makes Kyber",
+                     "have no counterpart here"):  # fmt: skip
+        assert expected in found
+
+
+def test_every_statement_stands_with_its_sentence(done, text):
+    quotes = set(done.claims["quote"]) - {""}
+    assert len(quotes) > 80
+    assert all(html.element("p", f"\u201c{quote}\u201d")[3:-4] in text for quote in quotes)
+
+
+def test_every_printed_number_is_covered(done, text):
+    assert len(done.coverage) == len(papers.published())
+    for key in done.keys:
+        assert len(results.load(done.output / key / "coverage.csv"))
+        assert f'<section id="{key}-every-printed-number">' in text
 
 
 def test_page_is_well_formed_and_asks_nobody(text):
@@ -149,7 +176,7 @@ def test_saved_tables_load_with_provenance(done):
 
 def test_summary_counts_what_the_frames_hold(done, text):
     printed = done.claims[done.claims["source"] == "published"]["verdict"]
-    for verdict in overview.CLAIM_VERDICTS:
+    for verdict in (HOLDS, FAILS, OPEN):
         count = int((printed == verdict).sum())
         assert f"<b>{count}</b>{html.badge(verdict)}" in text
     assert f"<b>{int((done.sizes['verdict'] == 'equal').sum())}</b>{html.badge('equal')}" in text

@@ -1,6 +1,7 @@
 """Coverage: every printed number has an entry, and every number of the texts is printed data."""
 
 import csv
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -105,6 +106,15 @@ def test_the_frame_keeps_its_contract():
     frame = coverage.coverage(Work(FOLDER), frames.measurements())
     assert list(frame.columns) == list(COVERAGE.columns)
     assert not pd.isna(frame["ours"].iloc[0])
+
+
+def test_the_readme_quotes_the_counts():
+    frames = [coverage.coverage(work, frames=work.compute(Bench())) for work in registry.works()]
+    whole = pd.concat(frames)
+    listed = ", ".join(f"{count} {kind}" for kind, count in coverage.counts(whole))
+    text = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"print {len(whole)} numbers" in text
+    assert f"Ours are {listed};" in text
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)

@@ -57,7 +57,10 @@ class MiniBlockchain(Work):
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Say what became of the blocks, whole and with a flipped bit."""
         if claim in _ABOUT and "blocks" in frames:
-            yield _validated(results.check(frames["blocks"], BLOCK), *_ABOUT[claim])
+            names, column = _ABOUT[claim]
+            yield _validated(
+                results.check(frames["blocks"], BLOCK), names or self.schemes(), column
+            )
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the blocks of single threads: bytes and checking time per transaction."""
@@ -201,24 +204,23 @@ def _medians(blocks: pd.DataFrame) -> Reader:
 
 
 def _validated(blocks: pd.DataFrame, names: Collection[str], column: str) -> Verdict:
-    """Judge that blocks were validated as they should: all schemes without `names`."""
-    single = {name: row for name, row in _single(blocks).items() if not names or name in names}
-    ran = [name for name, row in single.items() if row["status"] == "ok"]
-    left = [
-        f"{name} is {row['status']}: {row['reason']}"
-        for name, row in single.items()
-        if row["status"] != "ok"
-    ]
+    """Judge that the blocks of all these schemes were validated as they should."""
+    single = _single(blocks)
     wanted = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
-    wrong = [
-        f"{name}: {single[name][column]}, expected {wanted}"
-        for name in ran
-        if single[name][column] != wanted
-    ]
+    ran, wrong, left = [], [], []
+    for name in names:
+        try:
+            row = _row(single, name)
+        except Undecided as reason:
+            left.append(str(reason))
+            continue
+        ran.append(name)
+        if row[column] != wanted:
+            wrong.append(f"{name}: {row[column]}, expected {wanted}")
     what = "taken whole" if column == "valid" else f"refused with one bit flipped: {wanted}"
-    evidence = f"blocks of {len(ran)} schemes ({', '.join(ran)}), {what}"
-    outcome = FAILS if wrong else OPEN if left or not ran else HOLDS
-    return Verdict(outcome, "; ".join([*wrong, *left, evidence]), "run")
+    good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {what}"] * bool(ran and not wrong)
+    outcome = FAILS if wrong else OPEN if left else HOLDS
+    return Verdict(outcome, "; ".join([*wrong, *left, *good]), "run")
 
 
 _ABOUT: dict[str, tuple[Collection[str], str]] = {

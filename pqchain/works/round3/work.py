@@ -43,10 +43,7 @@ class Round3(Work):
                 facts[str(name)] = {
                     "least": numbers.significant(speedups.min(), 2),
                     "most": numbers.significant(speedups.max(), 2),
-                    **{
-                        str(quantity): numbers.significant(gain, 2)
-                        for quantity, gain in speedups.items()
-                    },
+                    **speedups.map(lambda gain: numbers.significant(gain, 2)).to_dict(),
                 }
         return facts
 
