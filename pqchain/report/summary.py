@@ -15,6 +15,7 @@ from pqchain.report.run import SAID, Reproduction
 from pqchain.works import coverage
 from pqchain.works.sizes import EXPLAINED, VERDICTS
 from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, WORDS
+from pqchain.works.work import Work
 
 STATUSES = ("ok", "unsupported", "failed")
 
@@ -63,10 +64,9 @@ def _found(done: Reproduction) -> Iterator[Markup]:
 
 
 def _counted(done: Reproduction) -> Iterator[str]:
-    """Yield what came out over all works."""
-    by_print = done.claims[done.claims["source"] == "published"]
-    refuted = int((by_print["verdict"] == FAILS).sum())
-    yield SAID["refuted"].format(refuted=refuted, statements=done.claims["claim_id"].nunique())
+    """Yield what came out over all works: contradictions of each print, sizes, coverage."""
+    for work in done.works:
+        yield from _contradicted(done, work)
     if len(done.sizes):
         number = done.sizes["verdict"].value_counts()
         explained = sum(number.get(word, 0) for word in ("version", "definition"))
@@ -76,6 +76,28 @@ def _counted(done: Reproduction) -> Iterator[str]:
         )
     without = int((done.coverage["kind"] == "none").sum())
     yield SAID["coverage"].format(numbers=len(done.coverage), without=without)
+
+
+def _contradicted(done: Reproduction, work: Work) -> Iterator[Markup]:
+    """Yield which cells and statements the rest of the work's own print contradicts."""
+    for erratum in work.paper.errata:
+        text = SAID["misprint"].format(erratum=erratum, key=work.key)
+        yield html.join(text, " ", html.link(SAID["see"], f"#{work.key}-errata-and-notes"))
+    claims = done.claims[done.claims["paper"] == work.key]
+    failed = claims[(claims["source"] == "published") & (claims["verdict"] == FAILS)]
+    if len(failed):
+        some = [f"\u201c{text}\u201d" for text in dict.fromkeys(failed["statement"])][:_SOME]
+        text = SAID["contradicted"].format(
+            key=work.key,
+            failed=failed["sentence"].nunique(),
+            sentences=claims["sentence"].nunique(),
+            some=" ".join(some),
+        )
+        yield html.join(text, " ", html.link(SAID["see"], f"#{work.key}-what-it-says-checked"))
+
+
+_SOME = 2
+"""Statements that are quoted of those that do not hold."""
 
 
 def works_table(done: Reproduction) -> Table:

@@ -249,7 +249,13 @@ def _facts(frames: Frames) -> dict[str, Any]:
     quickest = frame.sort_values("published_latency_seconds").groupby("n")["algorithm"].first()
     first = {*best, *quickest}
     winner = {"best": first.pop()} if len(first) == 1 else {}
+    kept_least, kept_most = _kept()
+    all_vote = frames["delegation"].query("setting == 'paper-serial' and question == 'all vote'")
+    rate = all_vote.sort_values("nodes")["throughput_per_second"]
     return winner | {
+        "kept_least": kept_least,
+        "kept_most": kept_most,
+        "all_vote": 100 * rate.iloc[-1] / rate.iloc[0],
         "held": {name: f"{count:.3g}" for name, count in held.items()},
         "form": by_form["N^2"],
         "next": second.index[0],

@@ -79,7 +79,14 @@ class QuicReencoding(Work):
         """Return the shares of a run on sockets, and what multiplexing saved."""
         if not frames:
             return {}
-        facts: dict[str, Any] = {}
+        printed = frames["table1"].query("kind == 'published'").set_index("phase")["share_percent"]
+        facts: dict[str, Any] = {
+            "transfer": printed["transfer"],
+            "coding": printed["decode"] + printed["encode"],
+            "io": printed["io"],
+            "other": printed["other"],
+            "claimed": CLAIMED_PERCENT,
+        }
         live = frames["table1"].query("kind == 'measured' and status == 'ok'")
         if len(live):
             share, first = live.set_index("phase")["share_percent"], live.iloc[0]
