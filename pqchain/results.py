@@ -73,6 +73,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             f"{list(frame.columns)}; add or drop columns until they agree"
         )
     ordered = frame[list(columns)].reset_index(drop=True)
+    ordered.attrs = {}  # pandas would copy them whole with every column
     checked = pd.DataFrame(
         {
             name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
@@ -288,10 +289,13 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
     """Return the column as that dtype; text is never parsed and nothing is rounded."""
-    is_text = column.map(lambda value: isinstance(value, str)).astype(bool)
-    is_line = column.map(lambda value: isinstance(value, str) and "\r" not in value).astype(bool)
-    is_truth = column.map(lambda value: isinstance(value, (bool, np.bool_))).astype(bool)
-    fits = {"str": is_line, "bool": is_truth}.get(dtype, ~(is_text | is_truth))
+    if dtype == "str":
+        fits = column.map(lambda value: isinstance(value, str) and "\r" not in value)
+    elif dtype == "bool":
+        fits = column.map(lambda value: isinstance(value, (bool, np.bool_)))
+    else:
+        fits = column.map(lambda value: not isinstance(value, (str, bool, np.bool_)))
+    fits = fits.astype(bool)
     wrong = column[~fits]
     if not wrong.empty:
         raise DataError(f"{what} holds {wrong.iloc[0]!r}; expected {_EXPECTED[dtype]} in every row")
