@@ -199,12 +199,8 @@ def _less(check: Check, of: Numbers) -> Finding:
 
 
 def _ratio(check: Check, of: Numbers) -> Finding:
-    upper, lower = of(check["of"]), of(check["to"])
-    ratio = upper / lower
-    text = (
-        f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower} "
-        f"is {ratio.value:.4g}, stated "
-    )
+    ratio, text = _divided(check, of)
+    text += ", stated "
     if "about" not in check:
         bound = check["at_least"]
         return _bounded(ratio, bound, math.inf, f"{text}at least {bound}")
@@ -218,13 +214,17 @@ def _ratio(check: Check, of: Numbers) -> Finding:
 
 
 def _similar(check: Check, of: Numbers) -> Finding:
+    ratio, text = _divided(check, of)
+    text += f"; similar is taken as within {SIMILAR:g} times, which is ours"
+    return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
+
+
+def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
+    """Return `of` over `to`, and the quotient in words."""
     upper, lower = of(check["of"]), of(check["to"])
     ratio = upper / lower
-    text = (
-        f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower} "
-        f"is {ratio.value:.4g}; similar is taken as within {SIMILAR:g} times, which is ours"
-    )
-    return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
+    names = f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower}"
+    return ratio, f"{names} is {ratio.value:.4g}"
 
 
 def _bounded(ratio: Number, low: float, high: float, text: str) -> Finding:
