@@ -18,6 +18,7 @@ from pqchain.works.quic_reencoding import replays
 from pqchain.works.quic_reencoding.frames import (
     CLAIMED_PERCENT,
     KEY,
+    LINK_ONLY,
     PHASES,
     TOTAL,
     kind_of,
@@ -56,7 +57,7 @@ class QuicReencoding(Work):
         """Read Table 1 as replayed with the link alone, what was saved, and the blocks."""
         if not frames:
             return
-        table = frames["table1"].query("run == 'link only'")
+        table = frames["table1"][frames["table1"]["run"] == LINK_ONLY]
         first = table.iloc[0]
         values: dict[tuple[str, str], float] = {}
         for row in table.to_dict("records"):
@@ -194,8 +195,9 @@ def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> It
 
 def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
     """Judge the saving by its interval: above 0, and if `exactly` with the claimed one inside."""
-    for mode, group in _pairs(runs):
-        row = contrast[contrast["mode"] == mode].iloc[0]
+    groups = dict(_pairs(runs))
+    for row in contrast.to_dict("records"):  # none if there was one pair only
+        mode, group = row["mode"], groups[row["mode"]]
         low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
         outcome = HOLDS if low > 0 else FAILS if high < 0 else OPEN
         if exactly and not low <= claimed <= high:
