@@ -1,0 +1,14 @@
+"""Which verifiers agree: boundary vectors, adapters, and a table that a chain can act on.
+
+made = pqchain.conform.vectors(["ML-DSA-44"])    # every rule of verification, probed
+pqchain.conform.write(made, Path("vectors"))     # in Wycheproof's form and in ACVP's
+checks = pqchain.conform.checks(made[0])         # the rules of the specification, one by one
+"""
+
+from __future__ import annotations
+
+from pqchain.conform.oracles import checks
+from pqchain.conform.suite import digests, vectors, write
+from pqchain.conform.vector import Family, Vector, families
+
+__all__ = ["Family", "Vector", "checks", "digests", "families", "vectors", "write"]

@@ -1,0 +1,229 @@
+"""What ML-DSA (FIPS 204) and Dilithium (round 3, version 3.1) are made of: sets, sums, encodings.
+
+Written from the two specifications, independent of the C code under test: products of polynomials
+go through the matrix of all powers of the roots, in exact 64-bit integers. Slow, and nothing is secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import shake_128, shake_256
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+Q = 8380417
+N = 256
+D = 13
+"""How many low bits of t the public key leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSet:
+    """One column of FIPS 204, table 1, or of the Dilithium specification, table 2."""
+
+    name: str
+    rows: int
+    columns: int
+    beta: int
+    tau: int
+    gamma1_bits: int
+    """gamma1 is 2 to this power."""
+    gamma2_divisor: int
+    """gamma2 is (q - 1) divided by this."""
+    omega: int
+    challenge_bytes: int
+    standard: bool
+    """Whether it is ML-DSA, with its context and longer hashes."""
+
+    @property
+    def gamma1(self) -> int:
+        """Bound of the masking vector."""
+        return 1 << self.gamma1_bits
+
+    @property
+    def gamma2(self) -> int:
+        """Half the width of a rounding interval."""
+        return (Q - 1) // self.gamma2_divisor
+
+    @property
+    def high_parts(self) -> int:
+        """Number of values that the high part of a coefficient can take."""
+        return self.gamma2_divisor // 2
+
+    @property
+    def bound(self) -> int:
+        """The least size that a coefficient of z must not have."""
+        return self.gamma1 - self.beta
+
+    @property
+    def z_bytes(self) -> int:
+        """Length of z in a signature."""
+        return 32 * (self.gamma1_bits + 1) * self.columns
+
+    @property
+    def public_key_bytes(self) -> int:
+        """Length of rho and t1."""
+        return 32 + 320 * self.rows
+
+    @property
+    def signature_bytes(self) -> int:
+        """Length of challenge hash, z and hints."""
+        return self.challenge_bytes + self.z_bytes + self.omega + self.rows
+
+
+PARAMETER_SETS = {
+    parameters.name: parameters
+    for parameters in (
+        ParameterSet("ML-DSA-44", 4, 4, 78, 39, 17, 88, 80, 32, True),
+        ParameterSet("ML-DSA-65", 6, 5, 196, 49, 19, 32, 55, 48, True),
+        ParameterSet("ML-DSA-87", 8, 7, 120, 60, 19, 32, 75, 64, True),
+        ParameterSet("Dilithium2", 4, 4, 78, 39, 17, 88, 80, 32, False),
+        ParameterSet("Dilithium3", 6, 5, 196, 49, 19, 32, 55, 32, False),
+        ParameterSet("Dilithium5", 8, 7, 120, 60, 19, 32, 75, 32, False),
+    )
+}
+
+
+def _transform() -> tuple[Integers, Integers]:
+    """Return the matrix of the number-theoretic transform and its inverse.
+
+    Position 2i holds the value at zeta^brv(128 + i), position 2i + 1 the value at its negative
+    (FIPS 204, section 2.5), where zeta = 1753 has order 512 and brv reverses 8 bits.
+    """
+    roots = []
+    for i in range(N // 2):
+        root = pow(1753, int(f"{128 + i:08b}"[::-1], 2), Q)
+        roots += [root, Q - root]
+    forward = np.array([[pow(root, n, Q) for n in range(N)] for root in roots], dtype=np.int64)
+    inverse = np.array(
+        [[pow(root, -n, Q) * pow(N, -1, Q) % Q for root in roots] for n in range(N)],
+        dtype=np.int64,
+    )
+    return forward, inverse
+
+
+FORWARD, INVERSE = _transform()
+
+
+def transform(polynomials: Integers) -> Integers:
+    """Return the values of polynomials (rows of 256 coefficients) at all roots."""
+    values: Integers = (FORWARD @ (polynomials % Q).T % Q).T
+    return values
+
+
+def inverse(values: Integers) -> Integers:
+    """Return the polynomials with these values at all roots, coefficients in [0, q)."""
+    polynomials: Integers = (INVERSE @ (values % Q).T % Q).T
+    return polynomials
+
+
+def centred(values: Integers) -> Integers:
+    """Return representatives modulo q between -q/2 and q/2."""
+    reduced = values % Q
+    return np.where(reduced > Q // 2, reduced - Q, reduced)
+
+
+def pack(values: Integers, bits: int) -> bytes:
+    """Write each value with that many bits, lowest first (FIPS 204, algorithm 16)."""
+    digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
+    return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
+
+
+def unpack(data: bytes, bits: int) -> Integers:
+    """Read rows of 256 values of that many bits (FIPS 204, algorithm 18)."""
+    digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
+    values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
+    return values.reshape(-1, N)
+
+
+@lru_cache(maxsize=64)
+def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
+    """Return the public matrix, transformed: rows x columns x 256 (FIPS 204, algorithm 32)."""
+    matrix = np.empty((parameters.rows, parameters.columns, N), dtype=np.int64)
+    for row in range(parameters.rows):
+        for column in range(parameters.columns):
+            stream = shake_128(rho + bytes([column, row])).digest(3 * 512)
+            triples = np.frombuffer(stream, np.uint8).reshape(-1, 3).astype(np.int64)
+            candidates = triples @ np.array([1, 1 << 8, 1 << 16]) & 0x7FFFFF
+            matrix[row, column] = candidates[candidates < Q][:N]
+    return matrix
+
+
+def product(parameters: ParameterSet, rho: bytes, z: Integers) -> Integers:
+    """Return A z modulo q, as rows x 256 in [0, q)."""
+    return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1))
+
+
+def commitment(
+    parameters: ParameterSet, rho: bytes, z: Integers, c: Integers, t1: Integers
+) -> Integers:
+    """Return w' = A z - c t1 2^d modulo q, as rows x 256 in [0, q)."""
+    shifted = transform(t1 << D) * transform(c[None]) % Q
+    return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1) - shifted)
+
+
+def decompose(parameters: ParameterSet, values: Integers) -> tuple[Integers, Integers]:
+    """Return high and low parts of values in [0, q) (FIPS 204, algorithm 36)."""
+    width = 2 * parameters.gamma2
+    low = values % width
+    low = np.where(low > parameters.gamma2, low - width, low)
+    wraps = values - low == Q - 1
+    return np.where(wraps, 0, (values - low) // width), np.where(wraps, low - 1, low)
+
+
+def use_hint(parameters: ParameterSet, hints: Integers, values: Integers) -> Integers:
+    """Return the high parts that the hints correct (FIPS 204, algorithm 40)."""
+    high, low = decompose(parameters, values)
+    return (high + hints * np.where(low > 0, 1, -1)) % parameters.high_parts
+
+
+def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
+    """Return positions and counters (FIPS 204, algorithm 20)."""
+    positions = [int(n) for row in hints for n in np.flatnonzero(row)]
+    counters = [int(count) for count in np.cumsum(hints.sum(axis=1))]
+    return bytes(positions + [0] * (parameters.omega - len(positions)) + counters)
+
+
+def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
+    """Return the hints (rows x 256), also of what is no encoding of hints.
+
+    Positions may stand in any order and before any padding; beyond them the counters are read.
+    """
+    hints = np.zeros((parameters.rows, N), dtype=np.int64)
+    index = 0
+    for row, count in enumerate(data[parameters.omega :]):
+        hints[row, list(data[index : max(index, count)])] = 1
+        index = count
+    return hints
+
+
+@lru_cache(maxsize=4096)
+def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
+    """Return the challenge polynomial of a challenge hash (FIPS 204, algorithm 29)."""
+    stream = iter(shake_256(seed).digest(2048))
+    signs = int.from_bytes(bytes(next(stream) for _ in range(8)), "little")
+    c = np.zeros(N, dtype=np.int64)
+    for i in range(N - parameters.tau, N):
+        j = next(byte for byte in stream if byte <= i)
+        c[i] = c[j]
+        c[j] = 1 - 2 * (signs & 1)
+        signs >>= 1
+    return c
+
+
+def message_hash(
+    parameters: ParameterSet, public_key: bytes, message: bytes, prefix: bytes
+) -> bytes:
+    """Return mu, from what stands before the message: only ML-DSA has a domain and a context."""
+    key_hash = shake_256(public_key).digest(64 if parameters.standard else 32)
+    return shake_256(key_hash + prefix + message).digest(64)
+
+
+def challenge_hash(parameters: ParameterSet, mu: bytes, high: Integers) -> bytes:
+    """Return the hash that a signature begins with, from the corrected high parts."""
+    bits = (parameters.high_parts - 1).bit_length()
+    return shake_256(mu + pack(high, bits)).digest(parameters.challenge_bytes)
