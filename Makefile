@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings
+.PHONY: sweep-consensus findings conform
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -170,6 +170,11 @@ findings: install ## write docs/papers: what of each work holds, without measuri
 	for key in $(notdir $(wildcard data/papers/*)); do \
 		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
 		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
+
+conform: install ## which verifiers agree on boundary vectors, in results/conform (10 minutes, then 3)
+	$(BIN)/pqchain conform vectors --output results/conform/vectors
+	$(BIN)/pqchain conform build
+	$(BIN)/pqchain conform run --times --output results/conform
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py

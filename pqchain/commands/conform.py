@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from pqchain.commands import console
-from pqchain.render.table import Column, Table
+from pqchain.errors import Unsupported, UsageError
+from pqchain.render.table import Column, Table, verdict
 
-BYTES = {"numeric": True, "show": "{:,}".format}
+_EXPECTED = ("valid", "invalid", "acceptable")
+_COUNTS = ("families", "vectors", *_EXPECTED)
 
 
 def vectors(arguments: argparse.Namespace) -> int:
@@ -22,8 +25,7 @@ def vectors(arguments: argparse.Namespace) -> int:
     for name in dict.fromkeys(each.algorithm for each in made):
         own = [each for each in made if each.algorithm == name]
         counts = [sum(each.expected == word for each in own) for word in _EXPECTED]
-        families = len({each.family for each in own})
-        rows.append([name, families, len(own), *counts])
+        rows.append([name, len({each.family for each in own}), len(own), *counts])
     columns = [Column("algorithm"), *(Column(name, numeric=True) for name in _COUNTS)]
     table = Table(columns=columns, rows=rows)
     plain = {
@@ -40,5 +42,86 @@ def vectors(arguments: argparse.Namespace) -> int:
     return console.show(arguments, plain, table, remarks=remarks, fine=not different)
 
 
-_EXPECTED = ("valid", "invalid", "acceptable")
-_COUNTS = ("families", "vectors", *_EXPECTED)
+def build(arguments: argparse.Namespace) -> int:
+    """Build the adapters whose toolchains are here."""
+    from pqchain.conform import registry
+
+    rows, failed = [], False
+    for folder in registry.folders():
+        if missing := registry.tools_missing(folder):
+            rows.append([folder, verdict("unsupported"), f"no {', '.join(missing)} on the path"])
+            continue
+        console.talk(f"building the adapters in {folder}")
+        try:
+            rows.append([folder, verdict("ok"), registry.build(folder)])
+        except Unsupported as error:
+            failed = True
+            rows.append([folder, verdict("failed"), str(error)])
+    table = Table(columns=[Column("adapters"), Column("status"), Column("reason")], rows=rows)
+    return console.show(arguments, {"adapters": table.records()}, table, fine=not failed)
+
+
+def show_list(arguments: argparse.Namespace) -> int:
+    """Show which verifiers can be asked here."""
+    from pqchain.conform import registry, tables
+
+    table = tables.listed(registry.chosen(None))
+    return console.show(arguments, {"verifiers": table.records()}, table)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask verifiers, show what they get right, and save it."""
+    from pqchain.conform import formats, registry, runner, suite, tables, timing
+
+    if arguments.command and arguments.verifier:
+        raise UsageError("--verifier and a command line after -- exclude each other; give one")
+    if arguments.command:
+        verifiers = [registry.own(arguments.command)]
+    else:
+        verifiers = registry.chosen(arguments.verifier)
+    if arguments.limit_seconds <= 0:
+        raise UsageError(f"--limit-seconds {arguments.limit_seconds}; expected more than 0")
+    watched = console.watched()
+    if arguments.vectors:
+        given = tuple(each for path in arguments.vectors for each in formats.read(Path(path)))
+        if arguments.algorithm:
+            names = suite.known(arguments.algorithm)
+            given = tuple(each for each in given if each.algorithm in names)
+    else:
+        given = suite.vectors(arguments.algorithm, progress=watched)
+    verdicts, summary = runner.run(
+        verifiers, given, limit_seconds=arguments.limit_seconds, progress=watched
+    )
+    times = timing.measure(verifiers, given, progress=watched) if arguments.times else None
+    known = {each.name: each.public_defect for each in verifiers if each.public_defect}
+    shown = [tables.overview(summary, times, known=known)]
+    bad = tables.wrong(verdicts)
+    if bad.rows:
+        shown.append(bad)
+    remarks = []
+    if arguments.output is not None:
+        files = tables.save(arguments.output, summary, verdicts, times, known=known)
+        remarks.append(f"wrote {', '.join(files)} to {arguments.output}")
+    if bad.rows:
+        remarks.append("`pqchain conform explain VECTOR` shows the numbers that decide a vector.")
+    plain = {
+        "summary": console.records(summary),
+        "wrong": bad.records(),
+        "times": [] if times is None else console.records(times),
+    }
+    failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)
+    fine = bool((summary["status"] == "ok").any()) and not failed
+    return console.show(arguments, plain, *shown, remarks=remarks, fine=fine)
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Show the rules that decide a vector."""
+    from pqchain.conform import explain as explained
+    from pqchain.conform import generators, suite, vector
+
+    algorithm, _, _ = arguments.vector.partition(":")
+    (known,) = suite.known([algorithm])
+    found = vector.by_ident(generators.generate(known), arguments.vector)
+    return console.show(
+        arguments, explained.plain(found), explained.text(found), explained.table(found)
+    )

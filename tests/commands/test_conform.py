@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
 from pqchain.commands.main import main
-from pqchain.conform import suite
+from pqchain.conform import formats, registry, suite
+from pqchain.conform.generators import generate
+from pqchain.errors import Unsupported
 
 pytestmark = pytest.mark.native
 
@@ -37,3 +41,67 @@ def test_wrong_use_is_refused(tmp_path, refused):
     vectors = ["conform", "vectors", "--output"]
     refused([*vectors, str(tmp_path), "--algorithm", "Hawk-512"], "boundary vectors")
     refused([*vectors, str(file / "x"), "--algorithm", "ML-DSA-44"], "cannot be a folder")
+
+
+def run_fake(kind: str, *more: str) -> list[str]:
+    fakes = Path(__file__).parents[1] / "conform" / "fakes.py"
+    return ["conform", "run", *more, "--", sys.executable, str(fakes), kind]
+
+
+def test_a_verifier_of_ones_own_is_asked_and_judged(tmp_path, capsys):
+    file = tmp_path / "some.json"
+    file.write_text(formats.text(formats.wycheproof(generate("ML-DSA-44")[::40])))
+    assert main(run_fake("right", "--vectors", str(file))) == 0
+    assert "ML-DSA-44" in capsys.readouterr().out
+    assert main(run_fake("accept", "--vectors", str(file), "--json")) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["wrong"][0]["verdict"] == "accept"
+    assert answer["summary"][0]["implementation"].startswith("python")
+    output = tmp_path / "result"
+    assert main(run_fake("accept", "--vectors", str(file), "--output", str(output))) == 1
+    assert (output / "index.html").is_file()
+    assert "pqchain conform explain" in capsys.readouterr().err
+
+
+def test_the_numbers_that_decide_a_vector_are_shown(capsys):
+    wanted = next(v for v in generate("ML-DSA-44") if v.probe == "z[0][255] = 130995")
+    assert main(["conform", "explain", wanted.ident]) == 0
+    shown = capsys.readouterr().out
+    assert "|z[0][255]| = 130995; it must be below gamma1 - beta = 130994" in shown
+    assert "FIPS 204, algorithm 8, line 13" in shown
+    assert main(["conform", "explain", wanted.ident, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [check["name"] for check in answer["checks"] if not check["holds"]] == ["bound on z"]
+    assert answer["signature"] == wanted.signature.hex()
+
+
+def test_verifiers_are_listed_with_what_stands_in_the_way(capsys):
+    assert main(["conform", "list", "--json"]) == 0
+    rows = {row["verifier"]: row for row in json.loads(capsys.readouterr().out)["verifiers"]}
+    assert rows["pqchain liboqs-0.13/ref"]["status"] == "ok"
+    assert set(rows) == set(registry.verifiers())
+
+
+def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
+    missing = {"rust": ["cargo"]}
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: missing.get(folder, []))
+    monkeypatch.setattr(registry, "build", lambda folder: "cached")
+    assert main(["conform", "build", "--json"]) == 0
+    rows = {row["adapters"]: row for row in json.loads(capsys.readouterr().out)["adapters"]}
+    assert rows["rust"] == {
+        "adapters": "rust", "status": "unsupported", "reason": "no cargo on the path",
+    }  # fmt: skip
+    assert rows["go"]["status"] == "ok"
+
+    def fail(folder: str) -> str:
+        raise Unsupported(f"{folder} cannot be built: because")
+
+    monkeypatch.setattr(registry, "build", fail)
+    assert main(["conform", "build"]) == 1
+
+
+def test_wrong_use_of_run_and_explain_is_refused(refused):
+    refused(["conform", "run", "--verifier", "circl", "--", "./mine"], "exclude each other")
+    refused(["conform", "run", "--limit-seconds", "0"], "--limit-seconds 0")
+    refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
+    refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")

@@ -1,7 +1,8 @@
 """What ML-DSA (FIPS 204) and Dilithium (round 3, version 3.1) are made of: sets, sums, encodings.
 
 Written from the two specifications, independent of the C code under test: products of polynomials
-go through the matrix of all powers of the roots, in exact 64-bit integers. Slow, and nothing is secret.
+go through the matrix of all powers of the roots, in exact 64-bit integers. Slow, and
+nothing here is secret.
 """
 
 from __future__ import annotations

@@ -39,6 +39,16 @@ def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: 
     )
 
 
+def _compared(given: bytes, found: bytes) -> str:
+    """Say whether two hashes are equal, else where they differ first."""
+    if given == found:
+        return f"{given[:8].hex()}..., which is what comes"
+    at = next(i for i, pair in enumerate(zip(given, found, strict=True)) if pair[0] != pair[1])
+    start = max(0, at - 2)
+    ours, theirs = (each[start : start + 6].hex() for each in (given, found))
+    return f"{ours} from byte {start} on, but {theirs} comes"
+
+
 class Verifier:
     """Verification with one parameter set. The methods are its rules, in the order applied."""
 
@@ -107,7 +117,7 @@ class Verifier:
             "challenge",
             "FIPS 204, algorithm 8, line 13",
             self.same_challenge(seed, found),
-            f"the signature has {seed.hex()}, its z, hints and message give {found.hex()}",
+            f"the signature has {_compared(seed, found)} from its z, hints and message",
         )
 
     def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[Check]:
