@@ -114,6 +114,28 @@ def run(arguments: argparse.Namespace) -> int:
     return console.show(arguments, plain, *shown, remarks=remarks, fine=fine)
 
 
+def show_mutants(arguments: argparse.Namespace) -> int:
+    """Show which vectors catch which wrong verifiers, and whether those of others do."""
+    from pqchain import machine
+    from pqchain.conform import formats, mutants, suite
+
+    names = suite.known(arguments.algorithm)
+    sources = {"ours": suite.vectors(names, progress=console.watched())}
+    for path in arguments.compare or []:
+        read = formats.read(Path(path))
+        sources[path] = tuple(each for each in read if each.algorithm in names)
+    found = mutants.caught(sources, progress=console.watched())
+    found.attrs["provenance"] = machine.provenance()
+    console.save(found, arguments.output)
+    survivors = mutants.survivors(found)
+    plain = {
+        "mutants": mutants.shown(found).records(),
+        "survivors": [{"algorithm": name, "mutant": mutant} for name, mutant in survivors],
+    }
+    remarks = [f"{name}: nothing catches {mutant!r}" for name, mutant in survivors]
+    return console.show(arguments, plain, mutants.shown(found), remarks=remarks, fine=not survivors)
+
+
 def explain(arguments: argparse.Namespace) -> int:
     """Show the rules that decide a vector."""
     from pqchain.conform import explain as explained

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -150,31 +151,38 @@ def _sources(folder: str) -> list[Path]:
     return [path for path in found if not left & set(path.relative_to(SOURCES).parts)]
 
 
-def build(folder: str, *, limit_seconds: float = 1800.0) -> str:
+def build(folder: str, *, limit_seconds: float = 3600.0) -> str:
     """Fetch and build a folder unless it is there; return "built" or "cached".
 
-    Takes from seconds (go, java, javascript) to minutes (rust). Raises Unsupported if a tool is
-    missing or the build fails, with the end of what it said.
+    Takes from seconds (go, java, javascript) to minutes (rust); one that was ended goes on. Raises
+    Unsupported if a tool is missing or the build fails, with the end of what it said.
     """
     if missing := tools_missing(folder):
         raise Unsupported(f"{folder}: no {', '.join(missing)} on the path; install it first")
     target = build_folder(folder)
     if (target / BUILT).is_file():
         return "cached"
-    shutil.rmtree(target, ignore_errors=True)
     for path in _sources(folder):
         copy = target / path.relative_to(SOURCES / folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
+    # In a session of its own, so that what the script started ends with it.
+    process = subprocess.Popen(
+        ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    )  # fmt: skip
     try:
-        done = subprocess.run(
-            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, errors="replace", timeout=limit_seconds, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise Unsupported(f"{folder} was not built in {limit_seconds:g} s; try again") from error
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
-        raise Unsupported(f"{folder} cannot be built: {' '.join(said) or done.returncode}")
+        said, _ = process.communicate(timeout=limit_seconds)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        raise Unsupported(
+            f"{folder} was not built in {limit_seconds:g} s; run it again, and it goes on"
+        ) from error
+    if process.returncode != 0:
+        last = " ".join(said.strip().splitlines()[-5:])
+        raise Unsupported(f"{folder} cannot be built: {last or process.returncode}")
     (target / BUILT).touch()
     return "built"

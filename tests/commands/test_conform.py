@@ -11,6 +11,7 @@ import pytest
 from pqchain.commands.main import main
 from pqchain.conform import formats, registry, suite
 from pqchain.conform.generators import generate
+from pqchain.conform.mutants import ml_dsa
 from pqchain.errors import Unsupported
 
 pytestmark = pytest.mark.native
@@ -105,3 +106,19 @@ def test_wrong_use_of_run_and_explain_is_refused(refused):
     refused(["conform", "run", "--limit-seconds", "0"], "--limit-seconds 0")
     refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
     refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")
+
+
+def test_mutants_are_shown_beside_the_vectors_of_others(tmp_path, capsys, monkeypatch):
+    few = dict(list(ml_dsa.MUTANTS.items())[::15])
+    monkeypatch.setattr(ml_dsa, "MUTANTS", few)
+    file = tmp_path / "theirs.json"
+    others = [v for v in generate("ML-DSA-44") if v.family == "message"]
+    file.write_text(formats.text(formats.wycheproof(others)))
+    output = tmp_path / "mutants.csv"
+    arguments = ["conform", "mutants", "--algorithm", "ML-DSA-44", "--compare", str(file)]
+    assert main([*arguments, "--output", str(output), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["survivors"] == []
+    assert all(row["ours"] for row in answer["mutants"])
+    assert any(row[str(file)] == 0 for row in answer["mutants"])
+    assert output.is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,13 @@ def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
     registry.build_folder.cache_clear()
     with pytest.raises(Unsupported, match="go cannot be built: no such library"):
         registry.build("go")
+    marker = tmp_path / "late"
+    script.write_text(f"(sleep 2; touch {marker}) & sleep 60\n")
+    registry.build_folder.cache_clear()
+    with pytest.raises(Unsupported, match=r"was not built in 0\.3 s"):
+        registry.build("go", limit_seconds=0.3)
+    time.sleep(2.5)
+    assert not marker.exists(), "what the script started went on"
     registry.build_folder.cache_clear()
 
 

@@ -222,8 +222,27 @@ class Forger:
                 changed[index] ^= 1 << bit
                 probe = f"challenge changed in byte {index}, bit {bit}"
                 self.put("challenge", probe, False, key, bytes(changed))
+        self.challenge_with_a_zero(key)
         zeros = bytes(self.p.challenge_bytes) + good[self.p.challenge_bytes :]
         self.put("challenge", "challenge of zeros", False, key, zeros)
+
+    def challenge_with_a_zero(self, key: bytes) -> None:
+        """Add a challenge that begins with a zero, which ends what C calls a string."""
+        p = self.p
+        prefix = b"\0\0" if p.standard else b""
+        mu = model.message_hash(p, key, MESSAGE, prefix)
+        z = self.short_z()
+        while True:
+            z[0, 0] = int(self.random.integers(-p.bound + 1, p.bound))
+            high, _ = model.decompose(p, model.product(p, bytes(32), z))
+            if model.challenge_hash(p, mu, high)[0] == 0:
+                break
+        good = self.add("challenge", "challenge begins with a zero", True, z=z)
+        for index in (1, p.challenge_bytes - 1):
+            changed = bytearray(good)
+            changed[index] ^= 1
+            probe = f"challenge begins with a zero, changed in byte {index}"
+            self.put("challenge", probe, False, key, bytes(changed))
 
     def contexts(self) -> None:
         """Add contexts, each bound to the signature."""

@@ -200,7 +200,3 @@ class Honest:
             signature = self.sign(public_key=other)
             probe = f"{probe}, signed for it"
             self.add("length", probe, False, signature, public_key=other, other_key=True)
-        zero = self.sign(b"zero", wanted=lambda signature: signature[0] == 0)
-        self.add("challenge", "challenge begins with a zero", True, zero, b"zero")
-        changed = zero[:1] + bytes([zero[1] ^ 1]) + zero[2:]
-        self.add("challenge", "byte behind that zero changed", False, changed, b"zero")

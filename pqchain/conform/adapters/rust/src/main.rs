@@ -73,7 +73,7 @@ macro_rules! pqclean_portable {
     }};
 }
 
-fn aws_lc(set: &'static aws_lc_rs::unstable::signature::PqdsaVerificationAlgorithm, case: &Case) -> Verdict {
+fn aws_lc(set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm, case: &Case) -> Verdict {
     if !case.context.is_empty() {
         return Unsupported; // the crate's interface has no context
     }
@@ -88,7 +88,6 @@ fn fn_dsa(case: &Case) -> Verdict {
 }
 
 fn verify(name: &str, c: &Case) -> Verdict {
-    use libcrux_ml_dsa as _;
     match (name, c.algorithm.as_str()) {
         ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c),
         ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c),
@@ -102,9 +101,9 @@ fn verify(name: &str, c: &Case) -> Verdict {
         ("libcrux/avx2", "ML-DSA-44") => libcrux!(ml_dsa_44::avx2, MLDSA44VerificationKey, MLDSA44Signature, c),
         ("libcrux/avx2", "ML-DSA-65") => libcrux!(ml_dsa_65::avx2, MLDSA65VerificationKey, MLDSA65Signature, c),
         ("libcrux/avx2", "ML-DSA-87") => libcrux!(ml_dsa_87::avx2, MLDSA87VerificationKey, MLDSA87Signature, c),
-        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::unstable::signature::ML_DSA_44, c),
-        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::unstable::signature::ML_DSA_65, c),
-        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::unstable::signature::ML_DSA_87, c),
+        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c),
+        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c),
+        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c),
         ("pqclean/avx2", "ML-DSA-44") => pqclean!(pqcrypto_mldsa::mldsa44, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-65") => pqclean!(pqcrypto_mldsa::mldsa65, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-87") => pqclean!(pqcrypto_mldsa::mldsa87, verify_detached_signature_ctx(&c.context), c),
