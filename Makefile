@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform
+.PHONY: sweep-consensus findings conform fuzz-conform
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -175,6 +175,9 @@ conform: install ## which verifiers agree on boundary vectors, in results/confor
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
+
+fuzz-conform: install ## a million damaged vectors: our builds give the same verdicts (10 minutes)
+	$(BIN)/python tests/conform/fuzz.py 1000000
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py
