@@ -123,7 +123,7 @@ def show_mutants(arguments: argparse.Namespace) -> int:
     sources = {"ours": suite.vectors(names, progress=console.watched())}
     for path in arguments.compare or []:
         read = formats.read(Path(path))
-        sources[path] = tuple(each for each in read if each.algorithm in names)
+        sources[Path(path).stem] = tuple(each for each in read if each.algorithm in names)
     found = mutants.caught(sources, progress=console.watched())
     found.attrs["provenance"] = machine.provenance()
     console.save(found, arguments.output)

@@ -120,5 +120,5 @@ def test_mutants_are_shown_beside_the_vectors_of_others(tmp_path, capsys, monkey
     answer = json.loads(capsys.readouterr().out)
     assert answer["survivors"] == []
     assert all(row["ours"] for row in answer["mutants"])
-    assert any(row[str(file)] == 0 for row in answer["mutants"])
+    assert any(row["theirs"] == 0 for row in answer["mutants"])
     assert output.is_file()
