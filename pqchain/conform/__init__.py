@@ -8,7 +8,8 @@ checks = pqchain.conform.checks(made[0])         # the rules of the specificatio
 from __future__ import annotations
 
 from pqchain.conform.oracles import checks
+from pqchain.conform.signers import ModelSigner
 from pqchain.conform.suite import digests, vectors, write
 from pqchain.conform.vector import Family, Vector, families
 
-__all__ = ["Family", "Vector", "checks", "digests", "families", "vectors", "write"]
+__all__ = ["Family", "ModelSigner", "Vector", "checks", "digests", "families", "vectors", "write"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from pqchain.conform.protocol import FAILURES
 from pqchain.conform.registry import Verifier

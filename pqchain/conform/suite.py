@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from pqchain import installation, results
 from pqchain.conform import formats, generators, oracles

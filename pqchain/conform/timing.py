@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from pqchain import machine
 from pqchain.conform.protocol import Adapter

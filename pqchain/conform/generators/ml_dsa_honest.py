@@ -11,7 +11,7 @@ import numpy as np
 
 from pqchain.conform.models import ml_dsa as model
 from pqchain.conform.models import ml_dsa_signer as signer
-from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, N
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, N
 from pqchain.conform.vector import Collector
 
 BLOCKS = (0, 1, 69, 70, 71, 205, 206, 207, 1000, 100_000)
@@ -72,22 +72,7 @@ class Honest:
         """
         key = self.key.public_key if public_key is None else public_key
         mu = model.message_hash(self.p, key, message, prefix)
-        for _ in range(20_000):
-            answer = signer.respond(self.key, mu, self._mask(place, value))
-            if not answer.repaired or (value is not None and answer.z[place] != value):
-                continue
-            signature = answer.encoded(self.p)
-            if wanted(signature):
-                return signature
-        raise AssertionError(f"no signature with z{place} = {value}; the wish is too rare")
-
-    def _mask(self, place: tuple[int, int], value: int | None) -> Integers:
-        """Return a short mask that leads to the value at `place` if c s1 is 0 there."""
-        most = self.p.bound - self.p.beta
-        y: Integers = self.random.integers(-most + 1, most, (self.p.columns, N))
-        if value is not None:
-            y[place] = value
-        return y
+        return signer.steered(self.key, mu, self.random, place=place, value=value, wanted=wanted)
 
     def bounds_on_z(self) -> None:
         """Probe the bound on z where a key with t1 = 0 is not even looked at."""

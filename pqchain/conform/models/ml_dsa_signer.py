@@ -1,11 +1,12 @@
 """Keys and signatures of ML-DSA (FIPS 204), for vectors under keys as key generation makes them.
 
-`sign` is the standard's signer. `respond` is its core without any check, so that a signature can
-be steered to where no honest signer would leave it. The arithmetic is not constant time.
+`sign` is the standard's signer. `respond` is its core without any check, so that `steered` can put
+a signature where no honest signer would leave it. The arithmetic is not constant time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import shake_256
 
@@ -112,6 +113,31 @@ def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(3
         shifted = _times_challenge(answer.c, key.t0)
         if np.abs(shifted).max() < p.gamma2 and answer.hints.sum() <= p.omega:
             return answer.encoded(p)
+
+
+def steered(
+    key: Key,
+    mu: bytes,
+    random: np.random.Generator,
+    *,
+    place: tuple[int, int] = (0, 0),
+    value: int | None = None,
+    wanted: Callable[[bytes], bool] = lambda signature: True,
+) -> bytes:
+    """Return a signature with z at `place` of that value, as wanted; all else in it is right."""
+    p = key.parameters
+    most = p.bound - p.beta
+    for _ in range(20_000):
+        y: Integers = random.integers(-most + 1, most, (p.columns, N))
+        if value is not None:
+            y[place] = value  # it stays where c s1 is 0 there
+        answer = respond(key, mu, y)
+        if not answer.repaired or (value is not None and answer.z[place] != value):
+            continue
+        signature = answer.encoded(p)
+        if wanted(signature):
+            return signature
+    raise AssertionError(f"no signature with z{place} = {value}; the wish is too rare")
 
 
 def _times_challenge(c: Integers, vector: Integers) -> Integers:

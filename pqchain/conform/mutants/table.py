@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from pqchain.conform.models import falcon_verifier, ml_dsa_verifier
 from pqchain.conform.mutants import falcon, ml_dsa
