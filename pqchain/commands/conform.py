@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pqchain.commands import console
-from pqchain.errors import Unsupported, UsageError
+from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
 
 _EXPECTED = ("valid", "invalid", "acceptable")
@@ -46,19 +46,16 @@ def build(arguments: argparse.Namespace) -> int:
     """Build the adapters whose toolchains are here."""
     from pqchain.conform import registry
 
-    rows, failed = [], False
-    for folder in registry.folders():
-        if missing := registry.tools_missing(folder):
-            rows.append([folder, verdict("unsupported"), f"no {', '.join(missing)} on the path"])
-            continue
-        console.talk(f"building the adapters in {folder}")
-        try:
-            rows.append([folder, verdict("ok"), registry.build(folder)])
-        except Unsupported as error:
-            failed = True
-            rows.append([folder, verdict("failed"), str(error)])
+    console.talk("building; the adapters in Rust take five minutes the first time")
+    found = registry.build(registry.folders())
+    words = {"built": "ok", "cached": "ok"}
+    rows = [
+        [folder, verdict(words.get(status, status)), reason or status]
+        for folder, (status, reason) in found.items()
+    ]
     table = Table(columns=[Column("adapters"), Column("status"), Column("reason")], rows=rows)
-    return console.show(arguments, {"adapters": table.records()}, table, fine=not failed)
+    fine = all(status != "failed" for status, _ in found.values())
+    return console.show(arguments, {"adapters": table.records()}, table, fine=fine)
 
 
 def show_list(arguments: argparse.Namespace) -> int:

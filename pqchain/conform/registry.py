@@ -8,17 +8,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pqchain import installation, machine
 from pqchain.algorithms import Implementation
 from pqchain.conform import openssl
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.vector import scheme
+from pqchain.crypto import obstacle
 from pqchain.errors import UnknownName, Unsupported
 
 SOURCES = installation.HOME / "conform" / "adapters"
@@ -59,12 +62,14 @@ class Verifier:
         flags = Implementation(self.name, "", cpu_flags=self.cpu_flags)
         if missing := machine.missing_flags(flags):
             return f"this processor has no {', '.join(missing)}"
-        if self.folder in ("", "python"):
+        if self.folder == "":
             return ""
+        if self.folder == "python":
+            return _python_obstacle(self.command[-1])
         if missing_tools := tools_missing(self.folder):
             return f"no {', '.join(missing_tools)} on the path"
         if not (build_folder(self.folder) / BUILT).is_file():
-            return "not built; run `make conform` or `pqchain conform build`"
+            return "not built; run `pqchain conform build`"
         program = build_folder(self.folder) / self.command[0]
         if "/" in self.command[0] and not program.is_file():
             return "this toolchain has not what it is built from"
@@ -87,19 +92,25 @@ def verifiers() -> dict[str, Verifier]:
     for name, row in _tables().items():
         if name == "folders":
             continue
-        fields: dict[str, Any] = _own(row)
+        fields: dict[str, Any] = {"version": _version(row)}
         fields |= {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
         found[name] = Verifier(name=name, **fields)
     return found
 
 
-def _own(row: dict[str, Any]) -> dict[str, str]:
-    """Return the version of what runs in this interpreter."""
-    if row["folder"] != "python":
-        return {}
-    if row["command"][-1] == "openssl":
-        return {"version": openssl.version()}
-    return {"version": installation.VERSION}
+def _version(row: dict[str, Any]) -> str:
+    """Return the version of what the table cannot know: what runs here, or what built it."""
+    if row["folder"] == "python":
+        return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
+    written = build_folder(row["folder"]) / f"{row['command'][0]}.version"
+    return written.read_text(encoding="utf-8").strip() if written.is_file() else ""
+
+
+def _python_obstacle(name: str) -> str:
+    """Return why what runs in this interpreter cannot be asked, or ""."""
+    if name == "openssl":
+        return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
+    return str(obstacle(name) or "")
 
 
 def chosen(names: Iterable[str] | None) -> list[Verifier]:
@@ -140,8 +151,9 @@ def build_folder(folder: str) -> Path:
     digest = hashlib.sha256()
     for path in _sources(folder):
         digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "pqchain" / "conform" / f"{folder}-{digest.hexdigest()[:16]}"
+    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
+    return Path(home).expanduser() / "conform" / f"{folder}-{digest.hexdigest()[:16]}"
 
 
 def _sources(folder: str) -> list[Path]:
@@ -151,38 +163,55 @@ def _sources(folder: str) -> list[Path]:
     return [path for path in found if not left & set(path.relative_to(SOURCES).parts)]
 
 
-def build(folder: str, *, limit_seconds: float = 3600.0) -> str:
-    """Fetch and build a folder unless it is there; return "built" or "cached".
+def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
+    """Fetch and build folders side by side; return a status and a reason for each.
 
-    Takes from seconds (go, java, javascript) to minutes (rust); one that was ended goes on. Raises
-    Unsupported if a tool is missing or the build fails, with the end of what it said.
+    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", then with the
+    end of what was said. Takes from seconds (go, java, javascript) to minutes (rust); a build that
+    was ended goes on where it stood.
     """
-    if missing := tools_missing(folder):
-        raise Unsupported(f"{folder}: no {', '.join(missing)} on the path; install it first")
+    found: dict[str, tuple[str, str]] = {}
+    running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
+    with ExitStack() as stack:
+        for folder in names:
+            if missing := tools_missing(folder):
+                found[folder] = "unsupported", f"no {', '.join(missing)} on the path"
+            elif (build_folder(folder) / BUILT).is_file():
+                found[folder] = "cached", ""
+            else:
+                found[folder] = "failed", f"not done in {limit_seconds:g} s; run it again"
+                running[folder] = stack.enter_context(_script(folder))
+        for folder, (process, said) in running.items():
+            try:
+                code = process.wait(timeout=limit_seconds)
+            except subprocess.TimeoutExpired:
+                continue
+            if code == 0:
+                (build_folder(folder) / BUILT).touch()
+                found[folder] = "built", ""
+            else:
+                said.seek(0)
+                last = " ".join(said.read().strip().splitlines()[-5:])
+                found[folder] = "failed", last or f"exit code {code}"
+    return found
+
+
+@contextmanager
+def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """Start the build of a folder in its copy, and end it with all that it started."""
     target = build_folder(folder)
-    if (target / BUILT).is_file():
-        return "cached"
     for path in _sources(folder):
         copy = target / path.relative_to(SOURCES / folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    # In a session of its own, so that what the script started ends with it.
-    process = subprocess.Popen(
-        ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        said, _ = process.communicate(timeout=limit_seconds)
-    except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if not isinstance(error, subprocess.TimeoutExpired):
-            raise
-        raise Unsupported(
-            f"{folder} was not built in {limit_seconds:g} s; run it again, and it goes on"
-        ) from error
-    if process.returncode != 0:
-        last = " ".join(said.strip().splitlines()[-5:])
-        raise Unsupported(f"{folder} cannot be built: {last or process.returncode}")
-    (target / BUILT).touch()
-    return "built"
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(
+            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=said,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+        try:
+            yield process, said
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

@@ -12,7 +12,6 @@ from pqchain.commands.main import main
 from pqchain.conform import formats, registry, suite
 from pqchain.conform.generators import generate
 from pqchain.conform.mutants import ml_dsa
-from pqchain.errors import Unsupported
 
 pytestmark = pytest.mark.native
 
@@ -84,21 +83,16 @@ def test_verifiers_are_listed_with_what_stands_in_the_way(capsys):
 
 
 def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
-    missing = {"rust": ["cargo"]}
-    monkeypatch.setattr(registry, "tools_missing", lambda folder: missing.get(folder, []))
-    monkeypatch.setattr(registry, "build", lambda folder: "cached")
+    found = {"rust": ("unsupported", "no cargo on the path"), "go": ("cached", "")}
+    monkeypatch.setattr(registry, "build", lambda folders: found)
     assert main(["conform", "build", "--json"]) == 0
-    rows = {row["adapters"]: row for row in json.loads(capsys.readouterr().out)["adapters"]}
-    assert rows["rust"] == {
-        "adapters": "rust", "status": "unsupported", "reason": "no cargo on the path",
-    }  # fmt: skip
-    assert rows["go"]["status"] == "ok"
-
-    def fail(folder: str) -> str:
-        raise Unsupported(f"{folder} cannot be built: because")
-
-    monkeypatch.setattr(registry, "build", fail)
+    assert json.loads(capsys.readouterr().out)["adapters"] == [
+        {"adapters": "rust", "status": "unsupported", "reason": "no cargo on the path"},
+        {"adapters": "go", "status": "ok", "reason": "cached"},
+    ]
+    found["go"] = ("failed", "because")
     assert main(["conform", "build"]) == 1
+    assert "because" in capsys.readouterr().out
 
 
 def test_wrong_use_of_run_and_explain_is_refused(refused):

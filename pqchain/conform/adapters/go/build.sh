@@ -10,4 +10,5 @@ if [ -d "$library/internal/fips140/mldsa" ]; then
 }}
 END
 	go build -overlay overlay.json -trimpath -o conform-go-standard crypto/pqchain
+	go env GOVERSION | sed 's/^go//' > conform-go-standard.version
 fi
