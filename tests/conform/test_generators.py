@@ -16,7 +16,7 @@ from pqchain.errors import DataError, UnknownName, UsageError
 
 pytestmark = pytest.mark.native
 
-QUICK = ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-padded-512")
+QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
 """Made in some seconds; `make conform` makes all."""
 
 LEAST = {"ml-dsa": 500, "falcon": 265}

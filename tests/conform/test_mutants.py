@@ -12,7 +12,7 @@ from pqchain.conform.mutants import falcon, ml_dsa
 
 pytestmark = pytest.mark.native
 
-QUICK = ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-padded-512")
+QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
 """`pqchain conform mutants` does all."""
 
 
