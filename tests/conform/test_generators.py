@@ -55,8 +55,8 @@ def test_files_have_the_digests_that_are_committed(made):
 def test_files_keep_their_schemas(made):
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     for content, schema in (
-        (formats.wycheproof(made), "wycheproof_verify"),
-        (formats.acvp(made), "acvp_sigver"),
+        (formats.wycheproof(made[::8]), "wycheproof_verify"),
+        (formats.acvp(made[::8]), "acvp_sigver"),
     ):
         path = installation.data("conform") / f"{schema}.schema.json"
         problems = validator(json.loads(path.read_text())).iter_errors(content)
