@@ -12,7 +12,7 @@ from pqchain.conform import registry, runner, tables, timing
 from pqchain.conform.generators import generate
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import Verifier
-from pqchain.errors import UnknownName, UsageError
+from pqchain.errors import UnknownName, Unsupported, UsageError
 
 FAKES = Path(__file__).with_name("fakes.py")
 
@@ -212,6 +212,30 @@ def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
         "rust": ("unsupported", "no cargo on the path"), "go": ("built", ""), "java": ("built", ""),
     }  # fmt: skip
     registry.build_folder.cache_clear()
+
+
+def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == ""
+    registry.build_folder("go").mkdir(parents=True)
+    (registry.build_folder("go") / "conform-go-standard.version").write_text("1.26.8\n")
+    registry.verifiers.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == "1.26.8"
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+
+
+def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
+    monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
+    ours = registry.verifiers()["pqchain liboqs-0.13/ref"]
+    assert ours.obstacle() == "liboqs-0.13/ref is not installed"
+    with pytest.raises(Unsupported, match="cannot be asked here: liboqs-0"):
+        ours.adapter()
+    monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
+    other = registry.verifiers()["cryptography (OpenSSL)"]
+    assert other.obstacle() == "this OpenSSL has no ML-DSA"
 
 
 def test_names_are_checked():
