@@ -177,7 +177,7 @@ conform: install ## which verifiers agree on boundary vectors, in results/confor
 	$(BIN)/pqchain conform run --times --output results/conform
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
-fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (10 minutes)
+fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (15 minutes)
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
 		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
