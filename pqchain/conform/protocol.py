@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 
 from pqchain.conform.vector import Vector
@@ -28,6 +29,9 @@ VERDICTS = {
     "panic": "the verifier failed and was caught",
 }
 """What an adapter may answer."""
+
+LONGEST_ANSWER_BYTES = 1 << 20
+"""What is longer is no answer."""
 
 FAILURES = ("panic", "crash", "timeout", "malformed")
 """What is no verdict; all but the first are what the asker saw."""
@@ -79,10 +83,8 @@ class Adapter:
             "repeat": repeat,
         }
         process = self._process or self._start()
-        assert process.stdin is not None
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            line = self._line(process)
+            line = self._exchange(process, json.dumps(request).encode() + b"\n")
         except TimeoutError:
             self.close(kill=True)
             return Answer("timeout", reason=f"no answer in {self.limit_seconds:g} s")
@@ -106,19 +108,30 @@ class Adapter:
                 f"{self.command[0]} cannot be started: {error.strerror}; give a program that reads "
                 "requests from stdin (pqchain conform run --help)"
             ) from error
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)  # it may never read
         return self._process
 
-    def _line(self, process: subprocess.Popen[bytes]) -> bytes:
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
+        """Return the line that answers. Raises TimeoutError; OSError or EOFError if it died."""
+        assert process.stdin is not None
         assert process.stdout is not None
+        into, out = process.stdin.fileno(), process.stdout.fileno()
+        end = monotonic() + self.limit_seconds
         line = b""
-        while not line.endswith(b"\n"):
-            ready, _, _ = select.select([process.stdout], [], [], self.limit_seconds)
-            if not ready:
+        while not line.endswith(b"\n") and len(line) <= LONGEST_ANSWER_BYTES:
+            left_seconds = end - monotonic()
+            if left_seconds <= 0:
                 raise TimeoutError
-            got = os.read(process.stdout.fileno(), 1 << 20)
-            if not got:
-                raise EOFError
-            line += got
+            waiting = [into] if request else []
+            readable, writable, _ = select.select([out], waiting, [], left_seconds)
+            if writable:
+                request = request[os.write(into, request) :]
+            if readable:
+                got = os.read(out, 1 << 16)
+                if not got:
+                    raise EOFError
+                line += got
         return line
 
     def _last_words(self) -> str:

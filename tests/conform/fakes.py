@@ -9,6 +9,8 @@ import time
 
 def main() -> None:
     kind = sys.argv[1]
+    if kind == "deaf":
+        time.sleep(60)
     if kind == "right":
         from pqchain.conform.oracles import model
     for number, line in enumerate(sys.stdin, 1):
@@ -27,6 +29,11 @@ def main() -> None:
             sys.exit(1)
         elif kind == "hang":
             time.sleep(60)
+        elif kind in ("drips", "floods"):
+            while True:
+                sys.stdout.write("0" if kind == "drips" else "0" * 100_000)
+                sys.stdout.flush()
+                time.sleep(0.1 if kind == "drips" else 0)
         elif kind == "garbage":
             sys.stdout.write("yes\n")
             sys.stdout.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,10 @@ def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
         assert adapter.ask(some[0]).verdict == "accept"
 
 
-def test_a_process_that_hangs_is_a_timeout(some):
-    answer = ask("hang", some[0], limit_seconds=0.5)
+@pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
+def test_a_process_that_hangs_is_a_timeout(kind, some):
+    # More than a pipe holds: whoever reads nothing must not hold up the one who asks.
+    answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
 
 
@@ -62,6 +65,7 @@ def test_a_process_that_hangs_is_a_timeout(some):
         ("garbage", "'yes'"),
         ("other-id", "id 2; expected 1"),
         ("perhaps", "expected one of accept, reject, refuse"),
+        ("floods", "000000"),
     ],
 )
 def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
