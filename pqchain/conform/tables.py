@@ -11,6 +11,8 @@ from pqchain.conform.registry import Verifier
 from pqchain.render import html, numbers
 from pqchain.render.table import Column, Shown, Table, verdict
 
+TITLE = "Which verifiers agree"
+
 
 def _count(title: str, key: str = "", group: str = "") -> Column:
     return Column(title, group, numeric=True, show=numbers.integer, key=key or title)
@@ -69,6 +71,26 @@ def overview(
             "A verification includes decoding the public key.",
         ),
     )
+
+
+def findings(summary: pd.DataFrame, *, known: dict[str, str]) -> list[str]:
+    """Return what came out in sentences: who is right, who is not, and who was not asked."""
+    asked = summary[summary["algorithm"] != ""]
+    failed = asked[asked["status"] == "failed"]
+    names = asked["implementation"].unique()
+    wrong_names = failed["implementation"].unique()
+    right = f"{len(names) - len(wrong_names)} of {len(names)} verifiers are right on every vector"
+    said = [f"{right} that they take and that the specification decides."]
+    for name in wrong_names:
+        own = asked[asked["implementation"] == name]
+        bad = int(own[["wrong", "crashes", "timeouts"]].to_numpy().sum())
+        families = ", ".join(failed.loc[failed["implementation"] == name, "family"].unique())
+        public = f" Publicly known: {known[name]}." if name in known else ""
+        said.append(f"{name} fails on {bad} of {int(own['vectors'].sum())}: {families}.{public}")
+    absent = summary.loc[summary["algorithm"] == "", "implementation"]
+    if len(absent):
+        said.append(f"Not asked, for the reason that the table gives: {', '.join(absent)}.")
+    return said
 
 
 def _shown_times(timed: pd.DataFrame) -> list[Shown]:
@@ -131,11 +153,14 @@ def save(
     for name, frame in frames.items():
         results.save(frame, folder / f"{name}.csv")
     parts = [each for each in shown if each.rows]
+    said = findings(summary, known=known)
+    bullets = "\n".join(f"- {each}" for each in said)
     markdown = "\n\n".join(f"## {each.caption}\n\n{each.markdown()}" for each in parts)
-    results.write_atomically(folder / "conformance.md", f"# Conformance\n\n{markdown}\n")
+    results.write_atomically(folder / "conformance.md", f"# {TITLE}\n\n{bullets}\n\n{markdown}\n")
     sections = [html.section(f"t{i}", each.caption, each.html()) for i, each in enumerate(parts)]
     contents = [(f"t{i}", each.caption) for i, each in enumerate(parts)]
-    page = html.document("Conformance of verifiers", contents, *sections)
+    head = html.element("section", html.element("h1", TITLE), html.bullets(said))
+    page = html.document(TITLE, contents, head, *sections)
     results.write_atomically(folder / "index.html", page)
     return [*(f"{name}.csv" for name in frames), "conformance.md", "index.html"]
 

@@ -160,6 +160,13 @@ def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
     assert files == ["summary.csv", "verdicts.csv", "conformance.md", "index.html"]
     page = (tmp_path / "out" / "index.html").read_text()
     assert "publicly known: issue 113" in page
+    wrong = int(summary["wrong"].sum())
+    assert tables.findings(summary, known={}) == [
+        "0 of 1 verifiers are right on every vector that they take and that the specification "
+        "decides.",
+        f"accept fails on {wrong} of {len(some)}: "
+        f"{', '.join(dict.fromkeys(v.family for v in some if v.expected == 'invalid'))}.",
+    ]
     assert "accept" in (tmp_path / "out" / "conformance.md").read_text()
 
 
