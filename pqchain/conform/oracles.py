@@ -11,8 +11,8 @@ from functools import cache
 
 from pqchain.conform import openssl
 from pqchain.conform.models import falcon_verifier, ml_dsa_verifier
-from pqchain.conform.models.checks import Check, expected
-from pqchain.conform.vector import Vector, families, scheme
+from pqchain.conform.models.checks import Check, Model, expected
+from pqchain.conform.vector import Case, Vector, families, scheme
 from pqchain.crypto import open_signer
 from pqchain.errors import BadLength, DataError
 
@@ -46,7 +46,7 @@ class Verdicts:
 
 
 @cache
-def model(algorithm: str) -> ml_dsa_verifier.Verifier | falcon_verifier.Verifier:
+def model(algorithm: str) -> Model:
     """Return the model of an algorithm."""
     if scheme(algorithm) == "ml-dsa":
         return ml_dsa_verifier.Verifier(algorithm)
@@ -55,8 +55,7 @@ def model(algorithm: str) -> ml_dsa_verifier.Verifier | falcon_verifier.Verifier
 
 def checks(vector: Vector) -> list[Check]:
     """Return what the model says of every rule."""
-    given = (vector.message, vector.signature, vector.public_key, vector.context)
-    return list(model(vector.algorithm).checks(*given))
+    return list(model(vector.algorithm).checks(*vector.case))
 
 
 def portable(algorithm: str, implementation: str = PORTABLE) -> Verify:
@@ -77,21 +76,20 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
     c, third = portable(algorithm), openssl.verifier(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
-        given = (vector.message, vector.signature, vector.public_key, vector.context)
         found = checks(vector)
         failed = (check.name for check in found if not check.holds)
         verdicts = Verdicts(
             model=expected(found),
-            portable=c(*given),
-            openssl=_unraised(third, given) if third else None,
+            portable=c(*vector.case),
+            openssl=_unraised(third, vector.case) if third else None,
             strays=tuple(name for name in failed if name not in known[vector.family].checks),
         )
         yield vector, verdicts
 
 
-def _unraised(verify: Verify, given: tuple[bytes, bytes, bytes, bytes]) -> bool:
+def _unraised(verify: Verify, case: Case) -> bool:
     try:
-        return verify(*given)
+        return verify(*case)
     except ValueError:
         return False
 

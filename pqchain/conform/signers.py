@@ -11,8 +11,9 @@ import secrets
 import numpy as np
 
 from pqchain import algorithms
-from pqchain.conform.models import ml_dsa, ml_dsa_signer, ml_dsa_verifier
+from pqchain.conform.models import ml_dsa, ml_dsa_signer
 from pqchain.conform.mutants import mutants
+from pqchain.conform.oracles import model
 from pqchain.crypto.interface import Signer
 from pqchain.errors import UnknownName, UsageError
 
@@ -39,7 +40,7 @@ class ModelSigner(Signer):
         known = mutants(algorithm)
         if mutant and mutant not in known:
             raise UnknownName("mutant", mutant, known, see="`pqchain conform mutants`")
-        self._verifier = known[mutant] if mutant else ml_dsa_verifier.Verifier(algorithm)
+        self._verifier = known[mutant] if mutant else model(algorithm)
         self._edge = edge
         name = f"model ({mutant})" if mutant else "model"
         super().__init__(algorithms.get(algorithm), name)
@@ -58,7 +59,7 @@ class ModelSigner(Signer):
         if self._edge is None:
             return ml_dsa_signer.sign(key, message, context)
         p = self._parameters
-        mu = ml_dsa.message_hash(p, key.public_key, message, bytes([0, len(context)]) + context)
+        mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
         random = np.random.default_rng(list(mu))
         return ml_dsa_signer.steered(key, mu, random, value=p.bound + self._edge)
 

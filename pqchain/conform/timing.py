@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pandas as pd
 from tqdm import tqdm
 
 from pqchain import machine
+from pqchain.bench.timing import median_and_mad, one_processor
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import Verifier
 from pqchain.conform.vector import Vector
@@ -47,7 +46,7 @@ def measure(
     """
     rows: list[dict[str, object]] = []
     given = list(verifiers)
-    with _one_processor():
+    with one_processor():
         for vector in _honest(vectors):
             rows += _times(given, vector, rounds=rounds, repeat=repeat, progress=progress)
     frame = TIMES.frame(rows)
@@ -85,34 +84,19 @@ def _times(
                 found = adapter.ask(vector, repeat=repeat).nanoseconds
                 if turn >= 2:
                     samples[name] += found
-    medians = {name: statistics.median(found) for name, found in samples.items() if found}
+    medians = {name: median_and_mad(found) for name, found in samples.items() if found}
+    ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
     return [
         {
             "implementation": verifier.name,
             "version": verifier.version,
             "algorithm": vector.algorithm,
             "samples": len(samples[verifier.name]),
-            "verify_seconds": (median := medians[verifier.name]) / 1e9,
-            "verify_mad_seconds": statistics.median(
-                abs(each - median) for each in samples[verifier.name]
-            )
-            / 1e9,
-            "ratio": median / medians[BASELINE] if BASELINE in medians else float("nan"),
+            "verify_seconds": median / 1e9,
+            "verify_mad_seconds": mad / 1e9,
+            "ratio": median / ours,
         }
         for verifier in verifiers
         if verifier.name in medians
+        for median, mad in [medians[verifier.name]]
     ]
-
-
-@contextmanager
-def _one_processor() -> Iterator[None]:
-    """Keep this process and its children on one processor, where the system lets us choose."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)

@@ -24,6 +24,10 @@ ALGORITHMS = (
 """Those for which there are vectors, in the order in which they are shown."""
 
 
+Case = tuple[bytes, bytes, bytes, bytes]
+"""Message, signature, public key and context, as a verifier takes them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """Vectors that probe one rule."""
@@ -61,6 +65,11 @@ class Vector:
     def __post_init__(self) -> None:
         if self.expected not in EXPECTED:
             raise UsageError(f"expected={self.expected!r}; expected one of {EXPECTED}")
+
+    @property
+    def case(self) -> Case:
+        """What a verifier is given."""
+        return self.message, self.signature, self.public_key, self.context
 
     @property
     def ident(self) -> str:

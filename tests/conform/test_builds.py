@@ -36,8 +36,7 @@ def misjudged(name: str, verify) -> list[str]:
     return [
         f"{'rejects' if each.expected == 'valid' else 'accepts'} {each.probe}"
         for each in vectors(name)
-        if verify(each.message, each.signature, each.public_key, each.context)
-        != (each.expected == "valid")
+        if verify(*each.case) != (each.expected == "valid")
     ]
 
 

@@ -48,8 +48,7 @@ def test_every_vector_of_project_wycheproof_is_judged_as_it_says():
     cases = formats.read(WYCHEPROOF)
     assert len(cases) >= 200
     for case in cases:
-        given = (case.message, case.signature, case.public_key, case.context)
-        assert verifier.verify(*given) == (case.expected == "valid"), case.probe
+        assert verifier.verify(*case.case) == (case.expected == "valid"), case.probe
 
 
 def test_products_are_exact():

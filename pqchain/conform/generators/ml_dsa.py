@@ -75,8 +75,7 @@ class Forger:
             hint_bytes = model.encode_hints(p, self.no_hints if hints is None else hints)
         z = self.short_z() if z is None else z
         public_key = rho + bytes(320 * p.rows)
-        prefix = bytes([0, len(context)]) + context if p.standard else b""
-        mu = model.message_hash(p, public_key, MESSAGE, prefix)
+        mu = model.message_hash(p, public_key, MESSAGE, model.prefix(p, context))
         high = rounding(p, model.read_hints(p, hint_bytes), model.product(p, rho, z))
         seed = model.challenge_hash(p, mu, high)
         signature = seed + model.pack(p.gamma1 - z, p.gamma1_bits + 1) + hint_bytes

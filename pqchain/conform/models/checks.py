@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -19,6 +20,25 @@ class Check:
     """The numbers that decide."""
     open: bool = False
     """Whether the specification leaves it to the verifier."""
+
+
+class Model(ABC):
+    """A specification's verification with one parameter set."""
+
+    @abstractmethod
+    def __init__(self, name: str) -> None: ...
+
+    @abstractmethod
+    def checks(
+        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
+    ) -> Iterator[Check]:
+        """Yield the rules applied to this case, as far as there is something to apply them to."""
+
+    def verify(
+        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
+    ) -> bool:
+        """Return whether every rule holds, those that are left open too."""
+        return all(each.holds for each in self.checks(message, signature, public_key, context))
 
 
 def expected(checks: Iterable[Check]) -> str:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pqchain.conform.models.checks import Check
+from pqchain.conform.models.checks import Check, Model
 from pqchain.conform.models.falcon import (
     LONGEST,
     PARAMETER_SETS,
@@ -37,7 +37,7 @@ def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limi
     return centred(c - times(np.array(s2, dtype=np.int64), decode_key(h) % Q))
 
 
-class Verifier:
+class Verifier(Model):
     """Verification with one parameter set. The methods are its rules, in the order applied."""
 
     sample_limit = 5 * Q
@@ -45,12 +45,6 @@ class Verifier:
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
-
-    def verify(
-        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> bool:
-        """Return whether every rule holds, those that are left open too."""
-        return all(each.holds for each in self.checks(message, signature, public_key, context))
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""

@@ -216,6 +216,11 @@ def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
     return c
 
 
+def prefix(parameters: ParameterSet, context: bytes) -> bytes:
+    """Return what stands before the message (FIPS 204, algorithm 3, line 5); not in Dilithium."""
+    return bytes([0, len(context)]) + context if parameters.standard else b""
+
+
 def message_hash(
     parameters: ParameterSet, public_key: bytes, message: bytes, prefix: bytes
 ) -> bytes:

@@ -99,7 +99,7 @@ def respond(key: Key, mu: bytes, y: Integers) -> Response:
 def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(32)) -> bytes:
     """Return the standard's signature for 32 random bytes (FIPS 204, algorithms 2 and 7)."""
     p = key.parameters
-    mu = ml_dsa.message_hash(p, key.public_key, message, bytes([0, len(context)]) + context)
+    mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
     mask_seed = shake_256(key.signing_seed + rnd + mu).digest(64)
     count = 0
     while True:

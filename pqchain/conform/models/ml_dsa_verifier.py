@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pqchain.conform.models.checks import Check
+from pqchain.conform.models.checks import Check, Model
 from pqchain.conform.models.ml_dsa import (
     PARAMETER_SETS,
     Integers,
@@ -20,6 +20,7 @@ from pqchain.conform.models.ml_dsa import (
     challenge_hash,
     commitment,
     message_hash,
+    prefix,
     read_hints,
     sample_in_ball,
     unpack,
@@ -49,17 +50,11 @@ def _compared(given: bytes, found: bytes) -> str:
     return f"{ours} from byte {start} on, but {theirs} comes"
 
 
-class Verifier:
+class Verifier(Model):
     """Verification with one parameter set. The methods are its rules, in the order applied."""
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
-
-    def verify(
-        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> bool:
-        """Return whether every rule holds."""
-        return all(each.holds for each in self.checks(message, signature, public_key, context))
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
@@ -193,8 +188,8 @@ class Verifier:
         return public_key
 
     def prefix(self, context: bytes) -> bytes:
-        """Return what stands before the message (FIPS 204, algorithm 3, line 5)."""
-        return bytes([0, len(context)]) + context if self.parameters.standard else b""
+        """Return what stands before the message."""
+        return prefix(self.parameters, context)
 
     def same_challenge(self, given: bytes, found: bytes) -> bool:
         """Return whether the challenge hash is the one that the signature holds."""

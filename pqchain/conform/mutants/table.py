@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain.conform.models import falcon_verifier, ml_dsa_verifier
+from pqchain.conform.models.checks import Model
 from pqchain.conform.mutants import falcon, ml_dsa
+from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
-
-Verifier = ml_dsa_verifier.Verifier | falcon_verifier.Verifier
 
 CAUGHT = Contract.of(
     "conform-mutants",
@@ -25,15 +24,15 @@ CAUGHT = Contract.of(
 verdict from it that is not the expected one. Vectors that are left open do not count."""
 
 
-def mutants(algorithm: str) -> dict[str, Verifier]:
+def mutants(algorithm: str) -> dict[str, Model]:
     """Return the wrong verifiers of an algorithm by what is wrong with them."""
-    standard = scheme(algorithm) == "ml-dsa"
-    base = ml_dsa_verifier.Verifier if standard else falcon_verifier.Verifier
-    made: dict[str, Verifier] = {}
-    for name, overrides in (ml_dsa.MUTANTS if standard else falcon.MUTANTS).items():
+    right = type(model(algorithm))
+    made: dict[str, Model] = {}
+    known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
+    for name, overrides in known.items():
         if algorithm in overrides.get("only", (algorithm,)):
             methods = {key: value for key, value in overrides.items() if key != "only"}
-            made[name] = type("Mutant", (base,), methods)(algorithm)
+            made[name] = type("Mutant", (right,), methods)(algorithm)
     return made
 
 
@@ -54,26 +53,25 @@ def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -
 
 
 def _counted(
-    algorithm: str, mutant: str, verifier: Verifier, source: str, vectors: Iterable[Vector]
+    algorithm: str, mutant: str, verifier: Model, source: str, vectors: Iterable[Vector]
 ) -> list[tuple[str, str, str, str, int, int]]:
     asked, found = Counter[str](), Counter[str]()
     for each in vectors:
         if each.expected == "acceptable":
             continue
         asked[each.family] += 1
-        given = (each.message, each.signature, each.public_key, each.context)
-        found[each.family] += verifier.verify(*given) != (each.expected == "valid")
+        found[each.family] += _differs(verifier, each)
     return [(algorithm, mutant, source, family, asked[family], found[family]) for family in asked]
 
 
-def survives(verifier: Verifier, vectors: Iterable[Vector]) -> bool:
+def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
     """Return whether no vector gets another verdict than expected; ends at the first that does."""
-    return not any(
-        verifier.verify(each.message, each.signature, each.public_key, each.context)
-        != (each.expected == "valid")
-        for each in vectors
-        if each.expected != "acceptable"
-    )
+    return not any(_differs(verifier, each) for each in vectors if each.expected != "acceptable")
+
+
+def _differs(verifier: Model, vector: Vector) -> bool:
+    """Return whether the verdict is not the expected one."""
+    return verifier.verify(*vector.case) != (vector.expected == "valid")
 
 
 def survivors(frame: pd.DataFrame, source: str = "ours") -> list[tuple[str, str]]:
