@@ -64,17 +64,14 @@ CONTRAST = Contract.of(
     ("str", "verdict"),
 )
 
-_VIRTUAL_SECONDS = 360e-6
-"""Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
-
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
     """Return roughly how long a run takes on an idle machine; a busy one needs longer."""
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
+    row = registry.get(scenario.transport)
     if scenario.mode == "virtual":
         rounds = math.ceil(scenario.blocks / scenario.blocks_at_once)
-        return 2.0 * rounds + datagrams * _VIRTUAL_SECONDS
-    row = registry.get(scenario.transport)
+        return 2.0 * rounds + datagrams * row.virtual_seconds
     count = datagrams if row.datagrams else scenario.transfer_bytes
     return 8.0 + count * row.live_seconds / processors
 
@@ -110,6 +107,9 @@ def replay(
 
     if repeats < 1:
         raise UsageError(f"{repeats} repeats give nothing; give at least 1")
+    if logs is not None and not registry.get(scenario.transport).logs:
+        writing = " and ".join(registry.names(logs=True))
+        raise UsageError(f"{scenario.transport} writes no qlog; take {writing}")
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)

@@ -27,17 +27,36 @@ class Reader:
     """Takes a channel apart into messages and the chunks that some of them announce."""
 
     def __init__(self) -> None:
+        self.offset = 0
+        """How many bytes of the channel were taken."""
+        self.memory: memoryview | None = None
+        """Where the chunk that comes belongs, or None if it is thrown away."""
+        self.left = 0
+        """How many bytes of that chunk are still to come."""
+        self.placed = False
+        """Whether the transport was told where that chunk belongs."""
         self._head = bytearray()
-        self._into: memoryview | None = None
-        self._left = 0
 
-    def expect(self, count: int, into: memoryview | None = None) -> None:
+    def expect(self, count: int, memory: memoryview | None = None) -> None:
         """Take the next `count` bytes as a chunk: into that memory, or throw them away."""
-        self._left, self._into = count, into
+        self.left, self.memory, self.placed = count, memory, False
 
     def forget(self) -> None:
         """Throw away what is still to come of the chunk."""
-        self._into = None
+        self.memory = None
+
+    def filled(self, count: int) -> int:
+        """Note bytes of the chunk that the transport has put in their place; return how many.
+
+        Raises DataError if there are more than the chunk has left.
+        """
+        if count > self.left:
+            raise DataError(f"{count} bytes of a chunk that lacks {self.left}")
+        self.offset += count
+        self.left -= count
+        if self.memory is not None:
+            self.memory = self.memory[count:]
+        return count
 
     def feed(self, data: Buffer) -> Iterator[Message | int]:
         """Yield messages, and the number of bytes of each piece of a chunk.
@@ -47,13 +66,11 @@ class Reader:
         """
         view = memoryview(data)
         while view:
-            if self._left:
-                piece, view = view[: self._left], view[self._left :]
-                if self._into is not None:
-                    self._into[: len(piece)] = piece
-                    self._into = self._into[len(piece) :]
-                self._left -= len(piece)
-                yield len(piece)
+            if self.left:
+                piece, view = view[: self.left], view[self.left :]
+                if self.memory is not None:
+                    self.memory[: len(piece)] = piece
+                yield self.filled(len(piece))
                 continue
             wanted = _LENGTH_BYTES
             if len(self._head) >= _LENGTH_BYTES:
@@ -61,8 +78,9 @@ class Reader:
             if wanted > LONGEST_BYTES:
                 raise DataError(f"a message of {wanted} bytes; the longest has {LONGEST_BYTES}")
             take = wanted - len(self._head)
-            self._head += view[:take]
-            view = view[take:]
+            taken, view = view[:take], view[take:]
+            self._head += taken
+            self.offset += len(taken)
             if len(self._head) == wanted > _LENGTH_BYTES:
                 text, self._head = bytes(self._head[_LENGTH_BYTES:]), bytearray()
                 yield _parsed(text)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -88,10 +89,12 @@ def test_lost_chunks_are_an_error_with_their_names():
 
 
 def test_qlogs_are_written_for_every_node(tmp_path):
-    replay.replay(small(), logs=tmp_path)
+    replay.replay(small(transport="aioquic"), logs=tmp_path)
     assert len(list(tmp_path.glob("*.qlog"))) == 5
     log = json.loads(next(tmp_path.glob("*.qlog")).read_text())
     assert log["traces"][0]["events"]
+    with pytest.raises(UsageError, match="native writes no qlog; take aioquic"):
+        replay.replay(small(transport="native"), logs=tmp_path)
 
 
 def test_an_interval_is_students():
@@ -133,7 +136,9 @@ def test_what_is_unsupported_is_a_row():
 
 def test_estimates_grow_with_the_work():
     quick, paper = preset("quick"), preset("paper")
-    assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(paper)
+    assert estimate_seconds(quick) < estimate_seconds(paper)
+    by_aioquic = replace(paper, transport="aioquic")
+    assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(by_aioquic)
     live = preset("paper", mode="loopback")
     assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)
 

@@ -45,7 +45,7 @@ def assert_recovered(one, outcome, folder, dead):
         if len(chunks) >= k:
             code.recover(chunks, missing)
             block = b"".join((chunks | missing)[at].tobytes() for at in range(k))
-            digest = hashlib.sha3_256(block[: manifest.block_bytes]).hexdigest()
+            digest = hashlib.sha256(block[: manifest.block_bytes]).hexdigest()
             assert digest == manifest.block_hash
 
 
@@ -195,7 +195,9 @@ def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
     one = small(faults=(Fault(node=2, kind="corrupt"),))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    assert sum(node.record.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
+    # Whoever asked it has noticed; by the queues that they were told of, not all did.
+    wasted = [node.record.wasted_bytes for node in outcome.nodes]
+    assert sum(each >= one.chunk_bytes for each in wasted) >= 2
 
 
 def test_a_corrupting_node_under_overlap(tmp_path, short_stripes):

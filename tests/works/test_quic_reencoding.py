@@ -12,6 +12,7 @@ from pqchain.reencode import replay
 from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.transports import aioquic
+from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import compare, papers
 from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.quic_reencoding import replays, work
@@ -248,7 +249,7 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
     assert first == ["single", "multiplexed"] * 5
     links = {one.link for one, _ in asked if one.mode == "netns"}
     assert {link.bits_per_second for link in links} == {replays.SHAPED_BITS_PER_SECOND}
-    assert found["transports"]["repeats"].tolist() == [5] * 4
+    assert found["transports"]["repeats"].tolist() == [5] * len(TRANSPORTS)
     assert found["table1"].attrs["provenance"]["preset"] == "paper"
     assert "Not done" not in text(found)
 

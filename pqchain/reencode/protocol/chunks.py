@@ -230,8 +230,11 @@ class Fetcher:
     def _cancel(self, gather: Gather, fetch: Fetch, *, leave: bool) -> None:
         """Want no more of a chunk, and, to `leave` its channel, of all that was asked there."""
         self._abandon(gather, fetch)
-        if fetch.reader is not None:
-            fetch.reader.forget()
+        if (reader := fetch.reader) is not None:
+            reader.forget()
+            if not leave and reader.left:
+                place = self._own.transport.place
+                place(*fetch.key, None, reader.left, offset=reader.offset)
         if leave and fetch.key in self.lines:
             for each, other in self._leave(fetch.key):
                 self._abandon(each, other)

@@ -17,7 +17,7 @@ from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, chunk_bytes
-from pqchain.reencode.storage.store import Manifest, manifest_of, sha3
+from pqchain.reencode.storage.store import Manifest, manifest_of, sha256
 from pqchain.wire.messages import Reader
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
@@ -169,7 +169,7 @@ class Recoder:
             self.advance(gather)
             return
         block = gather.buffer.data[: old.block_bytes]
-        if not (yield Task("other", len(block), lambda: sha3(block) == old.block_hash)):
+        if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
             if gather.redone:
                 raise DataError(
                     f"block {old.block_hash[:16]} has another hash although all its chunks are "
