@@ -244,7 +244,9 @@ def _packed(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
     """Return an identity and a directory as the library takes them."""
     body = identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
     records = [(identity.index, base64.b64decode("".join(body)))]
-    records += [(public.index, public.certificate_der) for public in directory]
+    # What comes last counts, so that a host shows its own certificate whatever others know of it.
+    known = [*directory, identity.public]
+    records += [(public.index, public.certificate_der) for public in known]
     heads = ((index.to_bytes(4, "little"), len(data).to_bytes(4, "little"), data)
              for index, data in records)  # fmt: skip
     return b"".join(itertools.chain.from_iterable(heads))

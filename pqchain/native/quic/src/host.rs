@@ -26,8 +26,9 @@ const MOST_UNPROVEN: usize = 1024;
 const BURST_BYTES: usize = 65_000;
 const MOST_SEGMENTS: usize = 64;
 
-/// Takes datagrams: how they are sent, and their bytes. False if there is no room for more.
-pub type Sink<'a> = dyn FnMut(&Transmit, Vec<u8>) -> bool + 'a;
+/// Takes datagrams: how they are sent, and their bytes, which it may take out. False if there is no
+/// room for more.
+pub type Sink<'a> = dyn FnMut(&Transmit, &mut Vec<u8>) -> bool + 'a;
 
 pub struct Host {
     pub settings: Settings,
@@ -35,7 +36,7 @@ pub struct Host {
     /// Datagrams that leave at once.
     pub segments: usize,
     endpoint: Endpoint,
-    links: Vec<Option<Link>>,
+    links: Vec<Option<Box<Link>>>,
     by_session: HashMap<u32, usize>,
     dirty: Vec<usize>,
     client: ClientConfig,
@@ -222,7 +223,7 @@ impl Host {
             }
             Some(DatagramEvent::NewConnection(incoming)) if self.unproven >= MOST_UNPROVEN => {
                 let transmit = self.endpoint.refuse(incoming, &mut answer);
-                sink(&transmit, answer[..transmit.size].to_vec());
+                sink(&transmit, &mut answer);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.sessions += 1;
@@ -237,13 +238,13 @@ impl Host {
                     Err(error) => {
                         self.sessions -= 1;
                         if let Some(transmit) = error.response {
-                            sink(&transmit, answer[..transmit.size].to_vec());
+                            sink(&transmit, &mut answer);
                         }
                     }
                 }
             }
             Some(DatagramEvent::Response(transmit)) => {
-                sink(&transmit, answer[..transmit.size].to_vec());
+                sink(&transmit, &mut answer);
             }
             None => {}
         }
@@ -291,14 +292,17 @@ impl Host {
                 }
                 let mut buffer = std::mem::take(&mut self.spare);
                 buffer.reserve(self.segments * self.settings.datagram_bytes as usize);
-                let Some(transmit) = link.quic.poll_transmit(now, self.segments, &mut buffer)
-                else {
-                    self.spare = buffer;
+                let transmit = link.quic.poll_transmit(now, self.segments, &mut buffer);
+                if let Some(transmit) = &transmit {
+                    sent += 1;
+                    if !sink(transmit, &mut buffer) {
+                        (room, more) = (false, true);
+                    }
+                }
+                buffer.clear();
+                self.spare = buffer;
+                if transmit.is_none() {
                     break;
-                };
-                sent += 1;
-                if !sink(&transmit, buffer) {
-                    (room, more) = (false, true);
                 }
             }
             self.pump(handle, &mut link, now);
@@ -323,7 +327,7 @@ impl Host {
             self.links.resize_with(handle + 1, || None);
         }
         self.by_session.insert(link.session, handle);
-        self.links[handle] = Some(link);
+        self.links[handle] = Some(Box::new(link));
         self.mark(handle);
     }
 
@@ -337,7 +341,7 @@ impl Host {
 
     fn link(&mut self, session: u32) -> Option<&mut Link> {
         let handle = *self.by_session.get(&session)?;
-        self.links[handle].as_mut()
+        self.links[handle].as_deref_mut()
     }
 
     fn with(

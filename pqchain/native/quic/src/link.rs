@@ -63,6 +63,8 @@ pub struct Link {
     /// Streams of ours, two-way and one-way: how many are wanted, and how many QUIC has opened.
     wanted: [u64; 2],
     opened: [u64; 2],
+    /// Two-way streams that the peer has opened.
+    accepted: u64,
     /// All that was sent in 0-RTT: it is sent again if the server refuses that.
     early: Option<Vec<(u64, Bytes, bool, bool)>>,
 }
@@ -105,6 +107,7 @@ impl Link {
             told: HashMap::new(),
             wanted: [0; 2],
             opened: [0; 2],
+            accepted: 0,
             early: early.then(Vec::new),
         }
     }
@@ -127,7 +130,7 @@ impl Link {
         if ours {
             stream >> 2 < self.wanted[kind as usize]
         } else {
-            kind == Dir::Bi && stream >> 2 < 1 << 60
+            kind == Dir::Bi && stream >> 2 < self.accepted
         }
     }
 
@@ -209,6 +212,9 @@ impl Link {
             }
             QuicEvent::Stream(StreamEvent::Opened { dir }) => {
                 while let Some(id) = self.quic.streams().accept(dir) {
+                    if dir == Dir::Bi {
+                        self.accepted = id.index() + 1;
+                    }
                     self.read(id, events);
                 }
             }

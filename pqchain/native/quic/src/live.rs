@@ -200,9 +200,10 @@ impl Shared {
             }
             if held.is_none() {
                 host.flush(now, BURSTS, &mut |transmit, buffer| {
-                    let room = self.send(transmit, &buffer);
+                    let room = self.send(transmit, buffer);
                     if !room {
-                        held = Some((Transmit { src_ip: None, ..*transmit }, buffer));
+                        let transmit = Transmit { src_ip: None, ..*transmit };
+                        held = Some((transmit, std::mem::take(buffer)));
                     }
                     room
                 });
@@ -217,7 +218,7 @@ impl Shared {
         }
         // Say goodbye to whom it concerns, as far as the socket takes it.
         if let Ok(mut host) = self.host.lock() {
-            host.flush(Instant::now(), 1, &mut |transmit, buffer| self.send(transmit, &buffer));
+            host.flush(Instant::now(), 1, &mut |transmit, buffer| self.send(transmit, buffer));
         }
     }
 
@@ -258,7 +259,7 @@ impl Shared {
                 while !burst.is_empty() {
                     let data = burst.split_to(meta.stride.clamp(1, burst.len()));
                     host.receive(now, meta.addr, ecn, data, &mut |transmit, buffer| {
-                        self.send(transmit, &buffer)
+                        self.send(transmit, buffer)
                     });
                 }
             }

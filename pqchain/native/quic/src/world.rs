@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 const NEVER: u64 = u64::MAX;
 const PORT: u16 = 4433;
+const COPIED_BYTES: usize = 4096;
 /// The modelled clock begins so long after the real one's now: QUIC looks back a little.
 const HEADROOM: Duration = Duration::from_secs(1 << 20);
 const ENTROPY: u64 = 1;
@@ -35,7 +36,7 @@ struct Flight {
 
 /// A host's place in the network. Datagrams leave it in order, so that no heap is needed.
 struct Seat {
-    host: Option<Host>,
+    host: Option<Box<Host>>,
     /// What has come, with the nanosecond at which its last bit was in.
     inbox: VecDeque<(u64, u32, BytesMut)>,
     flights: VecDeque<Flight>,
@@ -128,7 +129,7 @@ impl World {
         let host = Host::new(settings, identity, Some(self.clock.clone()));
         drop(drawing);
         self.stop(at as u64)?;
-        self.seats[at].host = Some(host?);
+        self.seats[at].host = Some(Box::new(host?));
         Ok(())
     }
 
@@ -168,7 +169,7 @@ impl World {
     /// Go on until a host has events, or until that time; return the time.
     pub fn run(&mut self, until: u64) -> u64 {
         for at in 0..self.seats.len() {
-            if self.seats[at].host.as_ref().is_some_and(Host::is_dirty) {
+            if self.seats[at].host.as_ref().is_some_and(|host| host.is_dirty()) {
                 self.flush(at);
             }
         }
@@ -236,15 +237,12 @@ impl World {
     }
 
     /// Put datagrams on their way.
-    fn send(&mut self, from: usize, transmit: &Transmit, buffer: Vec<u8>) {
+    fn send(&mut self, from: usize, transmit: &Transmit, mut burst: BytesMut) {
         let Some(to) = host_at(transmit.destination).filter(|to| (*to as usize) < self.seats.len())
         else {
             return;
         };
         let segment = transmit.segment_size.unwrap_or(transmit.size);
-        // The buffer is not shared, so that nothing is copied.
-        let mut burst = BytesMut::from(Bytes::from(buffer));
-        burst.truncate(transmit.size);
         while !burst.is_empty() {
             let data = burst.split_to(segment.min(burst.len()));
             let size = data.len() as u64 + self.network.overhead_bytes;
@@ -314,7 +312,7 @@ impl World {
             let Some((_, from, data)) = seat.inbox.pop_front() else { break };
             handled += 1;
             host.receive(now, address(from), None, data, &mut |transmit, buffer| {
-                answers.push((copy(transmit), buffer));
+                answers.push((copy(transmit), taken(transmit, buffer)));
                 true
             });
         }
@@ -336,7 +334,7 @@ impl World {
         let (now, drawing) = (self.instant(), self.entropy.lend());
         let mut sent = Vec::new();
         host.flush(now, usize::MAX, &mut |transmit, buffer| {
-            sent.push((copy(transmit), buffer));
+            sent.push((copy(transmit), taken(transmit, buffer)));
             true
         });
         drop(drawing);
@@ -352,6 +350,17 @@ impl World {
         self.wakes[at] = next.map_or(NEVER, |next| next.max(self.now).max(seat.busy_until));
         seat.host = Some(host);
     }
+}
+
+/// What is to be sent: a large buffer itself, of which every datagram becomes a part, or a copy that
+/// is no longer than it must be.
+fn taken(transmit: &Transmit, buffer: &mut Vec<u8>) -> BytesMut {
+    if transmit.size < COPIED_BYTES {
+        return BytesMut::from(&buffer[..transmit.size]);
+    }
+    let mut burst = BytesMut::from(Bytes::from(std::mem::take(buffer)));
+    burst.truncate(transmit.size);
+    burst
 }
 
 fn copy(transmit: &Transmit) -> Transmit {
