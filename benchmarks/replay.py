@@ -76,8 +76,10 @@ def loopback(size: int) -> Iterator[Row]:
     """Exchange one block over sockets, by the native transport and by TCP with TLS."""
     spans = {}
     for transport in ("tcp-tls", "native"):
+        # Patience, so that on a busy machine nobody is taken for dead.
         one = preset("paper", block_bytes=size, blocks=1, experiment="exchange",
-                     mode="loopback", transport=transport)  # fmt: skip
+                     mode="loopback", transport=transport, timeout_seconds=60.0,
+                     stall_seconds=60.0, give_up_seconds=60.0)  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
             runs.prepare(one, Path(name))
             outcome = runs.run(one, Path(name))
