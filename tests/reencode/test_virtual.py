@@ -13,6 +13,7 @@ from pqchain.reencode.protocol import gather
 from pqchain.reencode.scenario import Compute, Fault, Link
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.transports import registry
 from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, stored
 
 
@@ -273,3 +274,22 @@ def test_a_replay_that_does_not_end_is_ended(tmp_path):
     one = small(limit_seconds=0.2)
     with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its own clock"):
         run(one, tmp_path)
+
+
+@pytest.mark.parametrize("experiment", ["reencode", "exchange"])
+def test_over_our_quic_and_over_aioquics_nodes_do_the_same(experiment, tmp_path):
+    """They acknowledge by rules of their own, so that only times differ, and not by much."""
+    if reason := registry.get("native").reason():
+        pytest.skip(reason)
+    did, times = [], []
+    for transport in ("native", "aioquic"):
+        one = small(transport=transport, experiment=experiment, block_bytes=600_000, link=SLOW)
+        outcome = run(one, tmp_path / transport)
+        did.append([
+            (node.state, node.record.verified_blocks, len(node.record.arrivals),
+             node.record.received_bytes, node.record.wasted_bytes)
+            for node in outcome.nodes
+        ])  # fmt: skip
+        times.append(outcome.phases["transfer"])
+    assert did[0] == did[1]
+    assert 0.5 < times[0] / times[1] < 2

@@ -117,6 +117,8 @@ class _Host:
         world, now = self.world, self.world.clock.now
         self.node.started(now)
         working = self.working = world.threads.submit(task.outcome)
+        if task.alone:
+            wait([working])
 
         def end() -> None:
             if self.alive:
