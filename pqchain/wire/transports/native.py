@@ -106,19 +106,28 @@ class _Session(Proving):
         self.placed.clear()
 
 
+Lent = tuple[dict[int, Buffer], "itertools.count[int]"]
+"""What was lent to a handle, by token, and where new tokens come from."""
+
+
 class Host(Owner):
     """One node's sessions: a `Transport`."""
 
     def __init__(
-        self, place: Place, library: Library, handle: int, random: Callable[[int], bytes]
+        self,
+        place: Place,
+        library: Library,
+        handle: int,
+        random: Callable[[int], bytes],
+        lent: Lent,
     ) -> None:
+        """Lend by tokens that all hosts of a handle share."""
         directory = {public.index: public for public in place.directory}
         super().__init__(place.identity, directory, random)
         self.sessions: dict[int, _Session] = {}
         self._library, self._handle, self._index = library, handle, place.identity.index
         self._addresses = place.addresses
-        self._lent: dict[int, Buffer] = {}
-        self._tokens = itertools.count(1)
+        self._lent, self._tokens = lent
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
         """Call the library for this host."""
@@ -276,6 +285,7 @@ class NativeFabric:
         )
         self._mailbox = Mailbox(self._library, self.handle)
         self.hosts: dict[int, Host] = {}
+        self._lent: Lent = ({}, itertools.count(1))
 
     def start(self, index: int) -> Transport:
         """Begin a life of a host and return its transport."""
@@ -285,7 +295,7 @@ class NativeFabric:
         self._library.call("start", self.handle, *settings, identity, len(identity))
         self._lives[index] += 1
         draws = np.random.default_rng([self._seed, 3, index, self._lives[index]])
-        self.hosts[index] = Host(place, self._library, self.handle, draws.bytes)
+        self.hosts[index] = Host(place, self._library, self.handle, draws.bytes, self._lent)
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
@@ -345,7 +355,7 @@ class NativeSocket:
             self._handle = self._library.call("socket", *bound)
         except PqchainError as error:
             raise OSError(str(error)) from error
-        self._host = Host(place, self._library, self._handle, os.urandom)
+        self._host = Host(place, self._library, self._handle, os.urandom, ({}, itertools.count(1)))
         self._mailbox = Mailbox(self._library, self._handle)
         self._descriptor = self._library.call("descriptor", self._handle)
         self._loop.add_reader(self._descriptor, self._news)
