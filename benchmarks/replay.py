@@ -78,7 +78,7 @@ def loopback(size: int) -> Iterator[Row]:
     for transport in ("tcp-tls", "native"):
         # Patience, so that on a busy machine nobody is taken for dead.
         one = preset("paper", block_bytes=size, blocks=1, experiment="exchange",
-                     mode="loopback", transport=transport, timeout_seconds=60.0,
+                     mode="loopback", transport=transport, datagram_bytes=8952, timeout_seconds=60.0,
                      stall_seconds=60.0, give_up_seconds=60.0)  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
             runs.prepare(one, Path(name))
@@ -120,8 +120,7 @@ def moved(hosts: int, size: int, link: Link, congestion: str) -> tuple[float, fl
     opened, begun, left = 0, (0.0, 0.0, 0), hosts * (hosts - 1)
     now = 0.0
     while left:
-        now, told = fabric.advance(3600.0)
-        for at, event in told:
+        for now, at, event in fabric.advance(3600.0):
             host = fabric.hosts[at]
             if isinstance(event, Opened) and event.dialled:
                 opened += 1

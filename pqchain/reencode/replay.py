@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import tempfile
@@ -172,6 +173,8 @@ def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) 
                 results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
     if outcome.result.failure is not None:
         raise outcome.result.failure
+    # Nodes and their transports refer to each other; blocks of the next run want their memory.
+    gc.collect()
     return outcome
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pqchain.errors import DataError
@@ -36,26 +36,53 @@ class Reader:
         self.placed = False
         """Whether the transport was told where that chunk belongs."""
         self._head = bytearray()
+        self._whole: memoryview | None = None
+        """The memory that was given, and what of it the next bytes fill before it is full."""
+        self._aimed: memoryview | None = None
+        self._full: Callable[[memoryview], object] | None = None
 
-    def expect(self, count: int, memory: memoryview | None = None) -> None:
-        """Take the next `count` bytes as a chunk: into that memory, or throw them away."""
-        self.left, self.memory, self.placed = count, memory, False
+    def expect(
+        self,
+        count: int,
+        memory: memoryview | None = None,
+        *,
+        full: Callable[[memoryview], object] | None = None,
+    ) -> None:
+        """Take the next `count` bytes as a chunk: into that memory, or throw them away.
+
+        Memory that is shorter than the chunk is used again and again, and handed to `full` each
+        time that it is full.
+        """
+        self.left, self._whole, self._full = count, memory, full
+        self._aim()
+
+    def _aim(self) -> None:
+        self.memory = self._aimed = None if self._whole is None else self._whole[: self.left]
+        self.placed = False
+
+    @property
+    def free(self) -> int:
+        """How many bytes of the chunk may come before there must be other memory."""
+        return self.left if self.memory is None else len(self.memory)
 
     def forget(self) -> None:
         """Throw away what is still to come of the chunk."""
-        self.memory = None
+        self.memory = self._whole = None
 
     def filled(self, count: int) -> int:
         """Note bytes of the chunk that the transport has put in their place; return how many.
 
-        Raises DataError if there are more than the chunk has left.
+        Raises DataError if there are more than there is room for.
         """
-        if count > self.left:
-            raise DataError(f"{count} bytes of a chunk that lacks {self.left}")
+        if count > self.free:
+            raise DataError(f"{count} bytes of a chunk that lacks {self.free}")
         self.offset += count
         self.left -= count
         if self.memory is not None:
             self.memory = self.memory[count:]
+            if not self.memory and self._full is not None and self._aimed:
+                self._full(self._aimed)
+                self._aim()
         return count
 
     def feed(self, data: Buffer) -> Iterator[Message | int]:
@@ -67,7 +94,7 @@ class Reader:
         view = memoryview(data)
         while view:
             if self.left:
-                piece, view = view[: self.left], view[self.left :]
+                piece, view = view[: self.free], view[self.free :]
                 if self.memory is not None:
                     self.memory[: len(piece)] = piece
                 yield self.filled(len(piece))

@@ -122,6 +122,10 @@ class Timed(Protocol):
         """Do what is due."""
 
 
+Happened = tuple[float, int, Event]
+"""When, to which host, and what."""
+
+
 class Endpoint(Transport, Timed, Protocol):
     """A transport as a state machine on datagrams, for a modelled clock or one UDP socket."""
 
@@ -150,8 +154,8 @@ class Fabric(Protocol):
     def settle(self, index: int) -> None:
         """Let out what a node has sent since it was last told something."""
 
-    def advance(self, until: float) -> tuple[float, list[tuple[int, Event]]]:
-        """Go on until something has happened, or until that time; return the time and what."""
+    def advance(self, until: float) -> list[Happened]:
+        """Go on until something has happened, and return what; or until that time, and nothing."""
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
         """Return the log of a host's life in qlog's form, if one was asked for."""

@@ -170,8 +170,9 @@ class NativePair:
         self._advance(self.now + 60.0)
 
     def _advance(self, until: float) -> bool:
-        self.now, happened = self.fabric.advance(until)
-        for index, event in happened:
+        happened = self.fabric.advance(until)
+        self.now = happened[-1][0] if happened else until
+        for _, index, event in happened:
             heard = self.endpoints[index]
             heard.heard.append(event)
             heard.early_sessions += isinstance(event, Opened) and event.early and not event.dialled

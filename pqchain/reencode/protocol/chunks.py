@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
@@ -28,7 +30,13 @@ LOG = logging.getLogger("pqchain.reencode")
 _CHANCES = 3
 """How often a source may stall before it counts as having nothing."""
 
+_WINDOW_BYTES = 256 << 10
+"""Memory for a chunk that is hashed as it comes and not kept."""
+
 _Wish = tuple[Gather, Fetch]
+
+_Name = tuple[str, int, int]
+"""Block, epoch and index of a chunk."""
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +78,9 @@ class Fetcher:
 
     def _reading(self, gather: Gather, index: int) -> Tasks:
         def read() -> None:
-            gather.row(index)[:] = self._own.store.get(gather.manifest, index)
+            chunk = self._own.store.get(gather.manifest, index)
+            if not self._exchange:
+                gather.row(index)[:] = chunk
 
         try:
             yield Task("io", gather.manifest.chunk_bytes, read)
@@ -281,8 +291,13 @@ class Fetcher:
             raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
         else:
             fetch.reader = reader
-            into = gather.row(fetch.index).data if gather.is_current(fetch) else None
-            reader.expect(count, into)
+            if not gather.is_current(fetch):
+                reader.expect(count)
+            elif self._exchange:
+                window = np.empty(_WINDOW_BYTES, np.uint8)
+                reader.expect(count, window.data, full=fetch.hasher.update)
+            else:
+                reader.expect(count, gather.row(fetch.index).data)
 
     def chunk_bytes(self, key: Key, count: int) -> None:
         """Count bytes of a chunk that are in their place."""
@@ -315,7 +330,10 @@ class Fetcher:
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
-            store.check_chunk(manifest, index, gather.row(index).data)
+            if self._exchange:
+                store.check_digest(manifest, index, fetch.hasher.hexdigest())
+            else:
+                store.check_chunk(manifest, index, gather.row(index).data)
 
         try:
             yield Task("other", manifest.chunk_bytes, check)
@@ -339,12 +357,24 @@ class Server:
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
         self._ends = own.scenario.streams == "multiplexed"
         """Whether an answer is the last on its channel."""
-        self.cache: dict[tuple[str, int, int], Bytes] = {}
-        """Chunks by block, epoch and index, from the first request until nobody wants them."""
+        self.cache: dict[_Name, Bytes] = {}
+        """Chunks from the first request until nobody wants them."""
+        self._waiting: dict[_Name, list[Key]] = {}
+        """Who has asked for a chunk that is being read: it is read once."""
 
-    def serve(self, key: Key, block: str, epoch: int, index: int) -> Tasks:
-        """Answer a request for a chunk, from memory or from its file."""
-        own, wanted = self._own, (block, epoch, index)
+    def serve(self, key: Key, block: str, epoch: int, index: int) -> None:
+        """Answer a request for a chunk, from memory or when its file was read."""
+        wanted = block, epoch, index
+        if wanted in self.cache:
+            self._give(key, wanted)
+        elif wanted in self._waiting:
+            self._waiting[wanted].append(key)
+        else:
+            self._waiting[wanted] = [key]
+            self._own.add(self._reading(wanted))
+
+    def _reading(self, wanted: _Name) -> Tasks:
+        own, (block, epoch, index) = self._own, wanted
 
         def read() -> Bytes:
             # A name from outside is looked up before it becomes part of a path.
@@ -352,20 +382,24 @@ class Server:
                 raise DataError(f"block {block[:16]} is not known here")
             return own.store.get(own.store.manifest(block, epoch), index)
 
-        if wanted not in self.cache:
-            try:
-                chunk: Bytes = yield Task("io", self._sizes.get(block, 0), read)
-            except PqchainError as error:
-                LOG.info("node %d: cannot serve: %s", own.index, error)
+        try:
+            chunk: Bytes = yield Task("io", self._sizes.get(block, 0), read)
+        except PqchainError as error:
+            LOG.info("node %d: cannot serve: %s", own.index, error)
+            for key in self._waiting.pop(wanted):
                 own.transport.send(*key, pack({"type": "none"}), end=self._ends)
-                return
-            if self._misbehaves == "corrupt":
-                chunk = chunk.copy()
-                chunk[len(chunk) // 2] ^= 1
-            self.cache[wanted] = chunk
-        view = self.cache[wanted].data
-        own.transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
+            return
+        if self._misbehaves == "corrupt":
+            chunk = chunk.copy()
+            chunk[len(chunk) // 2] ^= 1
+        self.cache[wanted] = chunk
+        for key in self._waiting.pop(wanted):
+            self._give(key, wanted)
+
+    def _give(self, key: Key, wanted: _Name) -> None:
+        transport, view = self._own.transport, self.cache[wanted].data
+        transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
         if self._misbehaves == "stall":
-            own.transport.send(*key, view[: len(view) // 2])
+            transport.send(*key, view[: len(view) // 2])
         else:
-            own.transport.send(*key, view, end=self._ends)
+            transport.send(*key, view, end=self._ends)

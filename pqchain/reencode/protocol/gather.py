@@ -6,6 +6,7 @@ when. What takes time is a task, so that the node goes on answering meanwhile.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ class Fetch:
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
+    hasher: hashlib._Hash = field(default_factory=hashlib.sha256)
+    """Of what has come, in an exchange: that keeps no chunk."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +53,7 @@ class Gather:
     needed: int
     """How many chunks must be here: as many as data chunks, or all in an exchange."""
     buffer: Bytes
-    """Memory that holds the block in both codes, zeros behind it."""
+    """Memory that holds the block in both codes, zeros behind it; none in an exchange."""
     wanted: bool = True
     """Whether it is still under way: the block may be done, the placement or the node given up."""
     extra: dict[int, Bytes] = field(default_factory=dict)
@@ -80,6 +83,11 @@ class Gather:
         if index not in self.extra:
             self.extra[index] = np.empty(size, np.uint8)
         return self.extra[index]
+
+    def drop_parity(self) -> None:
+        """Let go of parity chunks that are decoded and that no check waits for."""
+        for index in self.verified:
+            self.extra.pop(index, None)
 
     @property
     def enough(self) -> bool:
@@ -136,10 +144,12 @@ class Recoder:
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the empty state of a block, with memory for both codes."""
-        needed = len(manifest.members) if self._exchange else manifest.data_chunks
+        if self._exchange:
+            return Gather(manifest, placement, len(manifest.members), np.empty(0, np.uint8))
         after = chunk_bytes(manifest.block_bytes, self.after.data_chunks)
         capacity = max(manifest.data_chunks * manifest.chunk_bytes, self.after.data_chunks * after)
-        return Gather(manifest, placement, needed, np.zeros(capacity, np.uint8))
+        memory = np.zeros(capacity, np.uint8)
+        return Gather(manifest, placement, manifest.data_chunks, memory)
 
     def advance(self, gather: Gather) -> None:
         """Do the next step that the chunks allow."""
@@ -181,6 +191,7 @@ class Recoder:
             self.advance(gather)
             return
         gather.whole = True
+        gather.drop_parity()
         self._own.record.verified_blocks += 1
         chunks: list[Bytes] = yield Task(
             "encode", len(block), lambda: self.after.chunks_of(gather.buffer, len(block))

@@ -312,6 +312,10 @@ class ReencodingNode:
                 self._fetcher.chunk_bytes(key, reader.filled(event.count))
             else:
                 self._read(peer, key, reader, event.data)
+            if reader.left and not reader.placed:
+                reader.placed = True
+                place = self._own.transport.place
+                place(*key, reader.memory, reader.free, offset=reader.offset)
         except _BROKEN as error:
             LOG.warning("node %d: node %d broke the protocol: %s", self.index, peer.index, error)
             self._own.transport.close(event.session, "protocol broken", now=self._own.now)
@@ -321,16 +325,11 @@ class ReencodingNode:
             self._peers.readers.pop(key, None)
 
     def _read(self, peer: Peer, key: Key, reader: Reader, data: bytes) -> None:
-        """Take bytes in, and let the transport put the rest of a chunk where it belongs."""
         for item in reader.feed(data):
             if isinstance(item, int):
                 self._fetcher.chunk_bytes(key, item)
             else:
                 self._message(peer, key, reader, item)
-        if reader.left and not reader.placed:
-            reader.placed = True
-            place = self._own.transport.place
-            place(*key, reader.memory, reader.left, offset=reader.offset)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         kind = message["type"]
@@ -343,7 +342,7 @@ class ReencodingNode:
             self._peers.echoed(peer, message)
         elif kind == "get":
             block, epoch, index = message["block"], message["epoch"], message["index"]
-            self._own.add(self._server.serve(key, str(block), int(epoch), int(index)))
+            self._server.serve(key, str(block), int(epoch), int(index))
         elif kind in ("chunk", "none"):
             self._fetcher.announced(peer, key, reader, message)
         else:

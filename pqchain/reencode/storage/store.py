@@ -179,9 +179,14 @@ class ChunkStore:
 
 def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
     """Raise DataError unless the chunk is the one that the manifest names."""
+    check_digest(manifest, index, sha256(chunk))
+
+
+def check_digest(manifest: Manifest, index: int, digest: str) -> None:
+    """Raise DataError unless that is the SHA-256 of the chunk, in hex."""
     if not 0 <= index < len(manifest.chunk_hashes):
         raise DataError(f"block {manifest.block_hash[:16]} has no chunk {index}")
-    if sha256(chunk) != manifest.chunk_hashes[index]:
+    if digest != manifest.chunk_hashes[index]:
         raise DataError(
             f"chunk {index} of block {manifest.block_hash[:16]} is damaged: its SHA-256 is not "
             "that of the manifest; gather it from the other nodes"

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pqchain.wire.drivers.link import Clock, Network
-from pqchain.wire.session import Address, Endpoint, Event, Totals
+from pqchain.wire.session import Address, Endpoint, Happened, Totals
 from pqchain.wire.transports.registry import Conditions
 
 
@@ -70,7 +70,8 @@ class _Host:
             self.wake(timer)
 
     def note_events(self) -> None:
-        self.fabric.happened += [(self.index, event) for event in self.endpoint.events()]
+        now = self.fabric.clock.now
+        self.fabric.happened += [(now, self.index, event) for event in self.endpoint.events()]
 
 
 class DatagramFabric:
@@ -86,7 +87,7 @@ class DatagramFabric:
         self.conditions, self.addresses = conditions, addresses
         self.by_address = {address: index for index, address in addresses.items()}
         self.clock = Clock()
-        self.happened: list[tuple[int, Event]] = []
+        self.happened: list[Happened] = []
         self.network = Network(conditions, len(addresses), self.clock, self._deliver)
         self._open = open_endpoint
         self._hosts: dict[int, _Host] = {}
@@ -104,20 +105,20 @@ class DatagramFabric:
     def stop(self, index: int) -> None:
         """End it."""
         self._hosts.pop(index).alive = False
-        self.happened = [each for each in self.happened if each[0] != index]
+        self.happened = [each for each in self.happened if each[1] != index]
 
     def settle(self, index: int) -> None:
         """Let out what a node has sent since it was last told something."""
         self._hosts[index].flush()
 
-    def advance(self, until: float) -> tuple[float, list[tuple[int, Event]]]:
+    def advance(self, until: float) -> list[Happened]:
         """Go on until something has happened, or until that time."""
         while not self.happened and self.clock.due <= until:
             self.clock.step()
         if not self.happened and not math.isinf(until):
             self.clock.now = max(self.clock.now, until)
         happened, self.happened = self.happened, []
-        return self.clock.now, happened
+        return happened
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
         """Return the log of a host's life, if one was asked for."""

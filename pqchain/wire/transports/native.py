@@ -27,6 +27,7 @@ from pqchain.wire.session import (
     Deliver,
     Event,
     Filled,
+    Happened,
     Received,
     Totals,
     Transport,
@@ -306,15 +307,19 @@ class NativeFabric:
     def settle(self, index: int) -> None:
         """Do nothing: `advance` begins with what was sent since."""
 
-    def advance(self, until: float) -> tuple[float, list[tuple[int, Event]]]:
+    def advance(self, until: float) -> list[Happened]:
         """Go on until something has happened, or until that time."""
         until_ns = NEVER_NS if math.isinf(until) else int(until * _NS)
         while True:
-            now = self._library.checked(self._library.run(self.handle, until_ns))
+            self._library.checked(self._library.run(self.handle, until_ns))
             rows = self._mailbox.take()
-            told = [(row[3], event) for row in rows for event in self.hosts[row[3]].take(row)]
-            if told or not rows:
-                return now / _NS, told
+            happened = [
+                (row[0] / _NS, row[3], event)
+                for row in rows
+                for event in self.hosts[row[3]].take(row)
+            ]
+            if happened or not rows:
+                return happened
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
         """Return nothing: the library writes no log."""

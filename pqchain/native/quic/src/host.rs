@@ -376,7 +376,7 @@ impl Host {
             while let Some(event) = link.quic.poll() {
                 any = true;
                 let unproven = link.deadline.is_some();
-                if let Some(reason) = link.told(event, &mut self.events, &self.settings) {
+                if let Some(reason) = link.told(event, now, &mut self.events, &self.settings) {
                     refuse(link, now, reason, &mut self.events);
                 }
                 if link.over {

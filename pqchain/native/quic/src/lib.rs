@@ -133,7 +133,7 @@ pub unsafe extern "C" fn pqq_dial(
         let context = context(handle)?;
         settings::within("peer", peer, 0, u32::MAX as u64 - 1)?;
         let to = match &context.face {
-            Face::Modelled(_) => world::address(peer as u32),
+            Face::Modelled(_) => network::address(peer as u32),
             Face::Live(_) => parsed(unsafe { slice(address, length)? })?,
         };
         let dial = |host: &mut Host, now| host.dial(now, peer as u32, to, early != 0);

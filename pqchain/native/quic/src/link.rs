@@ -13,10 +13,11 @@ use std::time::{Duration, Instant};
 const SLICE_BYTES: usize = 256 << 10;
 /// Chunks wait for messages.
 const BULK_PRIORITY: i32 = -1;
-/// How often the caller hears of bytes that come into its memory: 16 times, in steps of at least and
-/// at most that many bytes.
-const FILLED_TIMES: usize = 16;
+/// When the caller hears of bytes that come into its memory that is not full yet: four times, in steps
+/// of at least and at most that many bytes, and some time after it last heard.
+const FILLED_TIMES: usize = 4;
 const FILLED_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+const FILLED_EVERY: Duration = Duration::from_millis(250);
 pub const CANCELLED: u32 = 0x102;
 pub const REFUSED: u32 = 0x101;
 
@@ -26,6 +27,7 @@ struct Place {
     left: usize,
     since: usize,
     step: usize,
+    told: Option<Instant>,
 }
 // The caller keeps the memory until the place is filled or given up, and touches it from one thread.
 unsafe impl Send for Place {}
@@ -159,7 +161,8 @@ impl Link {
         }
         let at = if at.is_null() { at } else { at.wrapping_add(skip) };
         let step = (length / FILLED_TIMES).clamp(FILLED_BYTES.0, FILLED_BYTES.1);
-        self.places.insert(stream, Place { at, left: length - skip, since: 0, step });
+        let left = length - skip;
+        self.places.insert(stream, Place { at, left, since: 0, step, told: None });
     }
 
     pub fn stop(&mut self, stream: u64) {
@@ -188,6 +191,7 @@ impl Link {
     pub fn told(
         &mut self,
         event: QuicEvent,
+        now: Instant,
         events: &mut VecDeque<Event>,
         settings: &Settings,
     ) -> Option<&'static str> {
@@ -215,10 +219,10 @@ impl Link {
                     if dir == Dir::Bi {
                         self.accepted = id.index() + 1;
                     }
-                    self.read(id, events);
+                    self.read(id, now, events);
                 }
             }
-            QuicEvent::Stream(StreamEvent::Readable { id }) => self.read(id, events),
+            QuicEvent::Stream(StreamEvent::Readable { id }) => self.read(id, now, events),
             QuicEvent::Stream(StreamEvent::Stopped { id, .. }) => {
                 self.drop_queue(VarInt::from(id).into_inner());
                 let _ = self.quic.send_stream(id).reset(VarInt::from_u32(CANCELLED));
@@ -315,7 +319,7 @@ impl Link {
         took
     }
 
-    fn read(&mut self, id: StreamId, events: &mut VecDeque<Event>) {
+    fn read(&mut self, id: StreamId, now: Instant, events: &mut VecDeque<Event>) {
         let stream = VarInt::from(id).into_inner();
         let mut receiving = self.quic.recv_stream(id);
         let Ok(mut chunks) = receiving.read(true) else { return };
@@ -369,7 +373,10 @@ impl Link {
         };
         let mut told_end = false;
         if let Some(place) = place {
-            if place.since > 0 && (place.left == 0 || place.since >= place.step || end) {
+            let told = *place.told.get_or_insert(now);
+            let due = place.since >= place.step || now >= told + FILLED_EVERY;
+            if place.since > 0 && (place.left == 0 || due || end) {
+                place.told = Some(now);
                 event(Kind::Filled, place.since as u64, last, Vec::new());
                 place.since = 0;
                 told_end = last != 0;

@@ -1,8 +1,25 @@
 //! What a modelled network is like, checked, and how a datagram passes a port of it.
 use crate::fault::Fault;
 use crate::settings::within;
+use std::net::SocketAddr;
 
 const MOST_HOSTS: u64 = 1 << 16;
+const PORT: u16 = 4433;
+
+pub fn address(host: u32) -> SocketAddr {
+    let [_, a, b, c] = host.to_be_bytes();
+    SocketAddr::from(([10, a, b, c], PORT))
+}
+
+pub fn host_at(address: SocketAddr) -> Option<u32> {
+    match address {
+        SocketAddr::V4(v4) => {
+            let [ten, a, b, c] = v4.ip().octets();
+            (ten == 10).then(|| u32::from_be_bytes([0, a, b, c]))
+        }
+        SocketAddr::V6(_) => None,
+    }
+}
 
 #[derive(Clone, Copy)]
 pub struct Network {

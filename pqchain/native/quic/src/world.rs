@@ -4,26 +4,30 @@
 //!
 //! Whole nanoseconds for hosts, picoseconds for ports, and no order that is left to chance: the same
 //! calls give the same bytes.
+//!
+//! A host that something has happened to waits for its caller. The others go on meanwhile, for as long
+//! as nothing that it will say can reach them, so that the caller hears of many hosts at a time.
 use crate::event::Room;
 use crate::fault::Fault;
 use crate::host::Host;
-use crate::network::{Network, Port};
+use crate::network::{address, host_at, Network, Port};
 use crate::randomness::Generator;
 use crate::settings::{within, Identity, Settings};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::Transmit;
 use ring::digest::{Context, SHA256};
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const NEVER: u64 = u64::MAX;
-const PORT: u16 = 4433;
 const COPIED_BYTES: usize = 4096;
 /// The modelled clock begins so long after the real one's now: QUIC looks back a little.
 const HEADROOM: Duration = Duration::from_secs(1 << 20);
+/// What a host may be ahead of one that waits, however long the network's delay is: the caller's own
+/// clock has no more than that to make up for.
+const MOST_AHEAD_NS: u64 = 100_000;
 const ENTROPY: u64 = 1;
 const LOSS: u64 = 2;
 
@@ -43,6 +47,10 @@ struct Seat {
     out: Port,
     into: Port,
     busy_until: u64,
+    /// When it last did something: it may be ahead of the others.
+    time: u64,
+    /// Whether it has events that were not taken, or has done nothing since they were.
+    told: bool,
 }
 
 /// A datagram that was sent, kept to be looked at.
@@ -59,6 +67,7 @@ pub struct World {
     /// When each host looks next, in nanoseconds, and when its next flight lands, in picoseconds.
     wakes: Vec<u64>,
     landings: Vec<u64>,
+    /// No host is behind it.
     now: u64,
     clock: Arc<AtomicU64>,
     base: Instant,
@@ -71,21 +80,6 @@ pub struct World {
     pub lost: u64,
 }
 
-pub fn address(host: u32) -> SocketAddr {
-    let [_, a, b, c] = host.to_be_bytes();
-    SocketAddr::from(([10, a, b, c], PORT))
-}
-
-fn host_at(address: SocketAddr) -> Option<u32> {
-    match address {
-        SocketAddr::V4(v4) => {
-            let [ten, a, b, c] = v4.ip().octets();
-            (ten == 10).then(|| u32::from_be_bytes([0, a, b, c]))
-        }
-        SocketAddr::V6(_) => None,
-    }
-}
-
 impl World {
     pub fn new(network: Network) -> Self {
         let seat = || Seat {
@@ -95,6 +89,8 @@ impl World {
             out: Port::default(),
             into: Port::default(),
             busy_until: 0,
+            time: 0,
+            told: false,
         };
         World {
             network,
@@ -125,11 +121,13 @@ impl World {
 
     pub fn start(&mut self, settings: Settings, identity: &Identity) -> Result<(), Fault> {
         let at = self.known(settings.index as u64)?;
+        self.instant(self.now);
         let drawing = self.entropy.lend();
         let host = Host::new(settings, identity, Some(self.clock.clone()));
         drop(drawing);
         self.stop(at as u64)?;
         self.seats[at].host = Some(Box::new(host?));
+        self.seats[at].time = self.now;
         Ok(())
     }
 
@@ -140,6 +138,7 @@ impl World {
         seat.host = None;
         seat.inbox.clear();
         seat.busy_until = 0;
+        seat.told = false;
         self.wakes[at] = NEVER;
         Ok(())
     }
@@ -150,7 +149,8 @@ impl World {
         host: u64,
         act: impl FnOnce(&mut Host, Instant) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let (at, now) = (self.known(host)?, self.instant());
+        let at = self.known(host)?;
+        let now = self.instant(self.seats[at].time.max(self.now));
         let Some(living) = self.seats[at].host.as_mut() else {
             return Err(Fault::argument(format!("host {host} is not running")));
         };
@@ -166,52 +166,65 @@ impl World {
         Ok(())
     }
 
-    /// Go on until a host has events, or until that time; return the time.
+    /// Go on until hosts have events, or until that time; return the time of the first.
     pub fn run(&mut self, until: u64) -> u64 {
+        if let Some(first) = self.first_told() {
+            return first;
+        }
         for at in 0..self.seats.len() {
-            if self.seats[at].host.as_ref().is_some_and(|host| host.is_dirty()) {
-                self.flush(at);
+            let seat = &self.seats[at];
+            // Those whose events were taken have been waiting.
+            if seat.told || seat.host.as_ref().is_some_and(|host| host.is_dirty()) {
+                self.flush(at, seat.time.max(self.now));
             }
         }
-        if self
-            .seats
-            .iter()
-            .any(|seat| seat.host.as_ref().is_some_and(|host| !host.events.is_empty()))
-        {
-            return self.now;
-        }
+        let mut first = self.first_told();
         loop {
+            // What a host says that waits since then lands no earlier than that.
+            let ahead = self.network.delay_ns.min(MOST_AHEAD_NS);
+            let alone = first.map_or(NEVER, |first| first.saturating_add(ahead));
             let (landing, by) = least(&self.landings);
             let (wake, who) = least(&self.wakes);
-            if landing.min(wake.saturating_mul(1000)) > until.saturating_mul(1000) {
-                if until != NEVER {
-                    self.advance(until);
-                }
-                return self.now;
+            let next = landing.min(wake.saturating_mul(1000));
+            if next > until.saturating_mul(1000) || next >= alone.saturating_mul(1000) {
+                break;
             }
             if landing <= wake.saturating_mul(1000) {
-                if landing == NEVER {
-                    return self.now;
-                }
                 self.land(by);
-            } else {
-                self.advance(wake);
-                self.look(who);
-                if self.seats[who].host.as_ref().is_some_and(|host| !host.events.is_empty()) {
-                    return self.now;
-                }
+                continue;
+            }
+            self.look(who, wake);
+            if self.seats[who].told {
+                first.get_or_insert(wake);
+            }
+        }
+        if first.is_some() || until != NEVER {
+            self.now = self.now.max(first.unwrap_or(until));
+        }
+        self.now
+    }
+
+    /// Hand out what has happened, in order of time.
+    pub fn events(&mut self, room: &mut Room<'_>) {
+        let mut order: Vec<usize> = (0..self.seats.len()).filter(|at| self.has_events(*at)).collect();
+        order.sort_by_key(|at| self.seats[*at].time);
+        for at in order {
+            let seat = &mut self.seats[at];
+            let Some(host) = seat.host.as_mut() else { continue };
+            if !room.take(&mut host.events, at as u32, seat.time) {
+                return;
             }
         }
     }
 
-    /// Hand out what has happened.
-    pub fn events(&mut self, room: &mut Room<'_>) {
-        for (at, seat) in self.seats.iter_mut().enumerate() {
-            let Some(host) = seat.host.as_mut() else { continue };
-            if !host.events.is_empty() && !room.take(&mut host.events, at as u32, self.now) {
-                return;
-            }
-        }
+    fn has_events(&self, at: usize) -> bool {
+        self.seats[at].host.as_ref().is_some_and(|host| !host.events.is_empty())
+    }
+
+    /// When something first happened that the caller has not taken yet.
+    fn first_told(&self) -> Option<u64> {
+        let seats = self.seats.iter().enumerate();
+        seats.filter(|(at, _)| self.has_events(*at)).map(|(_, seat)| seat.time).min()
     }
 
     fn known(&self, host: u64) -> Result<usize, Fault> {
@@ -219,13 +232,10 @@ impl World {
         Ok(host as usize)
     }
 
-    fn instant(&self) -> Instant {
-        self.base + Duration::from_nanos(self.now)
-    }
-
-    fn advance(&mut self, time: u64) {
-        self.now = self.now.max(time);
-        self.clock.store(self.now, Ordering::Relaxed);
+    /// That time as QUIC sees it, and as TLS does from here on.
+    fn instant(&self, time: u64) -> Instant {
+        self.clock.store(time, Ordering::Relaxed);
+        self.base + Duration::from_nanos(time)
     }
 
     fn fly(&mut self, from: usize, flight: Flight) {
@@ -248,7 +258,7 @@ impl World {
             let size = data.len() as u64 + self.network.overhead_bytes;
             self.sent += 1;
             let seat = &mut self.seats[from];
-            seat.busy_until = seat.busy_until.max(self.now) + self.network.datagram_ns;
+            seat.busy_until = seat.busy_until.max(seat.time) + self.network.datagram_ns;
             let leaves = seat.busy_until;
             self.note(leaves, from as u32, to, &data);
             let port = &mut self.seats[from].out;
@@ -296,19 +306,23 @@ impl World {
         };
         let at = through.max(flight.at).div_ceil(1000);
         seat.inbox.push_back((at, from as u32, flight.data));
-        let looks = (at + self.network.coalescing_ns).max(seat.busy_until);
-        self.wakes[to] = self.wakes[to].min(looks);
+        if !seat.told {
+            let looks = (at + self.network.coalescing_ns).max(seat.busy_until);
+            self.wakes[to] = self.wakes[to].min(looks);
+        }
     }
 
     /// A host takes in what has come, and does what is due.
-    fn look(&mut self, at: usize) {
+    fn look(&mut self, at: usize, time: u64) {
         self.wakes[at] = NEVER;
+        let now = self.instant(time);
         let Some(mut host) = self.seats[at].host.take() else { return };
-        let (now, drawing) = (self.instant(), self.entropy.lend());
+        let drawing = self.entropy.lend();
         let mut answers = Vec::new();
         let seat = &mut self.seats[at];
+        seat.time = time;
         let mut handled = 0;
-        while seat.inbox.front().is_some_and(|(came, _, _)| *came <= self.now) {
+        while seat.inbox.front().is_some_and(|(came, _, _)| *came <= time) {
             let Some((_, from, data)) = seat.inbox.pop_front() else { break };
             handled += 1;
             host.receive(now, address(from), None, data, &mut |transmit, buffer| {
@@ -320,18 +334,21 @@ impl World {
             host.handle_timers(now);
         }
         drop(drawing);
-        seat.busy_until = seat.busy_until.max(self.now) + handled * self.network.datagram_ns;
+        seat.busy_until = seat.busy_until.max(time) + handled * self.network.datagram_ns;
         seat.host = Some(host);
         for (transmit, buffer) in answers {
             self.send(at, &transmit, buffer);
         }
-        self.flush(at);
+        self.flush(at, time);
     }
 
-    /// Send what a host has to send, and set its next look.
-    fn flush(&mut self, at: usize) {
+    /// Send what a host has to send, and set its next look; it waits if it has events.
+    fn flush(&mut self, at: usize, time: u64) {
+        let now = self.instant(time);
+        self.seats[at].time = time;
+        self.seats[at].told = false;
         let Some(mut host) = self.seats[at].host.take() else { return };
-        let (now, drawing) = (self.instant(), self.entropy.lend());
+        let drawing = self.entropy.lend();
         let mut sent = Vec::new();
         host.flush(now, usize::MAX, &mut |transmit, buffer| {
             sent.push((copy(transmit), taken(transmit, buffer)));
@@ -347,7 +364,11 @@ impl World {
         let seat = &mut self.seats[at];
         let heard = seat.inbox.front().map(|(came, _, _)| came + self.network.coalescing_ns);
         let next = timer.into_iter().chain(heard).min();
-        self.wakes[at] = next.map_or(NEVER, |next| next.max(self.now).max(seat.busy_until));
+        seat.told = !host.events.is_empty();
+        self.wakes[at] = match next {
+            Some(next) if !seat.told => next.max(time).max(seat.busy_until),
+            _ => NEVER,
+        };
         seat.host = Some(host);
     }
 }
