@@ -78,8 +78,8 @@ def loopback(size: int) -> Iterator[Row]:
     for transport in ("tcp-tls", "native"):
         # Patience, so that on a busy machine nobody is taken for dead.
         one = preset("paper", block_bytes=size, blocks=1, experiment="exchange",
-                     mode="loopback", transport=transport, datagram_bytes=8952, timeout_seconds=60.0,
-                     stall_seconds=60.0, give_up_seconds=60.0)  # fmt: skip
+                     mode="loopback", transport=transport, datagram_bytes=8952,
+                     timeout_seconds=60.0, stall_seconds=60.0, give_up_seconds=60.0)  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
             runs.prepare(one, Path(name))
             outcome = runs.run(one, Path(name))

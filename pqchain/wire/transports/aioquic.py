@@ -11,7 +11,7 @@ from aioquic._buffer import Buffer
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.stream import QuicStream
 
-from pqchain.wire.transports.quic import QuicEndpoint
+from pqchain.wire.transports.quic import ALPN, QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
 
@@ -49,13 +49,21 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
     return Log()
 
 
+_LENGTHENING = "-" * 255
+"""A protocol that nobody speaks makes the hello longer. aioquic fills its first datagram up with
+zeros behind the packet; qh3 counts the packet alone for what it may answer, three times as much,
+and ends the connection ("packet builder capacity exhausted") if its answer does not fit."""
+
 LIBRARY = Library(
     package=aioquic,
     # Older versions encrypt in C with a buffer for one Ethernet frame.
     longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
-    settings=lambda congestion: {"congestion_control_algorithm": congestion},
+    settings=lambda congestion: {
+        "congestion_control_algorithm": congestion,
+        "alpn_protocols": [ALPN, _LENGTHENING],
+    },
     logger=_logger,
 )
 

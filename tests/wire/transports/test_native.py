@@ -113,6 +113,35 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     assert server._lent == {}
 
 
+def test_hosts_that_lend_at_once_get_their_own_memory_back():
+    """Tokens once were counted by host and given back by handle, so that one freed another's."""
+    pair = NativePair(3, bits_per_second=1e8)
+    sessions = {at: pair.endpoints[at].dial(2, early=False, now=pair.now) for at in (0, 1)}
+    pair.run()
+    held = {}
+    for at, session in sessions.items():
+        # The second is ten times as long: it is still lent when the first one has come back.
+        data = held[at] = bytes([at + 1]) * (100_000 * 10**at)
+        host = pair.endpoints[at]
+        host.send(session, host.open(session), data, end=True)
+    assert len(pair.fabric._lent[0]) == 2
+    came = {}
+    while came.get(1, 0) < 900_000:
+        pair.step()
+        for event in pair.endpoints[2].events():
+            if isinstance(event, Received):
+                assert len(set(event.data)) == 1
+                came[event.data[0] - 1] = came.get(event.data[0] - 1, 0) + len(event.data)
+        for at in (0, 1):
+            pair.endpoints[at].take_back()
+        lent = pair.fabric._lent[0].values()
+        # What is still on its way is still held.
+        assert came.get(1, 0) >= 900_000 or any(data is held[1] for data in lent)
+    pair.run()
+    pair.endpoints[0].take_back()
+    assert not pair.fabric._lent[0] and came[0] == 100_000
+
+
 def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
     session, there = opened(pair)
     client, server = pair.endpoints[0], pair.endpoints[1]
