@@ -113,6 +113,31 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     assert server._lent == {}
 
 
+def test_a_place_that_changes_midway_loses_count_of_nothing():
+    """What had come into the old place and was not told of yet is told of with what follows."""
+    pair = NativePair(bits_per_second=20e6)
+    _, there = opened(pair)
+    host, other = pair.endpoints
+    session = next(iter(pair.endpoints[0].sessions))
+    channel, size = pair.endpoints[0].open(session), 400_000
+    pair.endpoints[0].send(session, channel, b"!")
+    pair.endpoints[0].send(session, channel, bytes(size), end=True)
+    count, offset, memory = 0, 1, bytearray(size)
+    while count < size:
+        pair.step()
+        for event in pair.endpoints[1].events():
+            if isinstance(event, Received):
+                count += len(event.data) - (event.data[:1] == b"!")
+            elif isinstance(event, Filled):
+                count += event.count
+            # Another place for the rest, at a time when some of it has come.
+            pair.now += 0.003
+            pair._advance(pair.now)
+            into = None if count > size // 2 else memoryview(memory)[count:]
+            pair.endpoints[1].place(there, channel, into, size - count, offset=offset + count)
+    assert count == size
+
+
 def test_hosts_that_lend_at_once_get_their_own_memory_back():
     """Tokens once were counted by host and given back by handle, so that one freed another's."""
     pair = NativePair(3, bits_per_second=1e8)

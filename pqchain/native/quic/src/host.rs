@@ -2,7 +2,7 @@
 use crate::event::{Event, Kind};
 use crate::fault::Fault;
 use crate::link::{Link, REFUSED};
-use crate::parameters::{lasting_secret, transport};
+use crate::parameters::{address_tokens, lasting_secret, transport};
 use crate::randomness::{connection_id, draw, ConnectionIds, ModelledTime};
 use crate::settings::{Identity, Settings};
 use crate::statistics::{tally, Statistics};
@@ -66,11 +66,10 @@ impl Host {
             hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&lasting_secret(identity, b"token"));
 
         let mut common = EndpointConfig::new(Arc::new(reset));
-        let longest = 65_527;
-        common.max_udp_payload_size(longest).map_err(Fault::broken)?;
+        common.max_udp_payload_size(65_527).map_err(Fault::broken)?;
         let server = QuicServerConfig::try_from(tls.server).map_err(Fault::broken)?;
         let mut server = ServerConfig::new(Arc::new(server), Arc::new(token));
-        server.transport_config(transport.clone());
+        server.transport_config(transport.clone()).validation_token_config(address_tokens());
         let client = QuicClientConfig::try_from(tls.client).map_err(Fault::broken)?;
         let mut client = ClientConfig::new(Arc::new(client));
         client.transport_config(transport);

@@ -151,18 +151,19 @@ impl Link {
     }
 
     /// Put the bytes from `offset` on into memory. What the caller has been told of since is its own
-    /// to place: it comes in events that it has not looked at yet.
+    /// to place: it comes in events that it has not looked at yet. What came into memory that was named
+    /// before, and was not told of, is told of with what follows.
     pub fn place(&mut self, stream: u64, offset: u64, at: *mut u8, length: usize) {
-        let told = self.told.get(&stream).copied().unwrap_or(0);
-        let skip = (told.saturating_sub(offset) as usize).min(length);
-        if skip == length {
-            self.places.remove(&stream);
+        let since = self.places.remove(&stream).map_or(0, |place| place.since);
+        let came = self.told.get(&stream).copied().unwrap_or(0);
+        let skip = (came.saturating_sub(offset) as usize).min(length);
+        if skip == length && since == 0 {
             return;
         }
         let at = if at.is_null() { at } else { at.wrapping_add(skip) };
         let step = (length / FILLED_TIMES).clamp(FILLED_BYTES.0, FILLED_BYTES.1);
         let left = length - skip;
-        self.places.insert(stream, Place { at, left, since: 0, step, told: None });
+        self.places.insert(stream, Place { at, left, since, step, told: None });
     }
 
     pub fn stop(&mut self, stream: u64) {

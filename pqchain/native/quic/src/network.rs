@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 const MOST_HOSTS: u64 = 1 << 16;
 const PORT: u16 = 4433;
+pub const NEVER: u64 = u64::MAX;
 
 pub fn address(host: u32) -> SocketAddr {
     let [_, a, b, c] = host.to_be_bytes();
@@ -84,4 +85,15 @@ impl Network {
         port.0 = port.0.max(now) + size * self.ps_per_byte;
         Some(port.0)
     }
+}
+
+/// The least of some times and the first that has it.
+pub fn least(times: &[u64]) -> (u64, usize) {
+    let mut best = (NEVER, 0);
+    for (at, &time) in times.iter().enumerate() {
+        if time < best.0 {
+            best = (time, at);
+        }
+    }
+    best
 }

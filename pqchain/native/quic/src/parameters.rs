@@ -2,10 +2,13 @@
 use crate::fault::Fault;
 use crate::settings::{Congestion, Identity, Settings};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
-use quinn_proto::{IdleTimeout, TransportConfig, VarInt};
+use quinn_proto::{
+    IdleTimeout, TokenLog, TokenReuseError, TransportConfig, ValidationTokenConfig, VarInt,
+};
 use ring::hkdf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 /// Streams that a peer may have open at a time; what it opens beyond waits at its side. quinn makes
 /// a place for each at once, so that more would slow every handshake.
@@ -69,4 +72,32 @@ pub fn lasting_secret(identity: &Identity, purpose: &[u8]) -> [u8; 32] {
         let _ = okm.fill(&mut secret);
     }
     secret
+}
+
+/// Tokens by which a client shows that its address was validated before, each good once: without one
+/// a server may answer 0-RTT with no more than three times what has come.
+struct Once(Mutex<HashSet<u128>>);
+/// No more are remembered; then none is good any more.
+const MOST_TOKENS: usize = 1 << 16;
+const TOKENS_PER_SESSION: u32 = 2;
+
+impl TokenLog for Once {
+    fn check_and_insert(
+        &self,
+        nonce: u128,
+        _: SystemTime,
+        _: Duration,
+    ) -> Result<(), TokenReuseError> {
+        let mut seen = self.0.lock().map_err(|_| TokenReuseError)?;
+        if seen.len() < MOST_TOKENS && seen.insert(nonce) {
+            return Ok(());
+        }
+        Err(TokenReuseError)
+    }
+}
+
+pub fn address_tokens() -> ValidationTokenConfig {
+    let mut config = ValidationTokenConfig::default();
+    config.log(Arc::new(Once(Mutex::default()))).sent(TOKENS_PER_SESSION);
+    config
 }

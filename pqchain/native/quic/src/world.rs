@@ -10,7 +10,7 @@
 use crate::event::Room;
 use crate::fault::Fault;
 use crate::host::Host;
-use crate::network::{address, host_at, Network, Port};
+use crate::network::{address, host_at, least, Network, Port, NEVER};
 use crate::randomness::Generator;
 use crate::settings::{within, Identity, Settings};
 use bytes::{Bytes, BytesMut};
@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const NEVER: u64 = u64::MAX;
 const COPIED_BYTES: usize = 4096;
 /// The modelled clock begins so long after the real one's now: QUIC looks back a little.
 const HEADROOM: Duration = Duration::from_secs(1 << 20);
@@ -150,7 +149,8 @@ impl World {
         act: impl FnOnce(&mut Host, Instant) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let at = self.known(host)?;
-        let now = self.instant(self.seats[at].time.max(self.now));
+        self.seats[at].time = self.seats[at].time.max(self.now);
+        let now = self.instant(self.seats[at].time);
         let Some(living) = self.seats[at].host.as_mut() else {
             return Err(Fault::argument(format!("host {host} is not running")));
         };
@@ -206,7 +206,8 @@ impl World {
 
     /// Hand out what has happened, in order of time.
     pub fn events(&mut self, room: &mut Room<'_>) {
-        let mut order: Vec<usize> = (0..self.seats.len()).filter(|at| self.has_events(*at)).collect();
+        let mut order: Vec<usize> =
+            (0..self.seats.len()).filter(|at| self.has_events(*at)).collect();
         order.sort_by_key(|at| self.seats[*at].time);
         for at in order {
             let seat = &mut self.seats[at];
@@ -386,15 +387,4 @@ fn taken(transmit: &Transmit, buffer: &mut Vec<u8>) -> BytesMut {
 
 fn copy(transmit: &Transmit) -> Transmit {
     Transmit { src_ip: None, ..*transmit }
-}
-
-/// The least of some times and the first that has it.
-fn least(times: &[u64]) -> (u64, usize) {
-    let mut best = (NEVER, 0);
-    for (at, &time) in times.iter().enumerate() {
-        if time < best.0 {
-            best = (time, at);
-        }
-    }
-    best
 }
