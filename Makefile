@@ -105,7 +105,7 @@ $(VENV)/.wheel: $(VENV)/.installed
 		-r pyproject.toml --extra wheel
 	@touch $@
 
-test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (8 minutes)
+test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (20 minutes)
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
 	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 

@@ -30,7 +30,7 @@ LOG = logging.getLogger("pqchain.reencode")
 _CHANCES = 3
 """How often a source may stall before it counts as having nothing."""
 
-_WINDOW_BYTES = 256 << 10
+_WINDOW_BYTES = 512 << 10
 """Memory for a chunk that is hashed as it comes and not kept."""
 
 _Wish = tuple[Gather, Fetch]

@@ -117,7 +117,6 @@ def test_a_place_that_changes_midway_loses_count_of_nothing():
     """What had come into the old place and was not told of yet is told of with what follows."""
     pair = NativePair(bits_per_second=20e6)
     _, there = opened(pair)
-    host, other = pair.endpoints
     session = next(iter(pair.endpoints[0].sessions))
     channel, size = pair.endpoints[0].open(session), 400_000
     pair.endpoints[0].send(session, channel, b"!")
