@@ -2,8 +2,8 @@
 
 Ten blocks of 64 MB on the virtual clock, each replayed by itself; the first of them twice, to the
 byte; exchanges over loopback by the native transport, in turns with TCP with TLS; what a datagram
-costs without nodes; 64 MB through 5 % of loss. Exit code 1 if a bound is missed; the table says how busy
-the machine was, because others' work counts in wall time. `--megabytes` and `--blocks` make it
+costs without nodes; 64 MB through 5 % of loss. Exit code 1 if a bound is missed; the table says how
+busy the machine was, because others' work counts in wall time. `--megabytes` and `--blocks` make it
 smaller, and then only sameness is judged.
 """
 
