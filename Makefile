@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform test-quic
+.PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -193,6 +193,11 @@ bench-reencode: install ## ten 64 MB blocks on the virtual clock, one over loopb
 QUIC := pqchain/native/quic
 test-quic: ## the QUIC library's own tests: damaged datagrams, calls without sense (2 minutes; needs cargo)
 	CARGO_TARGET_DIR=$(abspath build/quic) cargo test --release --locked --manifest-path $(QUIC)/Cargo.toml
+
+sanitize-quic: ## the same tests under AddressSanitizer (5 minutes; needs a nightly Rust)
+	CARGO_TARGET_DIR=$(abspath build/quic-sanitized) RUSTFLAGS=-Zsanitizer=address \
+		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --locked \
+		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -270,6 +270,28 @@ def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
     assert_recovered(one, runs.run(one, tmp_path), tmp_path, {4})
 
 
+def test_a_full_disk_ends_one_nodes_work_and_loses_nothing(tmp_path, monkeypatch):
+    one = small()
+    runs.prepare(one, tmp_path)
+    old, full = snapshot(tmp_path), tmp_path / "2"
+    write = ChunkStore._write
+
+    def fail(self, path, data):
+        if self.folder == full:
+            raise OSError(28, "No space left on device", str(path))
+        write(self, path, data)
+
+    monkeypatch.setattr(ChunkStore, "_write", fail)
+    outcome = runs.run(one, tmp_path)
+    assert "No space left on device" in str(outcome.result.failure)
+    assert [node.state for node in outcome.nodes] == ["done", "done", "failed", "done", "dead"]
+    # What was there is there, nothing half-written is; the others have their new chunks besides.
+    after = snapshot(tmp_path)
+    assert all(after[path] == content for path, content in old.items())
+    assert not list(tmp_path.rglob("*.tmp")) and len(list(full.glob("*/*"))) == 1
+    assert all(len(list((tmp_path / str(at)).glob("*/*"))) == 2 for at in (0, 1, 3))
+
+
 def test_a_replay_that_does_not_end_is_ended(tmp_path):
     one = small(limit_seconds=0.2)
     with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its own clock"):

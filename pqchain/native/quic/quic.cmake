@@ -51,7 +51,9 @@ string(SHA256 pins "${lock} ${rust} ${target}")
 string(SUBSTRING "${pins}" 0 16 pins)
 file(GLOB files RELATIVE "${crate}" CONFIGURE_DEPENDS "${crate}/src/*.rs" "${crate}/Cargo.toml" "${crate}/licences.py")
 list(SORT files)
-set(text "${pins}")
+# quic.cmake itself says how it is built.
+file(SHA256 "${CMAKE_CURRENT_LIST_FILE}" recipe)
+set(text "${pins} ${recipe}")
 foreach(file IN LISTS files)
   file(SHA256 "${crate}/${file}" sum)
   string(APPEND text "\n${sum} ${file}")
@@ -72,11 +74,17 @@ if(NOT EXISTS "${prefix}/libpqchain_quic.so")
     file(REMOVE "${log}")
     file(REMOVE_RECURSE "${prefix}.part")
     file(MAKE_DIRECTORY "${prefix}.part")
+    # Messages of panics name files; those of this machine are nobody's business.
+    set(home "$ENV{HOME}/.cargo")
+    if(DEFINED ENV{CARGO_HOME})
+      set(home "$ENV{CARGO_HOME}")
+    endif()
+    set(remap "--remap-path-prefix=${home}=/cargo --remap-path-prefix=${crate}=/quic")
     string(TOUPPER "${target}" linker)
     string(REPLACE "-" "_" linker "${linker}")
     set(advice "Let cargo reach the Rust package registry, and give it a C compiler; or do without: PQCHAIN_QUIC=off make")
     pqchain_run("${log}" "${advice}" "${CMAKE_COMMAND}" -E env
-      "CARGO_TARGET_DIR=${compiled}" "CC_${target}=${CMAKE_C_COMPILER}"
+      "CARGO_TARGET_DIR=${compiled}" "RUSTFLAGS=${remap}" "CC_${target}=${CMAKE_C_COMPILER}"
       "CARGO_TARGET_${linker}_LINKER=${CMAKE_C_COMPILER}"
       "${PQCHAIN_CARGO}" build --release --locked --target "${target}"
       --manifest-path "${crate}/Cargo.toml")
@@ -98,7 +106,7 @@ file(WRITE "${folder}/build.json" "{
   \"source_version\": \"${version}\",
   \"source_origin\": \"Cargo.lock, SHA-256 ${lock}\",
   \"source_digest\": \"${digest}\",
-  \"variant\": \"release\",
+  \"variant\": \"quic\",
   \"corrections\": [],
   \"algorithms\": \"default\",
   \"compiler\": \"rustc ${release}\",
