@@ -69,6 +69,12 @@ class Gather:
     decoded: int = 0
     """Bytes of every chunk up to which the data chunks are complete."""
     decoding: bool = False
+    aside: dict[int, list[tuple[int, Bytes]]] = field(default_factory=dict)
+    """Decoded pieces of chunks that may still come themselves: where they begin, and their bytes.
+
+    What comes is hashed in its row, so that nothing else may be written there: an honest peer would
+    be blamed for what was decoded from another's damaged chunk.
+    """
     redone: bool = False
     whole: bool = False
     """Whether the block was verified."""
@@ -165,19 +171,30 @@ class Recoder:
         """Decode a piece. After the last one verify the block, encode it, hash and store."""
         old, new, missing = gather.manifest, gather.placement, self.before.missing(sources)
 
+        last = stop == old.chunk_bytes
+
         def decode() -> None:
-            present, absent = (
-                {index: gather.row(index)[start:stop] for index in indices}
-                for indices in (sources, missing)
-            )
-            self.before.recover(present, absent)
+            present = {index: gather.row(index)[start:stop] for index in sources}
+            if not last:
+                pieces = {index: np.empty(stop - start, np.uint8) for index in missing}
+                self.before.recover(present, pieces)
+                for index, piece in pieces.items():
+                    gather.aside.setdefault(index, []).append((start, piece))
+                return
+            # Enough chunks are verified, and no more come.
+            rows = {index: gather.row(index) for index in missing}
+            self.before.recover(present, {index: row[start:] for index, row in rows.items()})
+            for index, row in rows.items():
+                for begin, piece in gather.aside.get(index, ()):
+                    row[begin : begin + len(piece)] = piece
 
         yield Task("decode", (stop - start) * old.data_chunks if missing else 0, decode)
         gather.decoding = False
         gather.decoded = stop
-        if stop < old.chunk_bytes:
+        if not last:
             self.advance(gather)
             return
+        gather.aside.clear()
         block = gather.buffer.data[: old.block_bytes]
         if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
             if gather.redone:
