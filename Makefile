@@ -187,7 +187,7 @@ fuzz-conform: install ## a million damaged vectors under the sanitizers: our bui
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py
 
-bench-reencode: install ## ten 64 MB blocks on the virtual clock, one over loopback (3 minutes)
+bench-reencode: install ## ten 64 MB blocks on the virtual clock, one over loopback, messages (3 minutes)
 	$(BIN)/python benchmarks/replay.py
 
 QUIC := pqchain/native/quic

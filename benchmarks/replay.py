@@ -2,9 +2,9 @@
 
 Ten blocks of 64 MB on the virtual clock, each replayed by itself; the first of them twice, to the
 byte; exchanges over loopback by the native transport, in turns with TCP with TLS; what a datagram
-costs without nodes; 64 MB through 5 % of loss. Exit code 1 if a bound is missed; the table says how
-busy the machine was, because others' work counts in wall time. `--megabytes` and `--blocks` make it
-smaller, and then only sameness is judged.
+costs without nodes; 64 MB through 5 % of loss; small messages between nodes. Exit code 1 if a bound
+is missed; the table says how busy the machine was, because others' work counts in wall time.
+`--megabytes` and `--blocks` make it smaller, and then only sameness is judged.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from harness import table
 from pqchain import results
 from pqchain.reencode import replay, runs
 from pqchain.reencode.scenario import Scenario, preset
+from pqchain.wire.drivers import virtual as virtual_clock
+from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Filled, Opened, Received
@@ -36,6 +38,10 @@ MEMORY_BYTES = 3e9
 DATAGRAM_SECONDS = 6e-6
 LOSS_SECONDS = 2 * 5.8
 """Twice the virtual time that a trial of the same protocol took: CUBIC, 5 % of loss."""
+
+MESSAGES = 100_000
+VOTERS, VOTES = 21, 63_000
+"""Nodes that all talk to each other, and about how many messages they send in all."""
 
 PATIENCE = ("timeout_seconds", "stall_seconds", "give_up_seconds")
 ROUNDS = 3
@@ -168,18 +174,39 @@ def datagrams(size: int) -> Iterator[Row]:
     yield "a pair, 5 % loss, CUBIC", shown, f"{LOSS_SECONDS:g} virtual s", took <= LOSS_SECONDS
 
 
+def messages() -> Iterator[Row]:
+    """Say how many small messages a second of a processor nodes exchange on the virtual clock.
+
+    Once each is alone in its datagram, and once ten for one peer are sent together.
+    """
+    for each in (1, 10):
+        rounds = VOTES // (VOTERS * (VOTERS - 1) * each)
+        parameters = {"nodes": VOTERS, "rounds": rounds, "each": each}
+        job = Job(nodes=VOTERS, factory="voters:build", parameters=parameters, transport="native",
+                  identity="Ed25519", begin=True)  # fmt: skip
+        model = virtual_clock.Model(task_seconds=lambda task: 0.0)
+        with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
+            nodes = virtual_clock.run(job, Path(name), model).nodes
+        begun, ended = zip(*(node.report["spent"] for node in nodes), strict=True)
+        rate = rounds * VOTERS * (VOTERS - 1) * each / (max(ended) - min(begun))
+        what = "alone" if each == 1 else f"{each} to a peer at once"
+        yield (f"messages of 128 bytes, {what}", f"{rate:,.0f} a second of a processor",
+               f"{MESSAGES:,}", rate >= MESSAGES)  # fmt: skip
+
+
 def main() -> int:
     """Replay and print; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=64, help="size of a block")
     parser.add_argument("--blocks", type=int, default=10)
-    parser.add_argument("--only", choices=("blocks", "loopback", "datagrams"))
+    parser.add_argument("--only", choices=("blocks", "loopback", "datagrams", "messages"))
     arguments = parser.parse_args()
     size = arguments.megabytes * 1_000_000
     parts = {
         "blocks": lambda: blocks(size, arguments.blocks),
         "loopback": lambda: loopback(size),
         "datagrams": lambda: datagrams(size),
+        "messages": messages,
     }
     rows: list[Row] = []
     for name, part in parts.items():
