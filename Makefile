@@ -5,6 +5,9 @@ BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
+# Libraries are compiled to byte code once, also where PYTHONDONTWRITEBYTECODE is set, as in many
+# containers: there each process would compile them anew, which takes it five seconds.
+COMPILED := import aioquic.asyncio, cryptography.x509, hypothesis, matplotlib.pyplot, numba, pandas, pytest
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
@@ -25,6 +28,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "$(COMPILED)"
 	@touch $@
 
 reproduce: install ## measure, compare with the papers, write results/index.html

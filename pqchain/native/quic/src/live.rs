@@ -25,6 +25,31 @@ const RECEIVED_BYTES: usize = 1 << 16;
 const RECEIVING_CALLS: usize = 4;
 const BURSTS: usize = 4;
 
+/// What wakes the caller: readable from the first `tell` on until the next `hear`.
+pub struct News {
+    signal: Signal,
+    told: AtomicBool,
+}
+impl News {
+    pub fn new() -> Result<Self, Fault> {
+        Ok(News { signal: Signal::new()?, told: AtomicBool::new(false) })
+    }
+    pub fn descriptor(&self) -> i32 {
+        self.signal.0.as_raw_fd()
+    }
+    /// Tell that there is something to look at, which is there already.
+    pub fn tell(&self) {
+        if !self.told.swap(true, Ordering::AcqRel) {
+            self.signal.set();
+        }
+    }
+    /// Begin to look. In this order: what is told in between is set again, or looked at anyway.
+    pub fn hear(&self) {
+        self.signal.clear();
+        self.told.store(false, Ordering::SeqCst);
+    }
+}
+
 /// An eventfd.
 struct Signal(OwnedFd);
 impl Signal {
@@ -53,8 +78,7 @@ struct Shared {
     /// Wakes the thread.
     wake: Signal,
     /// Wakes the caller.
-    news: Signal,
-    told: AtomicBool,
+    news: News,
     over: AtomicBool,
     broken: Mutex<Option<String>>,
 }
@@ -83,8 +107,7 @@ impl Live {
             socket,
             state,
             wake: Signal::new()?,
-            news: Signal::new()?,
-            told: AtomicBool::new(false),
+            news: News::new()?,
             over: AtomicBool::new(false),
             broken: Mutex::new(None),
         });
@@ -94,7 +117,7 @@ impl Live {
                 if let Ok(mut broken) = running.broken.lock() {
                     *broken = Some(said(&*panic));
                 }
-                running.news.set();
+                running.news.tell();
             }
         });
         Ok(Live { shared, thread: Some(thread.map_err(Fault::failed)?) })
@@ -106,7 +129,7 @@ impl Live {
 
     /// What is readable when there are events.
     pub fn descriptor(&self) -> i32 {
-        self.shared.news.0.as_raw_fd()
+        self.shared.news.descriptor()
     }
 
     /// Let the host do something now, and send what follows from it.
@@ -126,14 +149,13 @@ impl Live {
 
     pub fn events(&self, room: &mut Room<'_>) -> Result<(), Fault> {
         let mut host = self.shared.host.lock().map_err(|_| self.fault())?;
-        self.shared.told.store(false, Ordering::Release);
-        self.shared.news.clear();
+        self.shared.news.hear();
         if self.shared.broken.lock().map(|broken| broken.is_some()).unwrap_or(true) {
             return Err(self.fault());
         }
         let index = host.settings.index;
         if !room.take(&mut host.events, index, 0) {
-            self.shared.tell();
+            self.shared.news.tell();
         }
         Ok(())
     }
@@ -159,12 +181,6 @@ impl Drop for Live {
 }
 
 impl Shared {
-    fn tell(&self) {
-        if !self.told.swap(true, Ordering::AcqRel) {
-            self.news.set();
-        }
-    }
-
     /// Send a burst; false if the socket is full.
     fn send(&self, transmit: &Transmit, buffer: &[u8]) -> bool {
         let burst = quinn_udp::Transmit {
@@ -213,7 +229,7 @@ impl Shared {
             let news = !host.events.is_empty();
             drop(host);
             if news {
-                self.tell();
+                self.news.tell();
             }
         }
         // Say goodbye to whom it concerns, as far as the socket takes it.

@@ -58,7 +58,7 @@ fn a_stranger_is_told_so_by_the_certificate() {
     // It shows a certificate that host 0 does not know.
     let certificates = [(0, identity(1).0), (1, identity(9).0)].into();
     world.start(settings(1), &Identity { key, certificates }).unwrap();
-    let to = pqchain_quic::world::address(1);
+    let to = pqchain_quic::network::address(1);
     world.with(0, |host, now| host.dial(now, 1, to, false)).unwrap();
     for _ in 0..10 {
         world.run(u64::MAX >> 1);

@@ -93,7 +93,7 @@ pub fn events(world: &mut World) -> Vec<(Record, Vec<u8>)> {
 
 /// Dial from host 0 to 1, prove both, and return the sessions' numbers.
 pub fn connect(world: &mut World) -> (u32, u32) {
-    let to = pqchain_quic::world::address(1);
+    let to = pqchain_quic::network::address(1);
     let here = world.with(0, |host, now| host.dial(now, 1, to, false)).unwrap();
     for _ in 0..20 {
         world.run(u64::MAX >> 1);
