@@ -71,11 +71,11 @@ class Amount:
 
 PRESETS = {
     "quick": Amount(
-        series=((1, 1), (10, 3)),
+        series=((1, 1), (10, 2)),
         series_datagram_bytes=8952,
         reference_block_bytes=2_000_000,
         reference_series=(10, 70_000, 3),
-        trouble_repeats=4,
+        trouble_repeats=3,
     ),
     "paper": Amount(
         series=((1, 10), (2, 10), (5, 10), (10, 10)),
