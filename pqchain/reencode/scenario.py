@@ -239,7 +239,9 @@ class Scenario:
         """Return the content of a block: pseudo-random, from the seed alone."""
         import numpy as np
 
-        return bytes(np.random.default_rng([self.seed, index]).bytes(self.block_bytes))
+        draws = np.random.default_rng([self.seed, index])
+        words = draws.integers(1 << 64, size=-(-self.block_bytes // 8), dtype=np.uint64)
+        return words.astype("<u8", copy=False).tobytes()[: self.block_bytes]
 
 
 PRESETS: dict[str, Scenario] = {

@@ -71,10 +71,10 @@ class Amount:
 
 PRESETS = {
     "quick": Amount(
-        series=((1, 1), (10, 2)),
+        series=((1, 1), (10, 3)),
         series_datagram_bytes=8952,
         reference_block_bytes=2_000_000,
-        reference_series=(10, 70_000, 3),
+        reference_series=(10, 70_000, 1),
         trouble_repeats=3,
     ),
     "paper": Amount(
