@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -121,16 +123,21 @@ def replay(
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
     total = sum(part.transfer_bytes for _, _, part in plans)
-    with tqdm(
-        total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
-    ) as bar:
+    with (
+        tqdm(
+            total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
+        ) as bar,
+        tempfile.TemporaryDirectory(prefix="pqchain-") as name,
+    ):
+        origin = Path(name)
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
             found = _remembered(kept) if kept is not None else None
             if found is not None:
                 bar.update(part.transfer_bytes)
             else:
-                outcome = _run(part, block, bar.update, logs)
+                _prepare(part, block, origin / f"{part.seed}-{block}")
+                outcome = _run(part, origin / f"{part.seed}-{block}", bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
@@ -161,11 +168,19 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
     return [(-1, scenario)]
 
 
-def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) -> Outcome:
+def _prepare(scenario: Scenario, block: int, origin: Path) -> None:
+    """Store what nodes begin with, unless the run before has begun with the same."""
+    if not origin.exists():
+        for earlier in origin.parent.iterdir():
+            shutil.rmtree(earlier)
+        runs.prepare(scenario, origin, blocks=range(block, block + 1) if block >= 0 else None)
+
+
+def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
     """Run once, in a folder that is gone afterwards. Raises the error that a node has met."""
     with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
-        folder = Path(name)
-        runs.prepare(scenario, folder, blocks=range(block, block + 1) if block >= 0 else None)
+        # Stores replace files and never write into one, so that links are as good as copies.
+        folder = Path(shutil.copytree(origin, Path(name) / "nodes", copy_function=os.link))
         outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)

@@ -62,14 +62,28 @@ def test_blocks_after_each_other_resume(tmp_path, monkeypatch):
     assert len(kept) == 3
     kept[1].unlink()
     ran = []
-    run = replay._run
+    prepare = replay._prepare
     monkeypatch.setattr(
-        replay, "_run", lambda one, block, *rest: ran.append(block) or run(one, block, *rest)
+        replay, "_prepare", lambda one, block, to: ran.append(block) or prepare(one, block, to)
     )
     again = replay.replay(one, resume=tmp_path)
     assert ran == [1]
     assert again.equals(whole)
     assert again.attrs["nodes"].equals(whole.attrs["nodes"])
+
+
+def test_runs_of_a_pair_begin_with_the_same_stores(monkeypatch):
+    one, kinds = small(), ("single", "multiplexed")
+    apart = [replay.replay(replace(one, streams=kind)) for kind in kinds]
+    made = []
+    prepare = replay.runs.prepare
+    monkeypatch.setattr(
+        replay.runs, "prepare", lambda *all, **also: made.append(all) or prepare(*all, **also)
+    )
+    pair = replay.replay(one, streams=kinds, repeats=2)
+    assert len(made) == 2
+    first = pair[pair["repeat"] == 0]["total_seconds"].tolist()
+    assert first == [float(frame["total_seconds"].iloc[0]) for frame in apart]
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"schema_version": 0})])

@@ -241,7 +241,7 @@ def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Orde
     """Yield a replay with seeds from 0 on; those of whole size in a process each."""
     # Fewer small ones would spend more time on starting their process.
     size = int(values["block-bytes"]) * int(values.get("blocks", 1))
-    together = 1 if size > WHOLE_BLOCK_BYTES else 2 if size == WHOLE_BLOCK_BYTES else 3
+    together = 1 if size > WHOLE_BLOCK_BYTES else 5
     for first in range(0, repeats, together):
         count = min(together, repeats - first)
         yield name, _options({**values, "seed": first, "repeats": count}), first
