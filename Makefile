@@ -21,7 +21,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: set up in $(VENV); liboqs is built four times the first time (3 to 6 minutes)"
+	@echo "pqchain: set up in $(VENV); liboqs is built four times and QUIC once, the first time (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
