@@ -129,15 +129,14 @@ def replay(
         ) as bar,
         tempfile.TemporaryDirectory(prefix="pqchain-") as name,
     ):
-        origin = Path(name)
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
             found = _remembered(kept) if kept is not None else None
             if found is not None:
                 bar.update(part.transfer_bytes)
             else:
-                _prepare(part, block, origin / f"{part.seed}-{block}")
-                outcome = _run(part, origin / f"{part.seed}-{block}", bar.update, logs)
+                origin = _prepare(part, block, Path(name))
+                outcome = _run(part, origin, bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
@@ -168,12 +167,14 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
     return [(-1, scenario)]
 
 
-def _prepare(scenario: Scenario, block: int, origin: Path) -> None:
-    """Store what nodes begin with, unless the run before has begun with the same."""
+def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
+    """Return what nodes begin with, stored in a folder unless the run before has begun with it."""
+    origin = folder / f"{scenario.seed}-{block}"
     if not origin.exists():
-        for earlier in origin.parent.iterdir():
+        for earlier in folder.iterdir():
             shutil.rmtree(earlier)
         runs.prepare(scenario, origin, blocks=range(block, block + 1) if block >= 0 else None)
+    return origin
 
 
 def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:

@@ -106,9 +106,6 @@ def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
     row |= {name: getattr(base, name) for name in names.split()}
     row |= {"way": way, **WAYS[way], "repeats": 0}
     row |= {name: getattr(base.link, name) for name in ("bits_per_second", "delay_seconds", "loss")}
-    row |= {
-        name: math.inf for name in SWEEP.columns if name.endswith("_seconds") and name not in row
-    }
     try:
         one = replace(base, **dict[str, Any](WAYS[way]))
         if reason := replay.check_possible(one):

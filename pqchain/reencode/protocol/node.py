@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.chunks import Fetcher, Server
+from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
+from pqchain.reencode.protocol.server import Server
 from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pqchain.wire.drivers.link import Clock, Network
+from pqchain.wire.drivers.link import Alarm, Clock, Network
 from pqchain.wire.session import Address, Endpoint, Happened, Totals
 from pqchain.wire.transports.registry import Conditions
 
@@ -22,8 +22,10 @@ class _Host:
     endpoint: Endpoint
     alive: bool = True
     inbox: list[tuple[int, bytes]] = field(default_factory=list)
-    wake_at: float = math.inf
     busy_until: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.alarm = Alarm(self.fabric.clock, self.act)
 
     def datagram(self, sender: int, data: bytes) -> None:
         """Take a datagram in, to be looked at a little later with those that follow it."""
@@ -33,16 +35,12 @@ class _Host:
             self.wake(fabric.clock.now + fabric.conditions.coalescing_seconds)
 
     def wake(self, time: float) -> None:
-        """Be called at that time, unless an earlier call is set already."""
-        time = max(time, self.busy_until, self.fabric.clock.now)
-        if time < self.wake_at:
-            self.wake_at = time
-            self.fabric.clock.at(time, partial(self.act, time))
+        """Act at that time, or when the processor is free."""
+        self.alarm.set(max(time, self.busy_until))
 
-    def act(self, time: float) -> None:
-        if not self.alive or self.wake_at != time:
+    def act(self) -> None:
+        if not self.alive:
             return
-        self.wake_at = math.inf
         now = self.fabric.clock.now
         came, self.inbox = self.inbox, []
         for sender, data in came:

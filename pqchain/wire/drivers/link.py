@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from pqchain import checks
@@ -86,6 +87,26 @@ class Clock:
         self.now, _, action = heapq.heappop(self._heap)
         action()
         return True
+
+
+class Alarm:
+    """One call that the clock holds for somebody: the earliest that was asked for."""
+
+    def __init__(self, clock: Clock, action: Callable[[], None]) -> None:
+        self._clock, self._action = clock, action
+        self._due = math.inf
+
+    def set(self, time: float) -> None:
+        """Call at that time, or now if it has passed, unless an earlier call is set already."""
+        time = max(time, self._clock.now)
+        if time < self._due:
+            self._due = time
+            self._clock.at(time, partial(self._ring, time))
+
+    def _ring(self, time: float) -> None:
+        if self._due == time:
+            self._due = math.inf
+            self._action()
 
 
 class Network:

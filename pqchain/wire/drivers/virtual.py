@@ -8,7 +8,6 @@ real clock, so the same job gives the same result to the last bit, if nodes and 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ import numpy as np
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.datagrams import DatagramFabric
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
-from pqchain.wire.drivers.link import Clock
+from pqchain.wire.drivers.link import Alarm, Clock
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Fabric
 from pqchain.wire.transports import registry
@@ -53,10 +52,12 @@ class _Host:
     alive: bool = False
     returns: bool = False
     """Whether another life follows this one."""
-    wake_at: float = math.inf
     reported: int = 0
     working: Future[Any] | None = None
     """The task that is under way."""
+
+    def __post_init__(self) -> None:
+        self.alarm = Alarm(self.world.clock, self.act)
 
     def start(self) -> None:
         """Begin, with nothing but the files."""
@@ -79,17 +80,9 @@ class _Host:
         self.alive = False
         self.world.fabric.stop(self.index)
 
-    def wake(self, time: float) -> None:
-        """Be called at that time, unless an earlier call is set already."""
-        time = max(time, self.world.clock.now)
-        if time < self.wake_at:
-            self.wake_at = time
-            self.world.clock.at(time, partial(self.act, time))
-
-    def act(self, time: float) -> None:
-        if not self.alive or self.wake_at != time:
+    def act(self) -> None:
+        if not self.alive:
             return
-        self.wake_at = math.inf
         now = self.world.clock.now
         if (timer := self.node.timer()) is not None and timer <= now:
             self.node.handle_timer(now)
@@ -109,7 +102,7 @@ class _Host:
             world.progress(progress)
             self.reported += progress
         if (timer := self.node.timer()) is not None:
-            self.wake(timer)
+            self.alarm.set(timer)
 
     def work(self) -> None:
         """Let a thread do the node's next task, and set its end by the model."""

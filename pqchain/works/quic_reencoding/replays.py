@@ -238,8 +238,8 @@ def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
 
 
 def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Order]:
-    """Yield a replay with seeds from 0 on; those of whole size in a process each."""
-    # Fewer small ones would spend more time on starting their process.
+    """Yield a replay with seeds from 0 on; those of more than one whole block in a process each."""
+    # Fewer of the others would spend more time on starting their process.
     size = int(values["block-bytes"]) * int(values.get("blocks", 1))
     together = 1 if size > WHOLE_BLOCK_BYTES else 5
     for first in range(0, repeats, together):

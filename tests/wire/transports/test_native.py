@@ -88,12 +88,18 @@ def test_the_seed_decides_every_byte():
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_bytes_come_into_the_memory_that_was_named(pair):
+def asked(pair):
+    """Let the client ask for something; return both hosts with their sessions, and the channel."""
     session, there = opened(pair)
     client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
     client.send(session, channel, b"give")
     pair.run()
+    return client, session, server, there, channel
+
+
+def test_bytes_come_into_the_memory_that_was_named(pair):
+    client, session, server, there, channel = asked(pair)
     chunk = np.random.default_rng(1).integers(0, 256, 3_000_000, np.uint8)
     row = np.zeros(len(chunk), np.uint8)
     server.send(there, channel, b"head")
@@ -167,11 +173,7 @@ def test_hosts_that_lend_at_once_get_their_own_memory_back():
 
 
 def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
-    session, there = opened(pair)
-    client, server = pair.endpoints[0], pair.endpoints[1]
-    channel = client.open(session)
-    client.send(session, channel, b"give")
-    pair.run()
+    client, session, server, there, channel = asked(pair)
     chunk = bytes(range(256)) * 800
     server.send(there, channel, chunk[:50_000])
     pair.carry()
@@ -189,11 +191,7 @@ def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
 
 
 def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
-    session, there = opened(pair)
-    client, server = pair.endpoints[0], pair.endpoints[1]
-    channel = client.open(session)
-    client.send(session, channel, b"give")
-    pair.run()
+    client, session, server, there, channel = asked(pair)
     row = bytearray(1_000_000)
     client.place(session, channel, memoryview(row), len(row), offset=0)
     server.send(there, channel, b"\1" * 400_000)
