@@ -24,6 +24,9 @@ Flags = npt.NDArray[np.bool_]
 NEVER = 2**62
 """A time that does not come."""
 
+NO_BLOCK = -1
+"""Value of a block that does not verify; it is never final, whoever votes for it."""
+
 BLOCK, VOTE, COMMIT = 0, 1, 2
 """Kinds of message."""
 

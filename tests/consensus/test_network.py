@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pqchain.consensus import model, network
+from pqchain.consensus.delegate.messages import HEADER_BYTES
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, SECOND, Network, named, wires
 from pqchain.consensus.scenario import Layout, Scenario
@@ -15,8 +16,8 @@ from pqchain.consensus.view import BLOCK, NEVER, VOTE
 from pqchain.errors import UnknownName, UsageError
 from tests.consensus.scenarios import scenario, table
 
-FREE = table(sign=0.0, verify=0.0, signature=50_000 - 1312)
-"""One transaction that fills a block of 50,000 bytes, and computing costs nothing."""
+FREE = table(sign=0.0, verify=0.0, signature=50_000 - HEADER_BYTES - 1312)
+"""One transaction that fills a message of 50,000 bytes, and computing costs nothing."""
 
 WHOLE = Layout(overhead_bytes=0, header_bytes=0)
 
@@ -24,7 +25,7 @@ BLOCK_BYTES = 50_000
 
 
 def block(law: str, nodes: int, **changes: object) -> Scenario:
-    """Only the network takes time, for a block of exactly 50,000 bytes."""
+    """Only the network takes time, for a message with a block of exactly 50,000 bytes."""
     settings = {"exchange": None, "vote_phases": None, **changes.pop("fields", {})}  # type: ignore[dict-item]
     return scenario(
         nodes=nodes, costs=FREE, layout=WHOLE, network=named(law, **changes), **settings

@@ -18,7 +18,18 @@ import numpy as np
 from pqchain.consensus import draws
 from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, below, compiled
 from pqchain.consensus.engines.rows import Rows, queue
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Flags, Outcome, Overlay, View
+from pqchain.consensus.view import (
+    BLOCK,
+    COMMIT,
+    NEVER,
+    NO_BLOCK,
+    VOTE,
+    Array,
+    Flags,
+    Outcome,
+    Overlay,
+    View,
+)
 from pqchain.errors import PqchainError
 
 _MAX_PASSES = 10_000
@@ -40,6 +51,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
     votes = view.phases > 0 or view.all_to_all
+    void = view.values[view.proposer] == NO_BLOCK
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
     # With one kind of vote only those before the block matter until its times stand.
@@ -49,7 +61,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
         bases = _bases(view, departs_vote if votes else never, departs_commit)
         again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
-        next_prepared = quorum if view.phases == 2 else never
+        next_prepared = quorum if view.phases == 2 and not void else never
         stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
         verified, prepared = again, next_prepared
         if stands and not brief:
@@ -60,7 +72,9 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
             f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
             "use engine='simpy' for this scenario and report it"
         )
-    if not votes:
+    if void:
+        final = never
+    elif not votes:
         final = np.where(view.willing, verified, NEVER)
     elif view.phases < 2:
         final = quorum
@@ -230,5 +244,6 @@ def _serial(view: View) -> Outcome:
         latest = np.where(counted, np.maximum(latest, at), latest)
     never = np.full(view.count, NEVER, dtype=np.int64)
     final = never.copy()
-    final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
+    if view.values[view.proposer] != NO_BLOCK:
+        final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

@@ -16,7 +16,7 @@ import numpy as np
 import simpy
 from simpy.events import EventPriority
 
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Outcome, View
 from pqchain.errors import UsageError
 
 MAX_MESSAGES = 2_000_000
@@ -183,7 +183,7 @@ class _Simulation:
     def _check(self, rank: int) -> None:
         """See whether a quorum is reached; that needs the block as well as the votes."""
         view = self.view
-        if self.verified[rank] == NEVER:
+        if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return
         has_votes, has_commits = (self.tally[kind][rank] >= view.quorum for kind in (VOTE, COMMIT))
         if view.phases == 2 and has_votes and not self.got_votes[rank].triggered:
@@ -302,7 +302,7 @@ def _play_serial(view: View) -> Outcome:
                 if at != NEVER and (view.values[i] == view.values[j] or view.double[i]):
                     copies[j].append(at)
 
-    if view.alive[view.proposer]:
+    if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:
         env.process(serve())
     _run(env, view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]

@@ -1,0 +1,107 @@
+"""The keys of delegates and wallets, and the check of what they sign.
+
+Keys follow from numbers: delegate 3 has the same key in every process and every run, so that a
+seed gives the same bytes. They keep nothing secret, as nothing here is worth it. What liboqs draws
+follows from the purpose too; classical schemes sign deterministically, but draw fresh keys, so
+each process has its own, which `Directory` is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+
+from pqchain.crypto import Signer, available, native, open_signer
+from pqchain.errors import CryptoFailure
+
+_LIBRARY = "liboqs-0.13/dispatch"
+"""Whose randomness can be replaced."""
+
+_MOST_ATTEMPTS = 10_000
+"""Signatures until one fits: half of them do where the field has the mean length."""
+
+Keypair = tuple[bytes, bytes]
+"""Public and secret key."""
+
+
+def _stream(purpose: bytes) -> Callable[[int], bytes]:
+    """Return a source of bytes that follow from the purpose."""
+    numbers = itertools.count()
+
+    def draw(count: int) -> bytes:
+        return hashlib.shake_256(b"%d\0" % next(numbers) + purpose).digest(count)
+
+    return draw
+
+
+def drawing(signer: Signer, purpose: bytes) -> AbstractContextManager[None]:
+    """Let the post-quantum library draw what follows from the purpose, in the block."""
+    if signer.implementation != _LIBRARY or available(_LIBRARY):
+        return nullcontext()
+    return native.library(_LIBRARY).randomness(_stream(purpose))
+
+
+@lru_cache(maxsize=4096)
+def opened(algorithm: str) -> Signer:
+    """Return the open scheme; opened once, threads may share it. Raises Unsupported."""
+    return open_signer(algorithm)
+
+
+@lru_cache(maxsize=65536)
+def keypair(algorithm: str, owner: str, number: int) -> Keypair:
+    """Return the key pair of an owner, "delegate" or "wallet", of that number."""
+    signer = opened(algorithm)
+    with drawing(signer, f"{owner} {number}".encode()):
+        return signer.generate_keypair()
+
+
+class Directory:
+    """Who may say what: the public key of each delegate, by rank."""
+
+    def __init__(
+        self, algorithm: str, nodes: Sequence[int], field_bytes: int, *, remember: bool
+    ) -> None:
+        """Take the delegates' nodes by rank, and how long a signature's field is.
+
+        `remember` checks no signature twice, for delegates that share a process and whose time is
+        modelled.
+        """
+        self.signer = opened(algorithm)
+        self.field_bytes = field_bytes
+        self._keys = [keypair(algorithm, "delegate", int(node)) for node in nodes]
+        self._known: dict[tuple[int, bytes, bytes], bool] | None = {} if remember else None
+
+    def public_key(self, rank: int) -> bytes:
+        """Return the public key of a delegate."""
+        return self._keys[rank][0]
+
+    def sign(self, rank: int, statement: bytes) -> bytes:
+        """Sign as a delegate, again and again until the signature fits into its field.
+
+        Raises CryptoFailure if it does not.
+        """
+        secret_key = self._keys[rank][1]
+        with drawing(self.signer, b"%d sign " % rank + statement):
+            for _ in range(_MOST_ATTEMPTS):
+                signature = self.signer.sign(statement, secret_key)
+                if len(signature) <= self.field_bytes:
+                    return signature
+        raise CryptoFailure(
+            f"{self.signer.algorithm.name} gave {_MOST_ATTEMPTS} signatures of more than "
+            f"{self.field_bytes} bytes; expected shorter ones: use costs with its real sizes"
+        )
+
+    def verify(self, rank: int, statement: bytes, signature: bytes) -> bool:
+        """Return whether a delegate signed that; False for a rank that there is not."""
+        if not 0 <= rank < len(self._keys):
+            return False
+        if self._known is None:
+            return self.signer.verify(statement, signature, self._keys[rank][0])
+        known = self._known.get(case := (rank, statement, signature))
+        if known is None:
+            known = self.signer.verify(statement, signature, self._keys[rank][0])
+            self._known[case] = known
+        return known

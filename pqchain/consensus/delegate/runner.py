@@ -1,0 +1,343 @@
+"""A delegate that runs by itself: own timers, lost messages, crashes, catching up.
+
+Beside the votes of a view it says where it is (STATUS) when a view has not ended in time, shows
+which block it is locked on with the votes that it saw (LOCK), and gives whoever is behind the final
+blocks that lack with their quorums (DECIDED). Of views:
+
+- a view that does not end in time is given up; the times grow, so that views of delegates whose
+  clocks differ overlap at last;
+- whoever sees more others in later views than there may be liars goes there;
+- a lock is left when a quorum for another block in a later view is shown: had the first block
+  become final, no such quorum could be.
+
+Its word holds over crashes: what it votes for stands in its book before the vote leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pqchain.chain.encoding import Reader
+from pqchain.chain.state import BlockRejected
+from pqchain.consensus.delegate import certificates, messages
+from pqchain.consensus.delegate.book import Book, Lock
+from pqchain.consensus.delegate.conduct import HONEST, Conduct
+from pqchain.consensus.delegate.core import CLASSES, Delegate, Held, Sending
+from pqchain.consensus.delegate.messages import Kind, Message
+from pqchain.consensus.delegate.setting import Setting
+from pqchain.consensus.network import nanoseconds
+from pqchain.consensus.view import COMMIT, NEVER, VOTE
+from pqchain.errors import UsageError
+
+_AHEAD = 64
+"""Views ahead of its own of which a delegate keeps what it hears."""
+
+_EARLY_EACH = 64
+"""Messages for the next height that are kept of each sender."""
+
+_BLOCKS_EACH = 2
+"""Blocks that are kept of a proposer of one view; an honest one proposes one."""
+
+_GROWTH = 4
+"""After so many views a view's time has doubled."""
+
+
+class Runner(Delegate):
+    """A delegate with timers of its own, which survives what networks and machines do."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        rank: int,
+        book: Book,
+        *,
+        conduct: Conduct = HONEST,
+        target: int | None = None,
+    ) -> None:
+        """Stop when so many blocks are final, or never.
+
+        Raises UsageError for scenarios without a time-out or without signed votes, which prove
+        nothing to whoever was not there.
+        """
+        scenario = setting.scenario
+        if scenario.view_timeout_seconds is None or not scenario.signed_votes:
+            raise UsageError(
+                "delegates that run by themselves need view_timeout_seconds and signed votes: give "
+                "view_timeout_seconds=10.0 (--timeout 10) and signed_votes=True"
+            )
+        if scenario.arrivals_per_second:
+            raise UsageError(
+                f"arrivals_per_second is {scenario.arrivals_per_second:g}; delegates that run by "
+                "themselves always have enough transactions: leave it out"
+            )
+        if setting.all_to_all or not scenario.phases:
+            raise UsageError(
+                f"exchange {scenario.exchange!r} with {scenario.phases} phases of votes leaves no "
+                "quorum to show; delegates that run by themselves need 1 or 2 phases"
+            )
+        self.target = target
+        self.final_kind = COMMIT if scenario.phases == 2 else VOTE
+        self._timeout_ns = nanoseconds(scenario.view_timeout_seconds)
+        self.liars = (setting.count - 1) // 3
+        """How many delegates may lie."""
+        super().__init__(setting, rank, book, conduct=conduct)
+
+    def forget(self) -> None:
+        """Lose everything but the book."""
+        super().forget()
+        self.ends_ns = NEVER
+        self._blocks: dict[bytes, Held] = {}
+        self._proposals: dict[int, tuple[Message, Held]] = {}
+        self._views: dict[int, int] = {}
+        self._early: dict[int, list[tuple[int, bytes]]] = {}
+        self._ahead: dict[int, int] = {}
+        self._offered: dict[int, set[bytes]] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether it has all the blocks that were asked for."""
+        return self.target is not None and self.blocks >= self.target
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are final."""
+        return self.book.state.height
+
+    def start(self, now: int) -> None:
+        """Begin, or go on where the book ends: in a view in which it has not voted yet."""
+        record = self.book.record
+        view = max(record.voted, record.committed) + 1 if record.height == self.blocks else 0
+        self.enter(self.blocks, view, now)
+        self._say_where()
+
+    def timer(self) -> int:
+        """Return when `wake` wants to be called; NEVER if not."""
+        return min(self.releases_ns, self.ends_ns)
+
+    def wake(self, now: int) -> None:
+        """Propose if that is due, and give a view up whose time is over."""
+        super().wake(now)
+        if now >= self.ends_ns:
+            self.enter(self.height, self.view + 1, now)
+            self._say_where()
+
+    def enter(self, height: int, view: int, now: int) -> None:
+        """Begin a view, and take in what came early."""
+        is_new = height != self.height
+        if is_new:
+            self._votes.clear()
+            self._blocks.clear()
+            self._proposals.clear()
+            self._views.clear()
+            self._offered.clear()
+        super().enter(height, view, now)
+        if self.done:
+            self.releases_ns = self.ends_ns = NEVER
+            return
+        allowed = self._timeout_ns * (_GROWTH + view) // _GROWTH
+        self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + allowed
+        if is_new:
+            early, self._early = self._early, {}
+            for link, data in (each for kept in early.values() for each in kept):
+                self.receive(link, data, now)
+        if (proposal := self._proposals.pop(view, None)) is not None:
+            self._take(*proposal, now)
+
+    # Taking in.
+
+    def receive(self, link: int, data: bytes, now: int) -> None:
+        """Take a message in; what is of the next height waits for that."""
+        if len(data) < messages.HEADER_BYTES or messages.kind_of(data) is None:
+            self.refused["malformed"] += 1
+            return
+        kind, height = messages.kind_of(data), int.from_bytes(data[8:12], "big")
+        if kind is Kind.DECIDED:
+            if height == self.height and not self.done:
+                super().receive(link, data, now)
+        elif height < self.height:
+            if kind is Kind.STATUS:
+                self._help(link, height)
+        elif height > self.height:
+            self._ask(link, height)
+            kept = self._early.setdefault(link, [])
+            if height == self.height + 1 and len(kept) < _EARLY_EACH:
+                kept.append((link, data))
+        else:
+            super().receive(link, data, now)
+
+    def _help(self, link: int, height: int) -> None:
+        """Give somebody who is behind the block that it lacks."""
+        final = self.book.final(height)
+        if link < 0 or final is None:
+            return
+        data, proof = final
+        view, votes = int.from_bytes(proof[:2], "big"), proof[2:]
+        body = len(votes).to_bytes(4, "big") + votes + data
+        message = Message(Kind.DECIDED, self.rank, height, view, body)
+        self.out.append(Sending(Kind.DECIDED, messages.encode(message), link))
+
+    def _ask(self, link: int, height: int) -> None:
+        """Ask somebody who is ahead for what we lack, if more are ahead than may lie.
+
+        Being one height behind for a moment is usual, so that waits until a view is over.
+        """
+        if link < 0 or self._ahead.get(link, 0) >= height or self.done:
+            return
+        self._ahead[link] = height
+        further = [rank for rank, seen in self._ahead.items() if seen > self.height + 1]
+        if len(further) > self.liars and link in further:
+            self.out.append(Sending(Kind.STATUS, self._status(), link))
+
+    def _status(self) -> bytes:
+        return messages.encode(Message(Kind.STATUS, self.rank, self.height, self.view, b""))
+
+    def _say_where(self) -> None:
+        """Tell all where we are, and on what we are locked."""
+        self._ahead.clear()
+        self.out.append(Sending(Kind.STATUS, self._status()))
+        lock = self.book.record.lock
+        if lock is not None and lock.proof:
+            body = lock.digest + lock.proof
+            message = Message(Kind.LOCK, self.rank, self.height, lock.view, body)
+            self.out.append(Sending(Kind.LOCK, messages.encode(message)))
+
+    def _examined(self, link: int, data: bytes) -> tuple[Message, Held | None] | str:
+        """Return a message that is what it says; or why it is not."""
+        kind = messages.kind_of(data)
+        if kind in (Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT):
+            return super()._examined(link, data)
+        message = messages.decode(data)
+        if message.sender >= self.setting.count or link != message.sender:
+            return "stranger"
+        if kind is Kind.STATUS:
+            return message, None
+        if message.height != self.height:
+            return "late"
+        reader = Reader(message.body)
+        if kind is Kind.LOCK:
+            digest = reader.take(messages.HASH_BYTES, "a hash")
+            held, voted = None, Kind.VOTE
+            votes = certificates.read(reader)
+            reader.end("quorum")
+        elif kind is Kind.DECIDED:
+            inner = Reader(reader.counted("a quorum"))
+            votes = certificates.read(inner)
+            inner.end("quorum")
+            held = self._held(reader.take(reader.left, "a block"))
+            if held.state is None:
+                return "invalid block"
+            digest, voted = held.digest, Kind.COMMIT if self.phases == 2 else Kind.VOTE
+        else:
+            return "not asked for"
+        convinces = certificates.convinces(
+            votes, voted, message.height, message.view, digest,
+            directory=self.setting.directory, quorum=self.setting.quorum,
+        )  # fmt: skip
+        return (message, held) if convinces else "no quorum"
+
+    def _take(self, message: Message, held: Held | None, now: int) -> None:
+        """Take a message in that was found to be right."""
+        if message.height != self.height or self.done:
+            self.refused["late"] += 1
+            return
+        kind, view = message.kind, message.view
+        if kind is Kind.DECIDED:
+            assert held is not None
+            inner = Reader(message.body).counted("a quorum")
+            self._append(held, view, inner, now)
+            return
+        if kind is Kind.LOCK:
+            self._unlock(view, message.body[: messages.HASH_BYTES], message.body)
+            return
+        if view > self.view + _AHEAD and kind is not Kind.STATUS:
+            self.refused["far ahead"] += 1
+            return
+        if kind is Kind.PROPOSAL:
+            assert held is not None
+            if message.sender != self.setting.proposer(self.height, view):
+                self.refused["not the proposer"] += 1
+                return
+            known = self._offered.setdefault(view, set())
+            if held.digest not in known and len(known) >= _BLOCKS_EACH:
+                self.refused["too many blocks"] += 1
+                return
+            known.add(held.digest)
+            self._blocks.setdefault(held.digest, held)
+            if view > self.view:
+                self._proposals.setdefault(view, (message, held))
+            elif view == self.view:
+                super()._take(message, held, now)
+            self._see_final(now)
+        elif kind in (Kind.VOTE, Kind.COMMIT):
+            self._note(CLASSES[kind], message)
+            if view == self.view:
+                self._decide(now)
+            self._see_final(now)
+        if self.height == message.height:
+            self._follow(message.sender, view, now)
+
+    def _note(self, kind: int, message: Message) -> None:
+        """Keep a vote of any view of this height, the first of each delegate."""
+        votes = self._votes[message.view, kind]
+        if message.sender in votes:
+            self.refused["twice"] += 1
+        else:
+            votes[message.sender] = (message.body, message.signature)
+
+    def _follow(self, sender: int, view: int, now: int) -> None:
+        """Go to a view where more others are than may lie."""
+        if view <= self._views.get(sender, -1):
+            return
+        self._views[sender] = view
+        views = sorted(self._views.values(), reverse=True)
+        if len(views) > self.liars and views[self.liars] > self.view:
+            self.enter(self.height, views[self.liars], now)
+            self._say_where()
+
+    # Deciding.
+
+    def _see_final(self, now: int) -> None:
+        """See whether a block of any view of this height has become final."""
+        for (view, kind), votes in list(self._votes.items()):
+            if kind != self.final_kind or len(votes) < self.setting.quorum:
+                continue
+            for digest in {digest for digest, _ in votes.values()}:
+                support = self._support(kind, digest, view)
+                held = self._blocks.get(digest)
+                if len(support) >= self.setting.quorum and held and held.state:
+                    self._append(held, view, certificates.write(support), now)
+                    return
+
+    def _finish(self, now: int, votes: dict[int, bytes]) -> None:
+        """Have the view's block as final."""
+        assert self.held is not None
+        self._append(self.held, self.view, certificates.write(votes), now)
+
+    def _hold(self, held: Held, now: int) -> None:
+        """Have the view's block, verified."""
+        self._blocks.setdefault(held.digest, held)
+        super()._hold(held, now)
+
+    def _append(self, held: Held, view: int, votes: bytes, now: int) -> None:
+        """Keep a final block, and go on to the next height."""
+        try:
+            state = self.setting.after(self.book.state, held.data)
+        except BlockRejected as error:
+            self.refused[error.reason.value] += 1
+            return
+        self.book.append(held.data, state, view.to_bytes(2, "big") + votes)
+        self.enter(self.blocks, 0, now)
+
+    def _lock(self, held: Held, votes: dict[int, bytes]) -> None:
+        """Be bound to a block that a quorum voted for, and keep the votes to show them."""
+        lock = Lock(self.view, held.digest, held.data, certificates.write(votes))
+        self.book.keep(replace(self.book.record, lock=lock))
+
+    def _unlock(self, view: int, digest: bytes, body: bytes) -> None:
+        """Leave a lock for a block that a quorum voted for in a later view."""
+        record = self.book.record
+        if record.lock is None or record.lock.view >= view or record.lock.digest == digest:
+            return
+        held = self._blocks.get(digest)
+        lock = Lock(view, digest, held.data, body[messages.HASH_BYTES :]) if held else None
+        self.book.keep(replace(record, lock=lock))
