@@ -35,9 +35,11 @@ class Record:
 class Book(Protocol):
     """What a delegate keeps. When a call returns, what it was given survives a crash."""
 
-    state: State
-    """The chain so far."""
     record: Record
+
+    @property
+    def state(self) -> State:
+        """The chain so far."""
 
     def append(self, data: bytes, state: State, proof: bytes) -> None:
         """Keep a final block, the state after it, and the votes that made it final."""

@@ -89,6 +89,8 @@ class Delegate:
         """Take the number of delegates that are connected, itself included; all if not given."""
         self.setting, self.rank, self.book, self.conduct = setting, rank, book, conduct
         self.live = setting.count if live is None else live
+        self.echoed = False
+        """Whether what it sends to all comes back to it too, as from the server of paper-serial."""
         self.phases = setting.scenario.phases
         self.height, self.view, self.proposer = 0, 0, 0
         self.out: list[Sending] = []
@@ -312,7 +314,7 @@ class Delegate:
         def done(both: tuple[bytes, bytes], now: int) -> None:
             if self.at == at and self._bind(kind, held):
                 own = messages.decode(both[0], field_bytes=self.setting.field_bytes(kind))
-                if not self.setting.serial and (kind is Kind.COMMIT or not self.conduct.double):
+                if not self.echoed and (kind is Kind.COMMIT or not self.conduct.double):
                     self._count(CLASSES[kind], self.rank, held.digest, own.signature, now)
                 self._say(kind, both)
 

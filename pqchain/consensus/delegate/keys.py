@@ -1,16 +1,15 @@
 """The keys of delegates and wallets, and the check of what they sign.
 
-Keys follow from numbers: delegate 3 has the same key in every process and every run, so that a
-seed gives the same bytes. They keep nothing secret, as nothing here is worth it. What liboqs draws
-follows from the purpose too; classical schemes sign deterministically, but draw fresh keys, so
-each process has its own, which `Directory` is given.
+On a modelled clock keys follow from numbers, and what liboqs draws from what is signed, so that a
+seed gives the same bytes; classical schemes sign deterministically with fresh keys. On a real clock
+all keys are made once and handed to every process, and signing draws from the system.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 
@@ -58,20 +57,25 @@ def keypair(algorithm: str, owner: str, number: int) -> Keypair:
         return signer.generate_keypair()
 
 
+def keypairs(algorithm: str, owner: str, numbers: Iterable[int]) -> list[Keypair]:
+    """Return the key pairs of several."""
+    return [keypair(algorithm, owner, int(number)) for number in numbers]
+
+
 class Directory:
     """Who may say what: the public key of each delegate, by rank."""
 
     def __init__(
-        self, algorithm: str, nodes: Sequence[int], field_bytes: int, *, remember: bool
+        self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, remember: bool
     ) -> None:
-        """Take the delegates' nodes by rank, and how long a signature's field is.
+        """Take the delegates' key pairs by rank, and how long a signature's field is.
 
-        `remember` checks no signature twice, for delegates that share a process and whose time is
-        modelled.
+        `remember` is for delegates that share a process and whose time is modelled: no signature is
+        checked twice, and all follow from what is signed.
         """
         self.signer = opened(algorithm)
         self.field_bytes = field_bytes
-        self._keys = [keypair(algorithm, "delegate", int(node)) for node in nodes]
+        self._keys = pairs
         self._known: dict[tuple[int, bytes, bytes], bool] | None = {} if remember else None
 
     def public_key(self, rank: int) -> bytes:
@@ -84,7 +88,9 @@ class Directory:
         Raises CryptoFailure if it does not.
         """
         secret_key = self._keys[rank][1]
-        with drawing(self.signer, b"%d sign " % rank + statement):
+        modelled = self._known is not None
+        purpose = b"%d sign " % rank + statement
+        with drawing(self.signer, purpose) if modelled else nullcontext():
             for _ in range(_MOST_ATTEMPTS):
                 signature = self.signer.sign(statement, secret_key)
                 if len(signature) <= self.field_bytes:

@@ -42,15 +42,15 @@ class Prices:
         signatures = -(-transactions * self.verify_ns // self.threads)
         return signatures + self.signed_blocks * self.verify_ns + self.attested_ns
 
-    def of(self, work: Work) -> int:
-        """Return what a piece of work takes a delegate that is not slow."""
-        if work.kind == "block" and self.all_to_all:
+    def of(self, kind: str, transactions: int) -> int:
+        """Return what a kind of work takes a delegate that is not slow."""
+        if kind == "block" and self.all_to_all:
             return 0  # all-to-all prices copies; what they are copies of is there
-        if work.kind in ("block", "copy"):
-            return self.block_ns(work.transactions)
-        if work.kind == "sign block":
+        if kind in ("block", "copy"):
+            return self.block_ns(transactions)
+        if kind == "sign block":
             return self.signed_blocks * self.sign_ns
-        return self.signed_votes * (self.sign_ns if work.beside else self.verify_ns)
+        return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.verify_ns)
 
 
 class Stage:
@@ -76,7 +76,9 @@ class Stage:
                 )
             book = MemoryBook(setting.pool.genesis)
             live = sum(alive)
-            self.delegates[rank] = Delegate(setting, rank, book, conduct=conduct, live=live)
+            delegate = Delegate(setting, rank, book, conduct=conduct, live=live)
+            delegate.echoed = setting.serial
+            self.delegates[rank] = delegate
         self._slowness = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
         self._woken = [False] * setting.count
@@ -95,8 +97,8 @@ class Stage:
         deadline = NEVER if timeout is None else starts + nanoseconds(timeout)
         clock.clear()
         clock.now = now
-        number = block.height * scenario.max_views + attempt
-        self.plain.begin(builder.disturbance(number), builder.overlay(0))
+        disturbance = self.setting.disturbance(block.height, attempt)
+        self.plain.begin(disturbance, builder.overlay(0))
         self._woken = [False] * self.setting.count
         for delegate in self.living:
             delegate.forget()
@@ -138,7 +140,7 @@ class Stage:
             self._begin(delegate, work)
 
     def _begin(self, delegate: Delegate, work: Work) -> None:
-        price = 0 if self.setting.serial else self.prices.of(work)
+        price = 0 if self.setting.serial else self.prices.of(work.kind, work.transactions)
         price *= self._slowness[delegate.rank]
         self.clock.at(self.clock.now + price, self._end, delegate, work)
 

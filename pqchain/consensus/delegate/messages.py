@@ -63,6 +63,8 @@ class Kind(IntEnum):
     """Hash of a block and the quorum of votes for it that its sender saw."""
     DECIDED = 7
     """A final block and the quorum that made it so."""
+    HELLO = 8
+    """Nothing but who sends it: opens a channel. No body."""
 
 
 _BLOCKS = (Kind.PROPOSAL, Kind.COPY)

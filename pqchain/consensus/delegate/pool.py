@@ -13,8 +13,8 @@ import numpy as np
 from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.wallet import Wallet
-from pqchain.consensus.builder import Load
-from pqchain.consensus.delegate.keys import drawing, keypair, opened
+from pqchain.consensus.builder import Block, Load
+from pqchain.consensus.delegate.keys import Keypair, drawing, opened
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
 
@@ -27,7 +27,8 @@ _BALANCE = 2**40
 class Pool:
     """An endless list of transactions, signed when they are asked for, and who they belong to."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
+        """Take the key pairs of the wallets."""
         layout, name = scenario.layout, scenario.algorithm
         self.signer = opened(name)
         self.wallets = [
@@ -35,13 +36,14 @@ class Pool:
                 name,
                 public_key=layout.public_key,
                 signers=[self.signer],
-                keypairs=[keypair(name, "wallet", number)],
+                keypairs=[pair],
             )
-            for number in range(WALLETS)
+            for pair in pairs
         ]
         self._seed = scenario.seed
         self._data = bytes(layout.data_bytes)
-        self._made: list[Transaction] = []
+        self.made: list[Transaction] = []
+        """Those that were signed so far."""
         self.genesis = State.genesis(
             {wallet.address: _BALANCE for wallet in self.wallets},
             Rules(limit_bytes=scenario.block_bytes, algorithms=frozenset([name]), sealed=False),
@@ -50,9 +52,9 @@ class Pool:
 
     def span(self, first: int, count: int) -> tuple[Transaction, ...]:
         """Return so many transactions from that one on."""
-        while len(self._made) < first + count:
-            self._made.append(self._sign(len(self._made)))
-        return tuple(self._made[first : first + count])
+        while len(self.made) < first + count:
+            self.made.append(self._sign(len(self.made)))
+        return tuple(self.made[first : first + count])
 
     def _sign(self, number: int) -> Transaction:
         payer, nonce = number % WALLETS, number // WALLETS
@@ -72,7 +74,7 @@ class PoolLoad(Load):
         self._taken = 0
         super().__init__(scenario)
 
-    def take(self, height: int, *, now: int):  # type: ignore[no-untyped-def]
+    def take(self, height: int, *, now: int) -> Block | None:
         """Fill a block, and note its transactions as those of that height."""
         block = super().take(height, now=now)
         if block is not None:

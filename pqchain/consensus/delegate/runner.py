@@ -56,31 +56,31 @@ class Runner(Delegate):
     ) -> None:
         """Stop when so many blocks are final, or never.
 
-        Raises UsageError for scenarios without a time-out or without signed votes, which prove
-        nothing to whoever was not there.
+        Raises UsageError for arrivals, and for faults without a quorum of signed votes, which is
+        all that convinces whoever was not there.
         """
         scenario = setting.scenario
-        if scenario.view_timeout_seconds is None or not scenario.signed_votes:
+        self.recovers = scenario.phases > 0 and scenario.signed_votes
+        """Whether a delegate that missed something can be helped."""
+        if scenario.faults.any and not self.recovers:
             raise UsageError(
-                "delegates that run by themselves need view_timeout_seconds and signed votes: give "
-                "view_timeout_seconds=10.0 (--timeout 10) and signed_votes=True"
+                f"faults are {scenario.faults!r}; with {scenario.phases} phases of votes and "
+                f"signed_votes={scenario.signed_votes} nobody who missed something can be helped: "
+                "give vote_phases=1 or 2 (--vote-phases 2) and sign votes"
             )
         if scenario.arrivals_per_second:
             raise UsageError(
                 f"arrivals_per_second is {scenario.arrivals_per_second:g}; delegates that run by "
                 "themselves always have enough transactions: leave it out"
             )
-        if setting.all_to_all or not scenario.phases:
-            raise UsageError(
-                f"exchange {scenario.exchange!r} with {scenario.phases} phases of votes leaves no "
-                "quorum to show; delegates that run by themselves need 1 or 2 phases"
-            )
         self.target = target
         self.final_kind = COMMIT if scenario.phases == 2 else VOTE
-        self._timeout_ns = nanoseconds(scenario.view_timeout_seconds)
+        timeout = scenario.view_timeout_seconds
+        self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.liars = (setting.count - 1) // 3
         """How many delegates may lie."""
-        super().__init__(setting, rank, book, conduct=conduct)
+        live = int(setting.builder.alive.sum())
+        super().__init__(setting, rank, book, conduct=conduct, live=live)
 
     def forget(self) -> None:
         """Lose everything but the book."""
@@ -108,7 +108,8 @@ class Runner(Delegate):
         record = self.book.record
         view = max(record.voted, record.committed) + 1 if record.height == self.blocks else 0
         self.enter(self.blocks, view, now)
-        self._say_where()
+        if self.recovers:
+            self._say_where()
 
     def timer(self) -> int:
         """Return when `wake` wants to be called; NEVER if not."""
@@ -134,8 +135,9 @@ class Runner(Delegate):
         if self.done:
             self.releases_ns = self.ends_ns = NEVER
             return
-        allowed = self._timeout_ns * (_GROWTH + view) // _GROWTH
-        self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + allowed
+        if self._timeout_ns is not None and self.recovers:
+            allowed = self._timeout_ns * (_GROWTH + view) // _GROWTH
+            self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + allowed
         if is_new:
             early, self._early = self._early, {}
             for link, data in (each for kept in early.values() for each in kept):
@@ -204,7 +206,7 @@ class Runner(Delegate):
     def _examined(self, link: int, data: bytes) -> tuple[Message, Held | None] | str:
         """Return a message that is what it says; or why it is not."""
         kind = messages.kind_of(data)
-        if kind in (Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT):
+        if kind in CLASSES or not self.recovers:
             return super()._examined(link, data)
         message = messages.decode(data)
         if message.sender >= self.setting.count or link != message.sender:
@@ -268,21 +270,21 @@ class Runner(Delegate):
             elif view == self.view:
                 super()._take(message, held, now)
             self._see_final(now)
-        elif kind in (Kind.VOTE, Kind.COMMIT):
-            self._note(CLASSES[kind], message)
+        elif kind in CLASSES:
+            self._note(CLASSES[kind], message, held.digest if held else message.body)
             if view == self.view:
                 self._decide(now)
             self._see_final(now)
         if self.height == message.height:
             self._follow(message.sender, view, now)
 
-    def _note(self, kind: int, message: Message) -> None:
+    def _note(self, kind: int, message: Message, digest: bytes) -> None:
         """Keep a vote of any view of this height, the first of each delegate."""
         votes = self._votes[message.view, kind]
         if message.sender in votes:
             self.refused["twice"] += 1
         else:
-            votes[message.sender] = (message.body, message.signature)
+            votes[message.sender] = (digest, message.signature)
 
     def _follow(self, sender: int, view: int, now: int) -> None:
         """Go to a view where more others are than may lie."""
@@ -298,6 +300,8 @@ class Runner(Delegate):
 
     def _see_final(self, now: int) -> None:
         """See whether a block of any view of this height has become final."""
+        if not self.phases:
+            return
         for (view, kind), votes in list(self._votes.items()):
             if kind != self.final_kind or len(votes) < self.setting.quorum:
                 continue

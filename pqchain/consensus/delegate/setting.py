@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from pqchain.algorithms import get as algorithm
 from pqchain.chain.block import Block, make_block
 from pqchain.chain.encoding import HEADER_BYTES, algorithm_identifier
 from pqchain.chain.state import BlockRejected, State
-from pqchain.chain.transaction import address_of
+from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Verifier
 from pqchain.consensus.builder import ViewBuilder
-from pqchain.consensus.delegate.keys import Directory
+from pqchain.consensus.delegate.keys import Directory, Keypair, keypairs
 from pqchain.consensus.delegate.messages import MOST_VIEWS, Kind
-from pqchain.consensus.delegate.pool import Pool, PoolLoad, damaged
+from pqchain.consensus.delegate.pool import WALLETS, Pool, PoolLoad, damaged
 from pqchain.consensus.lengths import distribution, mean
 from pqchain.consensus.scenario import Scenario
+from pqchain.consensus.view import Disturbance
 from pqchain.errors import UsageError
 
 _COUNT_AT = HEADER_BYTES + 2
@@ -54,15 +56,31 @@ def refuse(scenario: Scenario) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What delegates in different processes have in common, as plain values."""
+
+    delegates: tuple[Keypair, ...]
+    wallets: tuple[Keypair, ...]
+    blocks: tuple[tuple[bytes, ...], ...]
+    """The transactions of each height."""
+
+
 class Setting:
     """Everything that delegates of one process share. It does not change but for what it knows."""
 
     def __init__(
-        self, scenario: Scenario, *, remember: bool = True, verifier: Verifier | None = None
+        self,
+        scenario: Scenario,
+        *,
+        remember: bool = True,
+        verifier: Verifier | None = None,
+        given: Given | None = None,
     ) -> None:
         """Raise UsageError for what cannot be run, Unsupported for a scheme that cannot run here.
 
-        `remember` checks nothing twice, for delegates whose time is modelled.
+        `remember` checks nothing twice, for delegates whose time is modelled. `given` is what
+        another process had as `give`.
         """
         refuse(scenario)
         self.scenario = scenario
@@ -71,8 +89,17 @@ class Setting:
         self.all_to_all = scenario.exchange == "all-to-all"
         self.serial = scenario.network.law == "paper-serial"
         self.quorum = scenario.quorum
-        self.pool = Pool(scenario)
+        self.disturbance = lru_cache(maxsize=16)(self._disturbance)
+        name = scenario.algorithm
+        self._delegates = given.delegates if given else None
+        wallets = given.wallets if given else tuple(keypairs(name, "wallet", range(WALLETS)))
+        self._wallets = wallets
+        self.pool = Pool(scenario, wallets)
         self.load = PoolLoad(scenario, self.pool)
+        if given:
+            for height, block in enumerate(given.blocks):
+                self.load.spans[height] = (len(self.pool.made), len(block))
+                self.pool.made += map(Transaction.decode, block)
         self.verifier = verifier or Verifier(threads=scenario.verification_threads)
         self._known: dict[tuple[bytes, bytes], State | BlockRejected] | None = (
             {} if remember else None
@@ -90,10 +117,32 @@ class Setting:
         """The delegates' keys."""
         return Directory(
             self.scenario.algorithm,
-            self.builder.nodes.tolist(),
+            self.delegates,
             self.scenario.cost.signature_bytes,
             remember=self._remember,
         )
+
+    @cached_property
+    def delegates(self) -> tuple[Keypair, ...]:
+        """The delegates' key pairs, by rank."""
+        name, nodes = self.scenario.algorithm, self.builder.nodes.tolist()
+        return self._delegates or tuple(keypairs(name, "delegate", nodes))
+
+    def give(self) -> Given:
+        """Return what another process needs to have the same setting, all heights signed."""
+        blocks = [self.transactions(height) for height in range(self.scenario.blocks)]
+        encoded = tuple(tuple(each.encoded for each in block) for block in blocks)
+        return Given(self.delegates, self._wallets, encoded)
+
+    def transactions(self, height: int) -> tuple[Transaction, ...]:
+        """Return the transactions of a height."""
+        while height not in self.load.spans:
+            self.load.take(len(self.load.spans), now=0)
+        return self.pool.span(*self.load.spans[height])
+
+    def _disturbance(self, height: int, view: int) -> Disturbance:
+        """Return what the network draws in a view."""
+        return self.builder.disturbance(height * self.scenario.max_views + view)
 
     @cached_property
     def addresses(self) -> list[bytes]:
@@ -123,9 +172,7 @@ class Setting:
         A block's time counts views, as delegates agree on no clock: two more than the last
         block's, two for each view, and one for a twin. So no two that should differ are equal.
         """
-        while height not in self.load.spans:
-            self.load.take(len(self.load.spans), now=0)
-        transactions = self.pool.span(*self.load.spans[height])
+        transactions = self.transactions(height)
         return make_block(
             damaged(transactions) if bad else transactions,
             height=state.height + 1,

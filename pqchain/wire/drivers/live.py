@@ -179,7 +179,9 @@ class LiveNode:
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()
-        if due is not None and (self._timer is None or self._timer.cancelled()):
+        if due is not None and (self._timer is None or due < self._timer.when()):
+            if self._timer is not None:
+                self._timer.cancel()
             self._timer = self._loop.call_at(due, self._timed)
         if self._udp is not None:
             self._udp.flush_soon()

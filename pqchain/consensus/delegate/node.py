@@ -1,0 +1,282 @@
+"""Delegates as nodes of `wire`: what they say goes over sessions, by any driver.
+
+Node i is the delegate of rank i. Of two nodes the one with the lower number dials; a session has
+one channel. Loss, delay and partition are drawn as the model draws
+them, by the sender, for each message; what is delayed is held back, what is lost is not sent.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pqchain.consensus.delegate.book import Book
+from pqchain.consensus.delegate.conduct import HONEST, Conduct
+from pqchain.consensus.delegate.core import CLASSES, Sending, Work
+from pqchain.consensus.delegate.files import FileBook
+from pqchain.consensus.delegate.messages import Frames, Kind, Message, encode, kind_of
+from pqchain.consensus.delegate.runner import Runner
+from pqchain.consensus.delegate.setting import Given, Setting
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.scenario import Scenario
+from pqchain.consensus.view import NEVER
+from pqchain.errors import Malformed, PqchainError
+from pqchain.wire.node import Task
+from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
+
+BEAT_SECONDS = 0.05
+"""After which whoever could not be reached is dialled again."""
+
+
+def conduct(scenario: Scenario, rank: int) -> Conduct:
+    """Return how the scenario lets a delegate behave."""
+    faults = scenario.faults
+    if rank not in faults.invalid and rank not in faults.equivocating:
+        return HONEST
+    return Conduct(
+        invalid=rank in faults.invalid,
+        double=rank in faults.equivocating,
+        plotters=frozenset(faults.equivocating) - frozenset(faults.invalid),
+    )
+
+
+def nanoseconds(now: float) -> int:
+    """Return a driver's time as whole nanoseconds."""
+    return round(now * SECOND)
+
+
+class DelegateNode:
+    """A delegate, its sessions, and what it tells of itself."""
+
+    def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
+        scenario = setting.scenario
+        self.index, self.setting, self._transport, self.book = index, setting, transport, book
+        self.error: PqchainError | None = None
+        self.begun = False
+        self.runner = Runner(
+            setting, index, book, conduct=conduct(scenario, index), target=scenario.blocks
+        )
+        self._crashed = index in scenario.faults.crashed
+        self._repeats = scenario.faults.slow_factor if index in scenario.faults.slow else 1
+        self._side = setting.builder.side_of[setting.builder.nodes].tolist()
+        self._sessions: dict[int, int] = {}
+        """The session to each peer that is open."""
+        self._channels: dict[int, Key] = {}
+        self._frames: dict[Key, Frames] = {}
+        self._dialled: set[int] = set()
+        self._held: list[tuple[int, int, int, bytes]] = []
+        """What is delayed: until when, its number, for whom, and what."""
+        self._count = 0
+        self._redial: float | None = None
+        self._working = False
+        self._begun_ns = 0
+        self.sent_messages = self.sent_bytes = 0
+        self.finals: list[int] = []
+        self.entered: list[int] = []
+
+    # What a driver asks.
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a channel to every other delegate."""
+        return len(self._channels) == self.setting.count - 1
+
+    @property
+    def done(self) -> bool:
+        """Whether all blocks are final here; a crashed delegate has nothing to do."""
+        return self.error is not None or (self.begun and (self._crashed or self.runner.done))
+
+    @property
+    def progress(self) -> int:
+        """How many blocks are final."""
+        return self.runner.blocks
+
+    def timer(self) -> float | None:
+        """Return when it wants to be woken."""
+        due = [self._redial] if self._redial is not None else []
+        if self.begun and not self._crashed:
+            waiting = self._held[0][0] if self._held else NEVER
+            first = min(self.runner.timer(), waiting)
+            due += [first / SECOND] if first < NEVER else []
+        return min(due, default=None)
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what it did: when it entered each height and had its block, in nanoseconds."""
+        runner = self.runner
+        return {
+            "rank": self.index,
+            "height": runner.blocks,
+            "tip": runner.book.state.tip.hex(),
+            "began_ns": self._begun_ns,
+            "entered_ns": self.entered,
+            "final_ns": self.finals,
+            "views": self.views,
+            "messages": self.sent_messages,
+            "bytes": self.sent_bytes,
+            "refused": dict(runner.refused),
+        }
+
+    # What a driver tells.
+
+    def start(self, now: float) -> None:
+        """Dial those with higher numbers."""
+        self._redial = None
+        for peer in range(self.index + 1, self.setting.count):
+            if peer not in self._sessions and peer not in self._dialled:
+                self._dialled.add(peer)
+                self._transport.dial(peer, early=False, now=now)
+
+    def begin(self, now: float) -> None:
+        """Begin the first height, or go on where the book ends."""
+        self.begun, self._begun_ns = True, nanoseconds(now)
+        self.views = 0
+        if not self._crashed:
+            self.runner.start(nanoseconds(now))
+            self._after(nanoseconds(now))
+
+    def handle(self, event: Event, now: float) -> None:
+        """Take in what the transport tells."""
+        if isinstance(event, Opened):
+            self._sessions[event.peer] = event.session
+            if event.dialled:
+                channel = self._transport.open(event.session)
+                self._channels[event.peer] = (event.session, channel)
+                # The other side learns of the channel by what comes on it.
+                hello = Message(Kind.HELLO, self.index, 0, 0, b"")
+                self._transport.send(event.session, channel, encode(hello))
+        elif isinstance(event, Closed):
+            self._closed(event, now)
+        elif isinstance(event, Received):
+            self._received(event, nanoseconds(now))
+
+    def handle_timer(self, now: float) -> None:
+        """Do what is due."""
+        if self._redial is not None and now >= self._redial:
+            self.start(now)
+        if self.begun and not self._crashed:
+            at = nanoseconds(now)
+            while self._held and self._held[0][0] <= at:
+                _, _, peer, data = heapq.heappop(self._held)
+                self._put(peer, data)
+            self.runner.wake(at)
+            self._after(at)
+
+    def poll(self) -> Task | None:
+        """Return the next work of the delegate, one thing after the other."""
+        if self._working or self._crashed or not self.begun:
+            return None
+        work = self.runner.poll()
+        if work is None:
+            return None
+        self._working = True
+
+        def run() -> tuple[Work, Any]:
+            for _ in range(self._repeats - 1):
+                work.run()
+            return work, work.run()
+
+        return Task(work.kind, work.transactions, run)
+
+    def started(self, now: float) -> None:
+        """Note that work begins."""
+
+    def finished(self, outcome: Any, now: float) -> None:
+        """Take what work gave."""
+        self._working = False
+        if isinstance(outcome, PqchainError):
+            self.error = outcome
+            return
+        work, result = outcome
+        try:
+            work.done(result, nanoseconds(now))
+        except PqchainError as error:
+            self.error = error
+            return
+        self._after(nanoseconds(now))
+
+    # The rest.
+
+    def _closed(self, event: Closed, now: float) -> None:
+        self._dialled.discard(event.peer)
+        if self._sessions.get(event.peer) not in (event.session, None):
+            return
+        self._sessions.pop(event.peer, None)
+        if (key := self._channels.pop(event.peer, None)) is not None:
+            self._frames.pop(key, None)
+        if event.peer > self.index:
+            self._redial = now + BEAT_SECONDS
+
+    def _received(self, event: Received, now: int) -> None:
+        peers = [peer for peer, session in self._sessions.items() if session == event.session]
+        if not peers:
+            return
+        key = (event.session, event.channel)
+        self._channels.setdefault(peers[0], key)
+        try:
+            whole = self._frames.setdefault(key, Frames()).feed(event.data)
+        except Malformed:
+            self.runner.refused["malformed"] += 1
+            return
+        if self._crashed:
+            return
+        for data in whole:
+            if kind_of(data) is not Kind.HELLO:
+                self.runner.receive(peers[0], data, now)
+        if self.begun:
+            self._after(now)
+
+    def _after(self, now: int) -> None:
+        """Send what the delegate says, and note how far it is."""
+        runner = self.runner
+        while len(self.entered) <= runner.blocks and not runner.done:
+            self.entered.append(now)
+        while len(self.finals) < runner.blocks:
+            self.finals.append(now)
+        self.views = max(self.views, runner.view + 1)
+        said, runner.out = runner.out, []
+        for sending in said:
+            self._say(sending, now)
+
+    def _say(self, sending: Sending, now: int) -> None:
+        """Send to one, or to all, the next rank first."""
+        count = self.setting.count
+        others = [(self.index + step) % count for step in range(1, count)]
+        for peer in others if sending.to is None else [sending.to]:
+            data, at = sending.for_(peer), now
+            if sending.kind in CLASSES and self.setting.scenario.faults.any:
+                cut = self._side[self.index] != self._side[peer]
+                at = self.setting.disturbance(self.runner.height, self.runner.view).arrival(
+                    CLASSES[sending.kind], self.index, peer, at=now - self._begun_ns, span=0,
+                    cut=cut,
+                ) + (self._begun_ns)  # fmt: skip
+            if at >= NEVER:
+                continue
+            if at <= now:
+                self._put(peer, data)
+            else:
+                self._count += 1
+                heapq.heappush(self._held, (at, self._count, peer, data))
+
+    def _put(self, peer: int, data: bytes) -> None:
+        key = self._channels.get(peer)
+        if key is not None:
+            self._transport.send(*key, data)
+            self.sent_messages += 1
+            self.sent_bytes += len(data)
+
+
+def build(
+    index: int,
+    transport: Transport,
+    folder: Path,
+    *,
+    scenario: Scenario,
+    given: Given,
+    setting: Setting | None = None,
+) -> DelegateNode:
+    """Make a node for a driver; with `setting` it shares that with others of its process."""
+    setting = setting or Setting(scenario, remember=False, given=given)
+    book = FileBook(folder, setting.pool.genesis, verifier=setting.verifier)
+    return DelegateNode(index, transport, setting, book)
