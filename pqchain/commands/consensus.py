@@ -58,6 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
+    if arguments.mode != "model":
+        return _run_delegates(arguments, scenarios)
+    for option in ("transport", "log"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} needs delegates that run: give --mode virtual as well")
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # In a table what an engine cannot run is a row; alone it is a wrong question.
         simulate.check(model.single_view(scenarios[0]))
@@ -83,6 +88,58 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = _remarks(arguments.costs, runs, costs)
     fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
     return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
+
+
+def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
+    """Run the delegates of every combination, one after the other, and show it."""
+    from tqdm import tqdm
+
+    from pqchain import machine
+    from pqchain.consensus.delegate import modes
+
+    for option in ("workers", "scheduler", "store"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
+    for one in scenarios:
+        modes.refuse(one, arguments.mode, arguments.transport)
+    runs = []
+    for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
+        log = arguments.log and arguments.log / f"run-{number}"
+        runs.append(modes.run(one, mode=arguments.mode, transport=arguments.transport, log=log))
+    frame = modes.frame(runs)
+    if arguments.output is not None:
+        console.save(frame, arguments.output, provenance=machine.provenance())
+    plain = {
+        "kind": runs[0].kind,
+        "mode": arguments.mode,
+        "transport": runs[0].transport,
+        "costs": scenarios[0].costs.source,
+        "runs": console.records(frame),
+    }
+    columns = [
+        *_SIZES,
+        *_RESULTS,
+        Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
+    ]
+    if runs[0].sent_bytes is not None:
+        columns += [
+            Column("messages", key="sent_messages", numeric=True, show=numbers.integer),
+            Column("bytes", key="sent_bytes", numeric=True, show=numbers.integer),
+        ]
+    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
+    if rows["remark"].any():
+        columns.append(Column("remark"))
+    fine = bool(frame["is_safe"].all() and frame["is_live"].all())
+    remarks = _RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)
+    return console.show(arguments, plain, Table.of(rows, columns), remarks=[remarks], fine=fine)
+
+
+_RUN_REMARKS = {
+    "replayed": "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
+    "real, time is modelled from the costs.",
+    "measured": "Measured on this machine over {transport}: every signature was made and "
+    "verified. The delegates share its processors; costs and network do not count.",
+}
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:

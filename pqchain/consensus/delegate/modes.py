@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,7 +23,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import lockstep
+from pqchain.consensus.delegate import lockstep, setting
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
@@ -112,58 +113,56 @@ class Ran:
         return {name: row[name] for name in RUNS.columns}
 
 
-def frame(runs: list[Ran]) -> pd.DataFrame:
-    """Return runs as a frame of the contract "consensus_runs", a row each.
+def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
+    """Return runs of any mode as a frame of the contract "consensus_runs", a row each.
 
     Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport,
     sent_messages and sent_bytes (of the whole run; empty if it is modelled), cpu_seconds (of all
     delegates; NaN unless measured).
     """
-    return RUNS.frame(run.record() for run in runs)
+    rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
+    return RUNS.frame(row.record() for row in rows)
 
 
 def run(
     scenario: Scenario,
     *,
-    mode: str = "model",
+    mode: str,
     transport: str | None = None,
-    engine: str = "fast",
     log: Path | None = None,
     limit_seconds: float = 600.0,
     progress: bool = False,
 ) -> Ran:
-    """Run a scenario in a mode; see the module.
+    """Run a scenario by delegates, in a mode that is not "model"; see the module.
 
     `transport` is one of `wire.transports`, or "plain" in virtual time, where that is the default.
     `log` is a folder for qlog. Raises UnknownName; UsageError for what has no meaning in that mode,
     with the reason; Unsupported for what cannot run here; PqchainError for what takes too long.
     """
-    if mode not in MODES:
+    if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
-    if mode == "model":
-        return _of_run(model.run(scenario, engine=engine, progress=progress), "model")
+    refuse(scenario, mode, transport)
     if mode == "virtual" and transport in (None, PLAIN):
         return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
-    _refuse(scenario, mode)
     chosen = transport or registry.default()
-    setting = Setting(scenario, remember=mode == "virtual")
+    shared = Setting(scenario, remember=mode == "virtual")
     job = Job(
-        nodes=setting.count,
+        nodes=shared.count,
         factory="pqchain.consensus.delegate.node:build",
-        parameters={"scenario": scenario, "given": setting.give()},
+        parameters={"scenario": scenario, "given": shared.give()},
         transport=chosen,
         begin=True,
         limit_seconds=limit_seconds,
         link=link(scenario) if mode != "loopback" else Link(),
         log=log is not None,
     )
-    bar = tqdm(total=scenario.blocks * setting.count, disable=not progress, unit="block")
+    bar = tqdm(total=scenario.blocks * shared.count, disable=not progress, unit="block")
     with tempfile.TemporaryDirectory(prefix="pqchain-delegates-") as temporary:
         folder = Path(temporary) if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(job, folder, setting, mode, lambda count: _advance(bar, count))
-    return _of_result(result, setting, mode, chosen)
+            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count))
+    return _of_result(result, shared, mode, chosen)
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -176,7 +175,15 @@ def link(scenario: Scenario) -> Link:
     return Link(bits_per_second=network.rate_bits_per_second, delay_seconds=network.latency_seconds)
 
 
-def _refuse(scenario: Scenario, mode: str) -> None:
+def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
+    """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
+    setting.refuse(scenario)
+    if mode == "virtual" and transport in (None, PLAIN):
+        return
+    if transport == PLAIN:
+        raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
+    if transport is not None and (reason := registry.get(transport).reason()):
+        raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
         raise UsageError(
@@ -199,16 +206,16 @@ def _refuse(scenario: Scenario, mode: str) -> None:
         )
 
 
-def _driven(job: Job, folder: Path, setting: Setting, mode: str, progress: Progress) -> Result:
+def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
     if mode != "virtual":
         return processes.run(job, folder, shaped=mode == "netns", progress=progress)
-    prices = lockstep.Prices(setting.scenario)
+    prices = lockstep.Prices(shared.scenario)
 
     def seconds(task: Task) -> float:
         return prices.of(task.kind, task.size) / SECOND
 
-    job = replace(job, parameters={**job.parameters, "setting": setting})
-    modelled = virtual.Model(task_seconds=seconds, seed=setting.scenario.seed)
+    job = replace(job, parameters={**job.parameters, "setting": shared})
+    modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed)
     return virtual.run(job, folder, modelled, progress=progress)
 
 
@@ -226,18 +233,18 @@ def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
     )
 
 
-def _of_result(result: Result, setting: Setting, mode: str, transport: str) -> Ran:
+def _of_result(result: Result, shared: Setting, mode: str, transport: str) -> Ran:
     """Put together what the delegates report."""
     if result.failure is not None:
         raise result.failure
-    scenario, builder = setting.scenario, setting.builder
+    scenario, builder = shared.scenario, shared.builder
     honest = [node for node in result.nodes if builder.honest[node.node]]
     reports = [node.report for node in honest if node.report is not None]
     whole = min((len(report["final_ns"]) for report in reports), default=0)
     tips = {report["tip"] for report in reports if report["height"] == scenario.blocks}
     ends = [max(report["final_ns"][height] for report in reports) for height in range(whole)]
     entered = [min(report["entered_ns"][height] for report in reports) for height in range(whole)]
-    held = [len(setting.transactions(height)) for height in range(whole)]
+    held = [len(shared.transactions(height)) for height in range(whole)]
     latencies = [end - begun for end, begun in zip(ends, entered, strict=True)]
     weighted = sum(a * b for a, b in zip(latencies, held, strict=True))
     total = sum(held)
