@@ -23,7 +23,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import lockstep, setting
+from pqchain.consensus.delegate import lockstep, runner, setting
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
@@ -190,11 +190,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
             f"network is {law}; over a transport, delegates have a link each to a switch: use "
             "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
         )
-    if scenario.arrivals_per_second:
-        raise UsageError(
-            f"arrivals_per_second is {scenario.arrivals_per_second:g}; in mode {mode} there are "
-            "always enough transactions: leave it out, or use mode='model'"
-        )
+    runner.refuse(scenario)
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns") and scenario.delegate_count > _MOST_PROCESSES:

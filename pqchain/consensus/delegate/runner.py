@@ -26,6 +26,7 @@ from pqchain.consensus.delegate.core import CLASSES, Delegate, Held, Sending
 from pqchain.consensus.delegate.messages import Kind, Message
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import nanoseconds
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import COMMIT, NEVER, VOTE
 from pqchain.errors import UsageError
 
@@ -42,6 +43,26 @@ _GROWTH = 4
 """After so many views a view's time has doubled."""
 
 
+def recovers(scenario: Scenario) -> bool:
+    """Return whether there are quorums of signed votes, which convince whoever was not there."""
+    return scenario.phases > 0 and scenario.signed_votes
+
+
+def refuse(scenario: Scenario) -> None:
+    """Raise UsageError for arrivals, and for faults that nobody could recover from."""
+    if scenario.arrivals_per_second:
+        raise UsageError(
+            f"arrivals_per_second is {scenario.arrivals_per_second:g}; delegates that run by "
+            "themselves always have enough transactions: leave it out, or use mode='model'"
+        )
+    if scenario.faults.any and not recovers(scenario):
+        raise UsageError(
+            f"faults are {scenario.faults!r}; with {scenario.phases} phases of votes and "
+            f"signed_votes={scenario.signed_votes} nobody who missed something can be helped: "
+            "give vote_phases=1 or 2 (--vote-phases 2) and sign votes"
+        )
+
+
 class Runner(Delegate):
     """A delegate with timers of its own, which survives what networks and machines do."""
 
@@ -54,25 +75,11 @@ class Runner(Delegate):
         conduct: Conduct = HONEST,
         target: int | None = None,
     ) -> None:
-        """Stop when so many blocks are final, or never.
-
-        Raises UsageError for arrivals, and for faults without a quorum of signed votes, which is
-        all that convinces whoever was not there.
-        """
+        """Stop when so many blocks are final, or never. Raises UsageError as `refuse` does."""
         scenario = setting.scenario
-        self.recovers = scenario.phases > 0 and scenario.signed_votes
+        refuse(scenario)
+        self.recovers = recovers(scenario)
         """Whether a delegate that missed something can be helped."""
-        if scenario.faults.any and not self.recovers:
-            raise UsageError(
-                f"faults are {scenario.faults!r}; with {scenario.phases} phases of votes and "
-                f"signed_votes={scenario.signed_votes} nobody who missed something can be helped: "
-                "give vote_phases=1 or 2 (--vote-phases 2) and sign votes"
-            )
-        if scenario.arrivals_per_second:
-            raise UsageError(
-                f"arrivals_per_second is {scenario.arrivals_per_second:g}; delegates that run by "
-                "themselves always have enough transactions: leave it out"
-            )
         self.target = target
         self.final_kind = COMMIT if scenario.phases == 2 else VOTE
         timeout = scenario.view_timeout_seconds

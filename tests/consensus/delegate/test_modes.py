@@ -1,0 +1,104 @@
+"""One scenario in every mode, and what has no meaning in one."""
+
+from __future__ import annotations
+
+import pytest
+
+import pqchain
+from pqchain import consensus
+from pqchain.consensus.delegate import modes
+from pqchain.consensus.network import named
+from pqchain.consensus.scenario import Faults
+from pqchain.errors import UnknownName, UsageError
+from pqchain.wire.transports import registry
+from tests.consensus.scenarios import SIZES, scenario
+
+pytestmark = pytest.mark.native
+
+STAR = {"nodes": 4, "network": named("star"), "vote_phases": 2, "blocks": 2, "block_bytes": 8000}
+
+
+def star(**changes):
+    return scenario(**(STAR | changes))
+
+
+def test_modelled_replayed_and_measured_runs_align():
+    one = star()
+    modelled, plain = consensus.run(one), consensus.run(one, mode="virtual")
+    quic = consensus.run(one, mode="virtual", transport=registry.default())
+    frame = modes.frame([modelled, plain, quic])
+    assert frame["kind"].tolist() == ["modelled", "replayed", "replayed"]
+    assert frame["transport"].tolist() == ["", "plain", registry.default()]
+    assert frame["scenario"].nunique() == 1
+    assert frame["is_live"].all() and frame["is_safe"].all()
+    assert (frame["final_blocks"] == 2).all()
+    # One length of signatures, so the plain network is the model; QUIC's headers and hands cost.
+    latency = frame["latency_seconds"]
+    assert latency[0] == latency[1] < latency[2] < 2 * latency[0]
+
+
+def test_a_seed_gives_the_same_run():
+    one = star(algorithm="Dilithium2", blocks=1)
+    runs = [consensus.run(one, mode="virtual", transport=registry.default()) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])
+def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
+    one = star(faults=Faults(**faults), view_timeout_seconds=3.0)
+    done = consensus.run(one, mode="virtual", transport=registry.default())
+    assert done.is_live and done.is_safe
+    assert done.latency_seconds == pytest.approx(consensus.run(one).latency_seconds, rel=0.1)
+
+
+def test_on_loopback_all_is_measured():
+    done = consensus.run(scenario(nodes=3, blocks=2, block_bytes=8000), mode="loopback")
+    assert done.is_live and done.is_safe
+    assert done.kind == "measured"
+    # Each block: proposed to the two others, and a copy of everybody's to everybody.
+    assert done.sent_messages == 2 * (2 + 6)
+    assert done.sent_bytes > 16 * 7500
+    assert done.latency_seconds > 0 and done.cpu_seconds > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("transport", ["tcp-tls", "aioquic"])
+@pytest.mark.parametrize("phases", [1, 2])
+def test_delegates_vote_on_loopback(transport, phases):
+    one = star(vote_phases=phases, view_timeout_seconds=20.0, faults=Faults(crashed=(3,)))
+    done = consensus.run(one, mode="loopback", transport=transport)
+    assert done.is_live and done.is_safe
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "why"),
+    [
+        ({"layout": SIZES}, {"mode": "virtual"}, "blocks that are run have our encoding"),
+        ({"network": named("mesh")}, {"mode": "virtual", "transport": "native"}, "network is mesh"),
+        ({}, {"mode": "loopback", "transport": "plain"}, "which needs no sockets"),
+        ({"nodes": 300}, {"mode": "loopback"}, "300 delegates would be as many processes"),
+        ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "always have enough transactions"),
+        (
+            {
+                "network": named("gossip"),
+                "faults": Faults(equivocating=(0,)),
+                "view_timeout_seconds": 9.0,
+            },
+            {"mode": "virtual"},
+            "nobody can choose who gets which of two",
+        ),
+        (
+            {"vote_phases": 0, "faults": Faults(invalid=(0,)), "view_timeout_seconds": 9.0},
+            {"mode": "loopback"},
+            "nobody who missed something can be helped",
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_refused_with_the_reason(changes, options, why):
+    with pytest.raises(UsageError, match=why):
+        consensus.run(star(**changes), **options)
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
+        pqchain.consensus.run(star(), mode="loopbak")
