@@ -170,9 +170,10 @@ def _advance(bar: tqdm, count: int) -> None:
 
 
 def link(scenario: Scenario) -> Link:
-    """Return the link of a delegate to the network, where there is a network of links."""
+    """Return what lies between two delegates on a star: two links and the hub between them."""
     network = scenario.network
-    return Link(bits_per_second=network.rate_bits_per_second, delay_seconds=network.latency_seconds)
+    rate, latency = network.rate_bits_per_second, network.latency_seconds
+    return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
 def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
