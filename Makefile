@@ -17,6 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic
+.PHONY: simulate-delegates fuzz-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -142,6 +143,13 @@ bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 no
 
 sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
 	$(BIN)/python benchmarks/sweep.py
+
+TRIALS := PYTHONPATH=. $(BIN)/python tests/consensus/delegate
+simulate-delegates: install ## 10,000 seeds of random faults (SEEDS=N; 15 minutes on one core)
+	$(TRIALS)/trials.py $(or $(SEEDS),10000)
+
+fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes)
+	$(TRIALS)/fuzz.py 1000000
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
