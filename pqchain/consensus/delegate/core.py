@@ -106,6 +106,8 @@ class Delegate:
         self._busy = False
         self._signing: list[Work] = []
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
+        self._counts: Counter[tuple[int, int, bytes]] = Counter()
+        """How many voted: by view, kind and block."""
         self._rest()
 
     def _rest(self) -> None:
@@ -341,36 +343,39 @@ class Delegate:
         return True
 
     def _count(self, kind: int, rank: int, digest: bytes, signature: bytes, now: int) -> None:
-        """Count a vote that was verified, or our own; the first of each delegate in a view."""
-        votes = self._votes[self.view, kind]
+        """Count a vote that was verified, or our own."""
+        self._note(kind, self.view, rank, digest, signature)
+        self._decide(now)
+
+    def _note(self, kind: int, view: int, rank: int, digest: bytes, signature: bytes) -> None:
+        """Keep a vote, the first of each delegate in a view."""
+        votes = self._votes[view, kind]
         if rank in votes:
             self.refused["twice"] += 1
             return
         votes[rank] = (digest, signature)
-        self._decide(now)
+        self._counts[view, kind, digest] += 1
 
-    def _support(self, kind: int, digest: bytes, view: int | None = None) -> dict[int, bytes]:
-        """Return who voted for a block in a view, this one if not given, with what signature."""
-        votes = self._votes[self.view if view is None else view, kind].items()
+    def _support(self, kind: int, view: int, digest: bytes) -> dict[int, bytes]:
+        """Return who voted for a block in a view, with what signature."""
+        votes = self._votes[view, kind].items()
         return {rank: signature for rank, (named, signature) in votes if named == digest}
 
     def _decide(self, now: int) -> None:
         """See whether a quorum is reached; that needs the block as well as the votes."""
-        held = self.held
+        held, view = self.held, self.view
         if held is None or held.state is None or not (self.phases or self.setting.all_to_all):
             return
-        votes = self._support(VOTE, held.digest)
         quorum = self.live if self.setting.all_to_all else self.setting.quorum
-        enough = len(votes) >= quorum
-        if self.phases == 2:
-            if enough and self.prepared_ns == NEVER:
-                self.prepared_ns = now
-                self._lock(held, votes)
-                self._vote(Kind.COMMIT, held)
-            votes = self._support(COMMIT, held.digest)
-            enough = len(votes) >= quorum
-        if enough:
-            self._finish(now, votes)
+        counts, digest = self._counts, held.digest
+        prepares = self.phases == 2 and self.prepared_ns == NEVER
+        if prepares and counts[view, VOTE, digest] >= quorum:
+            self.prepared_ns = now
+            self._lock(held, self._support(VOTE, view, digest))
+            self._vote(Kind.COMMIT, held)
+        kind = COMMIT if self.phases == 2 else VOTE
+        if self.final_ns == NEVER and counts[view, kind, digest] >= quorum:
+            self._finish(now, self._support(kind, view, digest))
 
     def _lock(self, held: Held, votes: dict[int, bytes]) -> None:
         """Be bound to a block that a quorum voted for."""
@@ -379,8 +384,7 @@ class Delegate:
 
     def _finish(self, now: int, votes: dict[int, bytes]) -> None:
         """Have the view's block as final."""
-        if self.final_ns == NEVER:
-            self.final_ns = now
+        self.final_ns = now
 
 
 def _digest(data: bytes) -> bytes:

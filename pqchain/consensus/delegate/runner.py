@@ -134,6 +134,7 @@ class Runner(Delegate):
         is_new = height != self.height
         if is_new:
             self._votes.clear()
+            self._counts.clear()
             self._blocks.clear()
             self._proposals.clear()
             self._views.clear()
@@ -278,20 +279,13 @@ class Runner(Delegate):
                 super()._take(message, held, now)
             self._see_final(now)
         elif kind in CLASSES:
-            self._note(CLASSES[kind], message, held.digest if held else message.body)
+            digest = held.digest if held else message.body
+            self._note(CLASSES[kind], view, message.sender, digest, message.signature)
             if view == self.view:
                 self._decide(now)
             self._see_final(now)
         if self.height == message.height:
             self._follow(message.sender, view, now)
-
-    def _note(self, kind: int, message: Message, digest: bytes) -> None:
-        """Keep a vote of any view of this height, the first of each delegate."""
-        votes = self._votes[message.view, kind]
-        if message.sender in votes:
-            self.refused["twice"] += 1
-        else:
-            votes[message.sender] = (digest, message.signature)
 
     def _follow(self, sender: int, view: int, now: int) -> None:
         """Go to a view where more others are than may lie."""
@@ -309,15 +303,12 @@ class Runner(Delegate):
         """See whether a block of any view of this height has become final."""
         if not self.phases:
             return
-        for (view, kind), votes in list(self._votes.items()):
-            if kind != self.final_kind or len(votes) < self.setting.quorum:
-                continue
-            for digest in {digest for digest, _ in votes.values()}:
-                support = self._support(kind, digest, view)
-                held = self._blocks.get(digest)
-                if len(support) >= self.setting.quorum and held and held.state:
-                    self._append(held, view, certificates.write(support), now)
-                    return
+        for (view, kind, digest), count in self._counts.items():
+            held = self._blocks.get(digest)
+            if kind == self.final_kind and count >= self.setting.quorum and held and held.state:
+                support = self._support(kind, view, digest)
+                self._append(held, view, certificates.write(support), now)
+                return
 
     def _finish(self, now: int, votes: dict[int, bytes]) -> None:
         """Have the view's block as final."""
