@@ -17,7 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic
-.PHONY: simulate-delegates fuzz-delegates
+.PHONY: simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -143,6 +143,9 @@ bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 no
 
 sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
 	$(BIN)/python benchmarks/sweep.py
+
+bench-delegates: install ## delegates that run: messages a second, 32 on loopback, QUIC over plain (2 minutes)
+	$(BIN)/python benchmarks/delegates.py
 
 TRIALS := PYTHONPATH=. $(BIN)/python tests/consensus/delegate
 simulate-delegates: install ## 10,000 seeds of random faults (SEEDS=N; 15 minutes on one core)

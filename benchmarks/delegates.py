@@ -1,0 +1,100 @@
+"""Delegates that run: messages a second in virtual time, starting many, what a transport costs.
+
+Each case has a process of its own, so that its peak memory is its own. Exit code 1 if a bar is
+missed:
+
+    128 delegates in virtual time over plain     >= 20 000 messages a second
+    32 delegates on loopback, one height         <= 20 s, processes' start and end included
+
+Then: how much longer a block takes over QUIC than over plain, on stars of several rates and
+latencies, in virtual time; there nothing depends on the machine.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from harness import table
+
+from pqchain import consensus
+from pqchain.consensus import Scenario, named
+from pqchain.consensus.delegate import lockstep
+from pqchain.works import papers
+
+LEAST_MESSAGES, MOST_SECONDS = 20_000, 20.0
+
+STARS = [(5e6, 0.002), (1e8, 0.002), (1e9, 0.002), (1e8, 0.05)]
+"""Bits per second and seconds of the links over which transports are compared."""
+
+
+def scenario(**changes: Any) -> Scenario:
+    """Return a scenario of the benchmark."""
+    costs = papers.costs("pqdpol")
+    return Scenario(algorithm="Dilithium2", costs=costs, vote_phases=2, **changes)
+
+
+def in_virtual_time(nodes: int) -> list[str]:
+    """Time the messages of two heights over plain."""
+    one = scenario(nodes=nodes, network=named("mesh"), blocks=2)
+    lockstep.run(one.with_(nodes=4))
+    begun = time.process_time()
+    done = lockstep.run(one)
+    seconds = time.process_time() - begun
+    rate = one.blocks * one.messages() / seconds
+    fine = done.is_live and rate >= LEAST_MESSAGES
+    return row(f"{nodes} delegates over plain", f"{rate:,.0f} messages/s", fine)
+
+
+def on_loopback(nodes: int) -> list[str]:
+    """Time one height of so many processes, from nothing to the end."""
+    one = scenario(nodes=nodes, network=named("star"))
+    begun = time.perf_counter()
+    done = consensus.run(one, mode="loopback")
+    seconds = time.perf_counter() - begun
+    what = f"{seconds:.1f} s, of it {done.latency_seconds:.2f} s for the block"
+    return row(f"{nodes} delegates on loopback", what, done.is_live and seconds <= MOST_SECONDS)
+
+
+def over_quic(rate: float, latency: float) -> list[str]:
+    """Compare QUIC with plain on one star."""
+    star = named("star", rate_bits_per_second=rate, latency_seconds=latency)
+    one = scenario(nodes=7, network=star)
+    plain = consensus.run(one, mode="virtual").latency_seconds
+    quic = consensus.run(one, mode="virtual", transport="native").latency_seconds
+    more = 100 * (quic / plain - 1)
+    name = f"QUIC over plain, {rate / 1e6:g} Mb/s, {latency * 1e3:g} ms"
+    return row(name, f"{1e3 * plain:.1f} -> {1e3 * quic:.1f} ms, {more:+.1f} %", True)
+
+
+def row(case: str, result: str, fine: bool) -> list[str]:
+    """Return a row of the table, with the peak memory of this process."""
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return [case, result, f"{megabytes:.0f}", "" if fine else "missed"]
+
+
+def main() -> int:
+    """Run all cases and print the table."""
+    sys.stdout.write(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors\n")
+    cases: list[tuple[Callable[..., list[str]], tuple[float, ...]]] = [
+        (in_virtual_time, (128,)),
+        (on_loopback, (32,)),
+        *((over_quic, star) for star in STARS),
+    ]
+    rows = []
+    for call, arguments in cases:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            rows.append(pool.submit(call, *arguments).result())
+    sys.stdout.write(table(["case", "result", "MB", "bar"], rows) + "\n")
+    return int(any(missed for *_, missed in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
