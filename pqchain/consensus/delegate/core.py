@@ -249,11 +249,10 @@ class Delegate:
         other = twin(data) if splits else data
         mine = (data, other) if self.rank % 2 == 0 else (other, data)
 
-        def run() -> tuple[bytes, bytes]:
-            one, two = (self._block_message(Kind.PROPOSAL, each) for each in mine)
-            return one, two
-
         at = self.at
+
+        def run() -> tuple[bytes, bytes]:
+            return self._messages(Kind.PROPOSAL, mine)
 
         def done(both: tuple[bytes, bytes], now: int) -> None:
             if self.at == at:
@@ -262,14 +261,17 @@ class Delegate:
 
         self._signing.append(Work("sign block", run, done))
 
-    def _block_message(self, kind: Kind, data: bytes) -> bytes:
-        digest = Block.decode(data).hash()
-        return self._signed(kind, digest, body=data)
+    def _messages(self, kind: Kind, both: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        """Return a message of ours for even ranks and one for odd ones, about their blocks."""
+        one = self._message(kind, both[0])
+        return one, one if both[0] == both[1] else self._message(kind, both[1])
 
-    def _signed(self, kind: Kind, digest: bytes, *, body: bytes | None = None) -> bytes:
-        """Return a message of ours, signed if its kind is."""
-        field = self.setting.field_bytes(kind)
-        message = Message(kind, self.rank, self.height, self.view, digest if body is None else body)
+    def _message(self, kind: Kind, data: bytes) -> bytes:
+        """Return a message of ours with a block or its hash, signed if its kind is."""
+        field, held = self.setting.field_bytes(kind), self.held
+        digest = held.digest if held and held.data is data else Block.decode(data).hash()
+        body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
+        message = Message(kind, self.rank, self.height, self.view, body)
         if field:
             signature = self.setting.directory.sign(self.rank, message.statement(digest))
             message = replace(message, signature=signature)
@@ -302,16 +304,10 @@ class Delegate:
             other = twin(held.data)
         mine = (held.data, other) if self._parity(held) == 0 else (other, held.data)
 
-        def run() -> tuple[bytes, bytes]:
-            if kind is Kind.COPY:
-                one, two = (self._block_message(kind, each) for each in mine)
-            else:
-                digests = [held.digest if each is held.data else _digest(each) for each in mine]
-                one = self._signed(kind, digests[0])
-                two = one if digests[0] == digests[1] else self._signed(kind, digests[1])
-            return one, two
-
         at = self.at
+
+        def run() -> tuple[bytes, bytes]:
+            return self._messages(kind, mine)
 
         def done(both: tuple[bytes, bytes], now: int) -> None:
             if self.at == at and self._bind(kind, held):
@@ -385,7 +381,3 @@ class Delegate:
     def _finish(self, now: int, votes: dict[int, bytes]) -> None:
         """Have the view's block as final."""
         self.final_ns = now
-
-
-def _digest(data: bytes) -> bytes:
-    return Block.decode(data).hash()
