@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
 from pqchain.consensus.delegate import lockstep, runner, setting
+from pqchain.consensus.delegate.node import DelegateTask
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
@@ -209,7 +210,8 @@ def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progre
     prices = lockstep.Prices(shared.scenario)
 
     def seconds(task: Task) -> float:
-        return prices.of(task.kind, task.size) / SECOND
+        assert isinstance(task, DelegateTask)
+        return task.times * prices.of(task.kind, task.size) / SECOND
 
     job = replace(job, parameters={**job.parameters, "setting": shared})
     modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed)

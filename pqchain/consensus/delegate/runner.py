@@ -86,6 +86,8 @@ class Runner(Delegate):
         self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.liars = (setting.count - 1) // 3
         """How many delegates may lie."""
+        self.views = 0
+        """How many views it has entered, of all heights."""
         live = int(setting.builder.alive.sum())
         super().__init__(setting, rank, book, conduct=conduct, live=live)
 
@@ -143,6 +145,7 @@ class Runner(Delegate):
         if self.done:
             self.releases_ns = self.ends_ns = NEVER
             return
+        self.views += 1
         if self._timeout_ns is not None and self.recovers:
             allowed = self._timeout_ns * (_GROWTH + view) // _GROWTH
             self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + allowed

@@ -10,6 +10,7 @@ from pqchain.consensus.delegate import modes
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
 from pqchain.errors import UnknownName, UsageError
+from pqchain.wire.drivers import namespaces
 from pqchain.wire.transports import registry
 from tests.consensus.scenarios import SIZES, scenario
 
@@ -50,6 +51,42 @@ def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
     done = consensus.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
     assert done.latency_seconds == pytest.approx(consensus.run(one).latency_seconds, rel=0.1)
+
+
+_ILLS = [
+    {"loss_probability": 0.1},
+    {"delay_probability": 0.3, "delay_seconds": 0.2},
+    {"partition_fraction": 0.5, "heal_seconds": 1.5},
+    {"slow": (1,), "slow_factor": 3},
+]
+"""What a network or a machine may suffer from, in every mode."""
+
+
+@pytest.mark.parametrize("faults", _ILLS)
+def test_what_the_network_does_is_lived_through_over_quic(faults):
+    one = star(faults=Faults(**faults), view_timeout_seconds=1.0)
+    done = consensus.run(one, mode="virtual", transport=registry.default())
+    assert done.is_live and done.is_safe
+    assert done.views >= 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("faults", _ILLS)
+def test_what_the_network_does_is_lived_through_on_loopback(faults):
+    one = star(faults=Faults(**faults), view_timeout_seconds=2.0)
+    done = consensus.run(one, mode="loopback")
+    assert done.is_live and done.is_safe
+
+
+@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.long
+def test_delegates_vote_between_namespaces():
+    # Without a delay: not every kernel has one.
+    one = star(network=named("star", latency_seconds=0.0))
+    done = consensus.run(one, mode="netns")
+    assert done.is_live and done.kind == "measured"
+    # Each block crosses the sender's link once for every receiver.
+    assert done.latency_seconds > consensus.run(one).latency_seconds
 
 
 def test_on_loopback_all_is_measured():
