@@ -4,9 +4,9 @@ Beside the votes of a view it says where it is (STATUS) when a view has not ende
 which block it is locked on with the votes that it saw (LOCK), and gives whoever is behind the final
 blocks that lack with their quorums (DECIDED). Of views:
 
-- a view that does not end in time is given up; the times grow, so that views of delegates whose
-  clocks differ overlap at last;
-- whoever sees more others in later views than there may be liars goes there;
+- whose time is over wishes for the next view, and says so again and again; it goes there when a
+  quorum wishes for it, so that a fast clock does not run away from the others;
+- whoever sees more others wish for a later view than there may be liars wishes for it too;
 - a lock is left when a quorum for another block in a later view is shown: had the first block
   become final, no such quorum could be.
 
@@ -98,6 +98,8 @@ class Runner(Delegate):
         self._blocks: dict[bytes, Held] = {}
         self._proposals: dict[int, tuple[Message, Held]] = {}
         self._views: dict[int, int] = {}
+        """The last view that each has wished for or been in."""
+        self._wish = 0
         self._early: dict[int, list[tuple[int, bytes]]] = {}
         self._ahead: dict[int, int] = {}
         self._offered: dict[int, set[bytes]] = {}
@@ -128,8 +130,10 @@ class Runner(Delegate):
         """Propose if that is due, and give a view up whose time is over."""
         super().wake(now)
         if now >= self.ends_ns:
-            self.enter(self.height, self.view + 1, now)
+            self.ends_ns = now + self._allowed_ns()
+            self._wish = max(self._wish, self.view + 1)
             self._say_where()
+            self._follow(self.rank, self._wish, now)
 
     def enter(self, height: int, view: int, now: int) -> None:
         """Begin a view, and take in what came early."""
@@ -140,21 +144,27 @@ class Runner(Delegate):
             self._blocks.clear()
             self._proposals.clear()
             self._views.clear()
+            self._wish = 0
             self._offered.clear()
         super().enter(height, view, now)
         if self.done:
             self.releases_ns = self.ends_ns = NEVER
             return
         self.views += 1
+        self._wish = self._views[self.rank] = max(self._wish, view)
         if self._timeout_ns is not None and self.recovers:
-            allowed = self._timeout_ns * (_GROWTH + view) // _GROWTH
-            self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + allowed
+            self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + self._allowed_ns()
         if is_new:
             early, self._early = self._early, {}
             for link, data in (each for kept in early.values() for each in kept):
                 self.receive(link, data, now)
         if (proposal := self._proposals.pop(view, None)) is not None:
             self._take(*proposal, now)
+
+    def _allowed_ns(self) -> int:
+        """Return how long the view may take."""
+        assert self._timeout_ns is not None
+        return self._timeout_ns * (_GROWTH + self.view) // _GROWTH
 
     # Taking in.
 
@@ -202,7 +212,7 @@ class Runner(Delegate):
             self.out.append(Sending(Kind.STATUS, self._status(), link))
 
     def _status(self) -> bytes:
-        return messages.encode(Message(Kind.STATUS, self.rank, self.height, self.view, b""))
+        return messages.encode(Message(Kind.STATUS, self.rank, self.height, self._wish, b""))
 
     def _say_where(self) -> None:
         """Tell all where we are, and on what we are locked."""
@@ -291,14 +301,18 @@ class Runner(Delegate):
             self._follow(message.sender, view, now)
 
     def _follow(self, sender: int, view: int, now: int) -> None:
-        """Go to a view where more others are than may lie."""
+        """Note that somebody wishes for a view, or is there; join, and go there with a quorum."""
         if view <= self._views.get(sender, -1):
             return
         self._views[sender] = view
-        views = sorted(self._views.values(), reverse=True)
-        if len(views) > self.liars and views[self.liars] > self.view:
-            self.enter(self.height, views[self.liars], now)
+        wishes = sorted(self._views.values(), reverse=True)
+        if len(wishes) > self.liars and wishes[self.liars] > self._wish:
+            self._wish = self._views[self.rank] = wishes[self.liars]
             self._say_where()
+            wishes = sorted(self._views.values(), reverse=True)
+        quorum = self.setting.quorum
+        if len(wishes) >= quorum and wishes[quorum - 1] > self.view:
+            self.enter(self.height, wishes[quorum - 1], now)
 
     # Deciding.
 

@@ -89,6 +89,11 @@ def test_random_faults_do_no_harm(setting):
         assert not Trial(seed, setting).run(), f"again by trials.py --seed {seed}"
 
 
+def test_a_fast_clock_does_not_run_away(setting):
+    # Its views were over two views before those of the others, whom it was needed by.
+    assert not Trial(2382, setting).run()
+
+
 @pytest.mark.long
 def test_random_faults_do_no_harm_to_the_schemes_own_signatures():
     setting = make_setting(signatures=True)
