@@ -150,6 +150,12 @@ class ViewBuilder:
         self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
         self.sign_ns = nanoseconds(scenario.cost.sign_seconds)
+        is_host = scenario.network.law == "host"
+        prices = scenario.network.prices
+        self.transaction_ns = nanoseconds(prices.transaction_seconds) * is_host
+        """host: what a transaction takes beside its signature."""
+        self.height_ns = nanoseconds(prices.height_seconds) * is_host
+        """host: what a height takes each delegate, as it proposes or gets the block."""
         self.wires: dict[int, Wires] = {}
 
     def order(self, height: int) -> Array:
@@ -198,17 +204,20 @@ class ViewBuilder:
         block_ns += self.verify_ns if scenario.signed_blocks else 0
         if scenario.proposal == "luck":
             block_ns += nanoseconds(scenario.attestation_verify_seconds)
+        block_ns += block.transactions * self.transaction_ns
         vote_ns, sign_ns = (self.verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
         if all_to_all:
             vote_ns, sign_ns = block_ns, block_sign_ns
+        proposes_ns = block_sign_ns + self.height_ns
         size = costs.public_key_bytes + costs.signature_bytes
         pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
         return View(
             count=count,
             proposer=proposer,
-            leaves_ns=starts + (0 if is_serial else block_sign_ns * int(self.slowness[proposer])),
+            leaves_ns=starts + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
             deadline_ns=NEVER if timeout is None else starts + nanoseconds(timeout),
             all_to_all=all_to_all,
+            sends_block=scenario.sends_block,
             serial_pair_ns=max(1, nanoseconds(pair)) if is_serial else 0,
             serial_sign_ns=nanoseconds(law.signs * costs.sign_seconds),
             phases=scenario.phases,
@@ -223,7 +232,7 @@ class ViewBuilder:
             willing=willing & (values != NO_BLOCK),
             double=self.double & self.alive,
             slowness=self.slowness,
-            block_ns=block_ns * self.slowness,
+            block_ns=(block_ns + self.height_ns) * self.slowness,
             vote_ns=vote_ns * self.slowness,
             sign_ns=sign_ns * self.slowness,
             side=self.side_of[self.nodes],

@@ -36,6 +36,9 @@ MAX_MESSAGES = 2**30
 _SLOW_FACTOR = 10
 """How many times longer slow delegates compute by default."""
 
+MAX_HOSTED = 256
+"""The most delegates that share the processors of one computer."""
+
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
 Voting = Literal["plurality", "approval", "weighted"]
@@ -203,7 +206,7 @@ class Scenario:
         whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
         law = self.network.law
         if self.exchange is None:
-            shared = law in ("paper-serial", "csma")
+            shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
             object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
         one_of("exchange", self.exchange, get_args(Exchange))
         if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
@@ -237,6 +240,11 @@ class Scenario:
 
     def _check_messages(self) -> None:
         """Refuse what no machine would finish, with what to use instead."""
+        if self.network.law == "host" and self.delegate_count > MAX_HOSTED:
+            raise UsageError(
+                f"{self.delegate_count} delegates on one computer; at most {MAX_HOSTED} share one: "
+                f"give fewer delegates: delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})"
+            )
         messages = self.messages()
         if messages > MAX_MESSAGES:
             remedy = "give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
@@ -256,6 +264,11 @@ class Scenario:
     def delegate_count(self) -> int:
         """The number of delegates, known to be there."""
         return self.nodes if self.delegates is None else self.delegates
+
+    @property
+    def sends_block(self) -> bool:
+        """Whether the proposer's block is a message of its own, also where all send copies."""
+        return self.exchange == "broadcast" or self.network.law == "host"
 
     @property
     def phases(self) -> int:
@@ -284,7 +297,7 @@ class Scenario:
             return count * count
         pairs = count * (count - 1)
         if self.exchange == "all-to-all":
-            return pairs
+            return pairs + (count - 1) * self.sends_block
         spread = self.nodes * self.peers if self.network.law == "gossip" else count - 1
         return spread + self.phases * pairs
 

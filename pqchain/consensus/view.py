@@ -133,6 +133,8 @@ class View:
     """When the proposer's block is ready to be sent; all-to-all: everybody's copy."""
     deadline_ns: int
     all_to_all: bool
+    sends_block: bool
+    """Whether the block is a message; else everybody has it when it leaves."""
     serial_pair_ns: int
     """paper-serial: price of a pair; 0 on other networks."""
     serial_sign_ns: int

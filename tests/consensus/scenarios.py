@@ -7,9 +7,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pqchain.consensus.network import NAMES, Network, SerialLaw
+from pqchain.consensus.network import NAMES, HostPrices, Network, SerialLaw
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.costs import Costs, CostTable
+
+_FREE = HostPrices(
+    message_seconds=0.0, byte_seconds=0.0, transaction_seconds=0.0, height_seconds=0.0
+)
 
 SIZES = Layout(overhead_bytes=0, header_bytes=0)
 """Only signatures and keys count."""
@@ -61,6 +65,8 @@ def networks(draw: st.DrawFn) -> Network:
         contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
+        processors=draw(st.integers(1, 5)),
+        prices=draw(st.sampled_from([_FREE, HostPrices(), HostPrices(byte_seconds=1e-7)])),
         serial=SerialLaw(pair_seconds=draw(_SECONDS), signs=draw(st.sampled_from([0.0, 2.5]))),
     )
 

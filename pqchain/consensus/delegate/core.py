@@ -42,6 +42,8 @@ class Work:
     """Takes what `run` gave, and when it ended."""
     transactions: int = 0
     """In the block that is verified."""
+    order: int = BLOCK
+    """What is signed, as the model knows it."""
 
     @property
     def beside(self) -> bool:
@@ -316,7 +318,8 @@ class Delegate:
                     self._count(CLASSES[kind], self.rank, held.digest, own.signature, now)
                 self._say(kind, both)
 
-        self._signing.append(Work("sign block" if kind is Kind.COPY else "sign vote", run, done))
+        what = "sign block" if kind is Kind.COPY else "sign vote"
+        self._signing.append(Work(what, run, done, order=CLASSES[kind]))
 
     def _parity(self, held: Held) -> int:
         """Return which ranks were given this block by a proposer of two: 0 for even ones."""

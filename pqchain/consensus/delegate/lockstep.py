@@ -7,50 +7,68 @@ from the scenario's costs. A scenario's delegates and its model are equal to the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from tqdm import tqdm
 
 from pqchain.chain.block import Block as ChainBlock
-from pqchain.consensus.builder import Block
+from pqchain.consensus.builder import Block, ViewBuilder
 from pqchain.consensus.delegate.book import MemoryBook
 from pqchain.consensus.delegate.conduct import HONEST, Conduct
-from pqchain.consensus.delegate.core import Delegate, Work
-from pqchain.consensus.delegate.messages import Kind
-from pqchain.consensus.delegate.plain import AFTER_ARRIVALS, Clock, Plain
+from pqchain.consensus.delegate.core import CLASSES, Delegate, Work
+from pqchain.consensus.delegate.messages import Kind, kind_of
+from pqchain.consensus.delegate.plain import AFTER_ARRIVALS, Clock, Plain, Server
 from pqchain.consensus.delegate.setting import Setting, transactions_of
 from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import NEVER, Outcome
+from pqchain.consensus.view import BLOCK, NEVER, Outcome
 
 
 class Prices:
     """How long a delegate's work takes, from the costs of the scenario."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, builder: ViewBuilder) -> None:
+        scenario = builder.scenario
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
         self.sign_ns = nanoseconds(scenario.cost.sign_seconds)
         self.attested_ns = 0
         if scenario.proposal == "luck":
             self.attested_ns = nanoseconds(scenario.attestation_verify_seconds)
         self.threads = scenario.verification_threads
-        self.all_to_all = scenario.exchange == "all-to-all"
+        self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
+        self.sends_block = scenario.sends_block
         self.signed_blocks, self.signed_votes = scenario.signed_blocks, scenario.signed_votes
 
     def block_ns(self, transactions: int) -> int:
         """Return what it takes to verify a block."""
         signatures = -(-transactions * self.verify_ns // self.threads)
-        return signatures + self.signed_blocks * self.verify_ns + self.attested_ns
+        others = transactions * self.transaction_ns + self.attested_ns
+        return signatures + self.signed_blocks * self.verify_ns + others
 
-    def of(self, kind: str, transactions: int) -> int:
+    def of(self, kind: str, transactions: int, order: int = BLOCK) -> int:
         """Return what a kind of work takes a delegate that is not slow."""
-        if kind == "block" and self.all_to_all:
+        if kind == "block" and not self.sends_block:
             return 0  # all-to-all prices copies; what they are copies of is there
         if kind in ("block", "copy"):
-            return self.block_ns(transactions)
+            return self.block_ns(transactions) + self.height_ns * (kind == "block")
         if kind == "sign block":
-            return self.signed_blocks * self.sign_ns
+            return self.signed_blocks * self.sign_ns + self.height_ns * (order == BLOCK)
         return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.verify_ns)
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """Something that a processor of the one computer does for a delegate."""
+
+    delegate: Delegate
+    work: Work | None = None
+    message: tuple[int, bytes] | None = None
+    """Who sent it and what, where there is a message to take in first."""
+
+    def __lt__(self, other: _Job) -> bool:
+        return False
 
 
 class Stage:
@@ -59,7 +77,7 @@ class Stage:
     def __init__(self, setting: Setting) -> None:
         self.setting, self.scenario = setting, setting.scenario
         self.builder, self.clock = setting.builder, Clock()
-        self.prices = Prices(self.scenario)
+        self.prices = Prices(setting.builder)
         faults = self.scenario.faults
         alive = self.builder.alive.tolist()
         plotters = frozenset(faults.equivocating) - frozenset(faults.invalid)
@@ -79,6 +97,11 @@ class Stage:
             delegate = Delegate(setting, rank, book, conduct=conduct, live=live)
             delegate.echoed = setting.serial
             self.delegates[rank] = delegate
+        self._processors = [
+            Server(self.clock, self._begun, self._done)
+            for _ in range(self.scenario.network.processors if setting.hosted else 0)
+        ]
+        """Those of the one computer that runs all, if one does."""
         self._slowness = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
         self._woken = [False] * setting.count
@@ -100,6 +123,8 @@ class Stage:
         disturbance = self.setting.disturbance(block.height, attempt)
         self.plain.begin(disturbance, builder.overlay(0))
         self._woken = [False] * self.setting.count
+        for processor in self._processors:
+            processor.clear()
         for delegate in self.living:
             delegate.forget()
             delegate.enter(block.height, attempt, now)
@@ -125,8 +150,39 @@ class Stage:
     def _deliver(self, receiver: int, sender: int, data: bytes) -> None:
         delegate = self.delegates[receiver]
         assert delegate is not None
+        if self._processors:
+            kind = kind_of(data)
+            assert kind is not None
+            job = _Job(delegate, message=(sender, data))
+            self._put(job, CLASSES[kind], sender)
+            return
         delegate.receive(sender, data, self.clock.now)
         self._work_later(delegate)
+
+    def _put(self, job: _Job, order: int, sender: int) -> None:
+        """Let something wait for the processor of a delegate, behind what came sooner."""
+        rank = job.delegate.rank
+        processor = self._processors[rank % len(self._processors)]
+        processor.put(self.clock.now, order, sender, rank, job)
+
+    def _begun(self, job: _Job) -> int:
+        """Begin what a processor does for a delegate; return how long it takes."""
+        price = 0
+        if job.message is not None:
+            sender, data = job.message
+            kind = kind_of(data)
+            assert kind is not None
+            price = self.plain.price_ns(CLASSES[kind], len(data))
+            job.delegate.receive(sender, data, self.clock.now)
+            job.work = job.delegate.poll()
+        assert job.work is not None
+        own = self.prices.of(job.work.kind, job.work.transactions, job.work.order)
+        return price + own * self._slowness[job.delegate.rank]
+
+    def _done(self, job: _Job) -> None:
+        assert job.work is not None
+        job.work.done(job.work.run(), self.clock.now)
+        self._let_out(job.delegate)
 
     def _work_later(self, delegate: Delegate) -> None:
         """Let it begin to verify, when all that comes in this nanosecond is known."""
@@ -154,12 +210,15 @@ class Stage:
         while delegate.has_to_sign:
             work = delegate.poll()
             assert work is not None
-            self._begin(delegate, work)
+            if self._processors:
+                self._put(_Job(delegate, work=work), work.order, delegate.rank)
+            else:
+                self._begin(delegate, work)
         said, delegate.out = delegate.out, []
         for sending in said:
             if sending.kind is not Kind.PROPOSAL:
                 self.plain.send(delegate.rank, sending)
-            elif self.setting.all_to_all:
+            elif not self.scenario.sends_block:
                 for other in self.living:
                     if other is not delegate:
                         self._deliver(other.rank, delegate.rank, sending.for_(other.rank))

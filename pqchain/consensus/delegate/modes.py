@@ -207,7 +207,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
 def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
     if mode != "virtual":
         return processes.run(job, folder, shaped=mode == "netns", progress=progress)
-    prices = lockstep.Prices(shared.scenario)
+    prices = lockstep.Prices(shared.builder)
 
     def seconds(task: Task) -> float:
         assert isinstance(task, DelegateTask)

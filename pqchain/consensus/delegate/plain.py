@@ -68,6 +68,11 @@ class Server:
         heapq.heappush(self._waiting, key_and_thing)
         self._wake()
 
+    def clear(self) -> None:
+        """Forget what waits and what is served; the clock has forgotten it too."""
+        self._waiting.clear()
+        self._busy = self._woken = False
+
     def _wake(self) -> None:
         if not self._busy and not self._woken and self._waiting:
             self._woken = True
@@ -121,18 +126,22 @@ class Plain:
         self.reached = [NEVER] * (0 if overlay is None else overlay.nodes)
 
     def _wire(self, length: int) -> tuple[Any, ...]:
-        """Return slot, tail, span and down of messages of a length, as plain lists."""
+        """Return slot, tail, span, down and price of messages of a length, as plain lists."""
         if length not in self._wires:
             made = wires(self._network, (length, length, length))
             self._wires[length] = (
                 made.slot.tolist(), made.tail.tolist(), made.span.tolist(), made.down.tolist(),
-                made.down_latency,
+                made.down_latency, made.price,
             )  # fmt: skip
         return self._wires[length]
 
+    def price_ns(self, kind: int, length: int) -> int:
+        """Return what a message takes its receiver's processor before it is looked at."""
+        return int(self._wire(length)[5][min(kind, 2)])
+
     def send(self, sender: int, sending: Sending) -> None:
         """Send a message to one other delegate, or to all, the next rank first."""
-        if self._serial or self._network.law == "csma":
+        if self._network.law in ("paper-serial", "csma"):
             self._channel.put(
                 self._clock.now, CLASSES.get(sending.kind, 3), sender, _Turn(sender, sending)
             )
@@ -148,7 +157,8 @@ class Plain:
             data = sending.for_(receiver)
             slot = self._wire(len(data))[0][kind][region]
             link = receiver if each else 0
-            free[link] = max(now, free[link]) + slot
+            # Within one computer nothing waits before the receiver's processor does.
+            free[link] = (now if self._network.law == "host" else max(now, free[link])) + slot
             self._travel(kind, sender, receiver, data, free[link])
 
     def _use_channel(self, turn: _Turn) -> int:
@@ -173,7 +183,7 @@ class Plain:
 
     def _travel(self, kind: int, sender: int, receiver: int, data: bytes, sent_ns: int) -> None:
         one, two = self._regions[sender], self._regions[receiver]
-        _, tail, span, _, _ = self._wire(len(data))
+        _, tail, span, *_ = self._wire(len(data))
         self._arrive(kind, sender, receiver, data, sent_ns + tail[kind][one][two], span[one][two])
 
     def _arrive(
@@ -219,7 +229,7 @@ class Plain:
         relay = checked_ns(node, data)
         if relay is None:
             return
-        slots, tail, span, _, _ = self._wire(len(data))
+        slots, tail, span, *_ = self._wire(len(data))
         one = int(overlay.regions[node])
         for place in range(overlay.peers):
             peer = overlay.peer(node, place)

@@ -88,6 +88,7 @@ class Setting:
         self.count = scenario.delegate_count
         self.all_to_all = scenario.exchange == "all-to-all"
         self.serial = scenario.network.law == "paper-serial"
+        self.hosted = scenario.network.law == "host"
         self.quorum = scenario.quorum
         self.disturbance = lru_cache(maxsize=16)(self._disturbance)
         name = scenario.algorithm

@@ -5,6 +5,8 @@ are a fixed point: they are computed from a guess until they do not change. Beca
 takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
 does event by event. Without numba the same is computed with numpy, row by row, and slower.
 
+One computer for all is played by `hosted`, job by job.
+
 Gossip is shortest paths from the proposer, since what a message takes does not depend on others.
 The servers of the delegates are in `rows`; `compiled` knows numba.
 """
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pqchain.consensus import draws
+from pqchain.consensus.engines import hosted
 from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, below, compiled
 from pqchain.consensus.engines.rows import Rows, queue
 from pqchain.consensus.view import (
@@ -41,7 +44,10 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
     use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError("numba is not installed; pip install numba, or compiled=False")
-    outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
+    if view.wires.processors:
+        outcome = hosted.play(view)
+    else:
+        outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
     return outcome.before(view.deadline_ns)
 
 
