@@ -13,13 +13,14 @@ from pqchain import algorithms, checks
 from pqchain.commands import console
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
-from pqchain.errors import DataError, UsageError
+from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqchain.consensus.delegate.prices import Computer
     from pqchain.costs import CostTable
 
 _SIZES = (
@@ -106,6 +107,8 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
         log = arguments.log and arguments.log / f"run-{number}"
         runs.append(modes.run(one, mode=arguments.mode, transport=arguments.transport, log=log))
+    if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios)):
+        runs = [computer.predicted(one) for one in runs]
     frame = modes.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
@@ -126,12 +129,51 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             Column("messages", key="sent_messages", numeric=True, show=numbers.integer),
             Column("bytes", key="sent_bytes", numeric=True, show=numbers.integer),
         ]
+    if frame["predicted_latency_seconds"].notna().any():
+        columns += _PREDICTED
     rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
     if rows["remark"].any():
         columns.append(Column("remark"))
     fine = bool(frame["is_safe"].all() and frame["is_live"].all())
-    remarks = _RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)
-    return console.show(arguments, plain, Table.of(rows, columns), remarks=[remarks], fine=fine)
+    remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    if (worst := frame["prediction_error_percent"].abs().max()) == worst:
+        remarks.append(_PREDICTION_REMARK.format(worst=worst))
+    return console.show(arguments, plain, Table.of(rows, columns), remarks=remarks, fine=fine)
+
+
+def _computer(arguments: argparse.Namespace, scenarios: list[Scenario]) -> Computer | None:
+    """Measure what this computer needs, to predict its runs; None where that cannot be."""
+    from pqchain import costs
+    from pqchain.bench import operations, presets
+    from pqchain.consensus.delegate import prices
+
+    names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])
+    console.talk("Measuring what this computer needs, to predict these runs by the law host ...")
+    try:
+        preset = arguments.preset or presets.preset()
+        here = costs.from_frame(operations.measure(list(names), preset=preset))
+        return prices.calibrate(here, transport=arguments.transport, progress=console.watched())
+    except Unsupported as error:
+        console.talk(f"No prediction: {error}")
+        return None
+
+
+_PREDICTED = (
+    Column("± 95 %", key="latency_half_width_seconds", numeric=True, show=numbers.seconds),
+    Column("law host", key="predicted_latency_seconds", numeric=True, show=numbers.seconds),
+    Column(
+        "error",
+        key="prediction_error_percent",
+        numeric=True,
+        show=f"{{:+.0f}}{_PERCENT}".format,
+    ),
+)
+
+_PREDICTION_REMARK = (
+    "Law host: all work of all delegates on these processors, at prices of a message, a byte, a "
+    "transaction and a height that other, smaller runs had just before; it is off by at most "
+    "{worst:.0f} %."
+)
 
 
 _RUN_REMARKS = {

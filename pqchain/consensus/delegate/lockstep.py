@@ -39,6 +39,8 @@ class Prices:
         self.threads = scenario.verification_threads
         self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
         self.sends_block = scenario.sends_block
+        votes = scenario.quorum if scenario.phases and scenario.signed_votes else 0
+        self.certificate_ns = votes * self.verify_ns
         self.signed_blocks, self.signed_votes = scenario.signed_blocks, scenario.signed_votes
 
     def block_ns(self, transactions: int) -> int:
@@ -53,6 +55,8 @@ class Prices:
             return 0  # all-to-all prices copies; what they are copies of is there
         if kind in ("block", "copy"):
             return self.block_ns(transactions) + self.height_ns * (kind == "block")
+        if kind == "final block":  # of an observer, with the quorum that comes with it
+            return self.block_ns(transactions) + self.certificate_ns
         if kind == "sign block":
             return self.signed_blocks * self.sign_ns + self.height_ns * (order == BLOCK)
         return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.verify_ns)
@@ -177,7 +181,8 @@ class Stage:
             job.work = job.delegate.poll()
         assert job.work is not None
         own = self.prices.of(job.work.kind, job.work.transactions, job.work.order)
-        return price + own * self._slowness[job.delegate.rank]
+        slowness: int = self._slowness[job.delegate.rank]
+        return price + own * slowness
 
     def _done(self, job: _Job) -> None:
         assert job.work is not None

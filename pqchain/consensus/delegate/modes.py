@@ -3,16 +3,19 @@
 model      an engine computes it (`consensus.model`); nothing is run
 virtual    all delegates in this process on a modelled clock, work at the scenario's costs: over
            `plain`, which carries only the bytes of messages by the scenario's law, or over QUIC
-loopback   a process for each delegate, on this machine's sockets and clock
+loopback   a process for each node, on this machine's sockets and clock
 netns      the same between network namespaces with shaped links
 
 Virtual runs are "replayed": bytes, signatures and protocol are real, time is not. On loopback and
-between namespaces all is measured, and the law of the scenario's network does not count.
+between namespaces all is measured, and the law of the scenario's network does not count; but of the
+law "host" the number of processors does: all nodes then run on so many.
+Nodes that are no delegates are observers over every transport but plain, whose model has none.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -23,12 +26,13 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import lockstep, runner, setting
+from pqchain.consensus.delegate import host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.intervals import half_width
 from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
@@ -48,7 +52,8 @@ _MORE = Contract.of(
     "",
     ("str", "mode kind transport"),
     ("Int64", "sent_messages sent_bytes"),
-    ("float64", "cpu_seconds"),
+    ("float64", "cpu_seconds latency_half_width_seconds"),
+    ("float64", "predicted_latency_seconds prediction_error_percent"),
 )
 
 RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
@@ -60,6 +65,22 @@ _MEGABYTES_EACH = 120
 
 _MOST_PROCESSES = 256
 """The most processes that are started at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lap:
+    """One height of a run over a transport."""
+
+    latency_seconds: float
+    """From when the first delegate could propose it to when the last honest one had it."""
+    spread_seconds: float
+    """The same to the last of all nodes, observers included."""
+    transactions: int
+    messages: int
+    """Sent by all delegates meanwhile, as `bytes` are."""
+    bytes: int
+    cpu_seconds: float
+    """Of all nodes together; NaN unless measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +106,20 @@ class Ran:
     rivals: int = 0
     transactions_per_block: float
     reason: str = ""
+    laps: tuple[Lap, ...] = ()
+    """Each height; none of a model, nor over plain."""
+    predicted_seconds: float = math.nan
+    """The latency that the law "host" gives it: see `delegate.host`."""
+
+    @property
+    def half_width_seconds(self) -> float:
+        """Half of the 95 % interval of the latency over the heights; NaN for fewer than two."""
+        return half_width(lap.latency_seconds for lap in self.laps)
+
+    @property
+    def error_percent(self) -> float:
+        """By how much the predicted latency differs from the one that was found."""
+        return 100 * (self.predicted_seconds / self.latency_seconds - 1)
 
     @property
     def kind(self) -> str:
@@ -110,6 +145,9 @@ class Ran:
             "vote_phases": scenario.phases,
             "messages": scenario.messages(),
             "status": "ok",
+            "latency_half_width_seconds": self.half_width_seconds,
+            "predicted_latency_seconds": self.predicted_seconds,
+            "prediction_error_percent": self.error_percent,
         }
         return {name: row[name] for name in RUNS.columns}
 
@@ -119,7 +157,9 @@ def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
 
     Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport,
     sent_messages and sent_bytes (of the whole run; empty if it is modelled), cpu_seconds (of all
-    delegates; NaN unless measured).
+    nodes; NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over
+    the heights; NaN if it is modelled, or for one height), predicted_latency_seconds (by the law
+    "host" for what was measured; else NaN) and prediction_error_percent (of it).
     """
     rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
     return RUNS.frame(row.record() for row in rows)
@@ -148,17 +188,18 @@ def run(
     chosen = transport or registry.default()
     shared = Setting(scenario, remember=mode == "virtual")
     job = Job(
-        nodes=shared.count,
+        nodes=scenario.nodes,
         factory="pqchain.consensus.delegate.node:build",
         parameters={"scenario": scenario, "given": shared.give()},
         transport=chosen,
         begin=True,
+        steps=True,
         limit_seconds=limit_seconds,
         link=link(scenario) if mode != "loopback" else Link(),
         log=log is not None,
     )
     bar = tqdm(total=scenario.blocks * shared.count, disable=not progress, unit="block")
-    with tempfile.TemporaryDirectory(prefix="pqchain-delegates-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="pqchain-delegates-", dir=_memory()) as temporary:
         folder = Path(temporary) if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
@@ -195,23 +236,33 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     runner.refuse(scenario)
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
-    if mode in ("loopback", "netns") and scenario.delegate_count > _MOST_PROCESSES:
-        needed = scenario.delegate_count * _MEGABYTES_EACH / 1000
+    if mode in ("loopback", "netns") and scenario.nodes > _MOST_PROCESSES:
+        needed = scenario.nodes * _MEGABYTES_EACH / 1000
         raise UsageError(
-            f"{scenario.delegate_count} delegates would be as many processes with about "
-            f"{needed:.0f} GB; at most {_MOST_PROCESSES} are started: give fewer delegates, or "
-            "mode='virtual'"
+            f"{scenario.nodes} nodes would be as many processes with about {needed:.0f} GB; at "
+            f"most {_MOST_PROCESSES} are started: give fewer nodes, or mode='virtual'"
         )
+    if mode == "loopback" and law == "host":
+        host.check_processors(scenario.network.processors)
+
+
+def _memory() -> str | None:
+    """Return where files are kept in memory, so that no disk counts; None where there is not."""
+    folder = Path("/dev/shm")
+    return str(folder) if folder.is_dir() and os.access(folder, os.W_OK) else None
 
 
 def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
+    network = shared.scenario.network
     if mode != "virtual":
-        return processes.run(job, folder, shaped=mode == "netns", progress=progress)
+        shares = network.processors if mode == "loopback" and network.law == "host" else None
+        with host.on(shares):
+            return processes.run(job, folder, shaped=mode == "netns", progress=progress)
     prices = lockstep.Prices(shared.builder)
 
     def seconds(task: Task) -> float:
-        assert isinstance(task, DelegateTask)
-        return task.times * prices.of(task.kind, task.size) / SECOND
+        times = task.times if isinstance(task, DelegateTask) else 1
+        return times * prices.of(task.kind, task.size) / SECOND
 
     job = replace(job, parameters={**job.parameters, "setting": shared})
     modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed)
@@ -233,37 +284,60 @@ def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
 
 
 def _of_result(result: Result, shared: Setting, mode: str, transport: str) -> Ran:
-    """Put together what the delegates report."""
+    """Put together what the nodes report."""
     if result.failure is not None:
         raise result.failure
     scenario, builder = shared.scenario, shared.builder
-    honest = [node for node in result.nodes if builder.honest[node.node]]
+    delegates = [node for node in result.nodes if node.node < shared.count]
+    watched = [node for node in result.nodes[shared.count :] if node.report is not None]
+    honest = [node for node in delegates if builder.honest[node.node]]
     reports = [node.report for node in honest if node.report is not None]
-    whole = min((len(report["final_ns"]) for report in reports), default=0)
-    tips = {report["tip"] for report in reports if report["height"] == scenario.blocks}
+    everybody = reports + [node.report for node in watched if node.report is not None]
+    whole = min((len(report["final_ns"]) for report in everybody), default=0)
+    tips = {report["tip"] for report in everybody if report["height"] == scenario.blocks}
     ends = [max(report["final_ns"][height] for report in reports) for height in range(whole)]
     entered = [min(report["entered_ns"][height] for report in reports) for height in range(whole)]
-    held = [len(shared.transactions(height)) for height in range(whole)]
-    latencies = [end - begun for end, begun in zip(ends, entered, strict=True)]
-    weighted = sum(a * b for a, b in zip(latencies, held, strict=True))
-    total = sum(held)
+    laps = [
+        Lap(
+            latency_seconds=(ends[height] - entered[height]) / SECOND,
+            spread_seconds=(last - entered[height]) / SECOND,
+            transactions=len(shared.transactions(height)),
+            messages=sum(_sent(node, height)[0] for node in delegates),
+            bytes=sum(_sent(node, height)[1] for node in delegates),
+            cpu_seconds=sum(_step(node, height) for node in result.nodes),
+        )
+        for height in range(whole)
+        for last in [max(report["final_ns"][height] for report in everybody)]
+    ]
+    total = sum(lap.transactions for lap in laps)
+    weighted = sum(lap.latency_seconds * lap.transactions for lap in laps)
     return Ran(
         scenario=scenario,
         mode="netns" if mode == "netns" else "virtual" if mode == "virtual" else "loopback",
         transport=transport,
-        latency_seconds=weighted / total / SECOND if total else math.nan,
+        latency_seconds=weighted / total if total else math.nan,
         throughput_per_second=total * SECOND / (ends[-1] - entered[0]) if total else 0.0,
         final_blocks=whole,
         views=max((report["views"] for report in reports), default=0),
-        sent_messages=sum(_reported(node, "messages") for node in result.nodes),
-        sent_bytes=sum(_reported(node, "bytes") for node in result.nodes),
+        sent_messages=sum(_sent(node, h)[0] for node in delegates for h in range(scenario.blocks)),
+        sent_bytes=sum(_sent(node, h)[1] for node in delegates for h in range(scenario.blocks)),
         cpu_seconds=sum(node.cpu_seconds for node in result.nodes),
+        spread_seconds=max((lap.spread_seconds for lap in laps), default=math.nan),
         is_safe=len(tips) <= 1,
         is_live=whole == scenario.blocks,
         transactions_per_block=total / whole if whole else math.nan,
         reason="" if whole == scenario.blocks else f"{whole} of {scenario.blocks} blocks are final",
+        laps=tuple(laps),
     )
 
 
-def _reported(node: NodeResult, name: str) -> int:
-    return int(node.report[name]) if node.report is not None else 0
+def _sent(node: NodeResult, height: int) -> tuple[int, int]:
+    """Return messages and bytes that a delegate sent while it was at a height."""
+    sent = (0, 0) if node.report is None else node.report["sent"][height]
+    return int(sent[0]), int(sent[1])
+
+
+def _step(node: NodeResult, height: int) -> float:
+    """Return the processor time of a node at a height."""
+    steps = (0.0, *node.cpu_steps)
+    return steps[height + 1] - steps[height] if height + 1 < len(steps) else math.nan

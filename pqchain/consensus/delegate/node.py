@@ -1,8 +1,9 @@
 """Delegates as nodes of `wire`: what they say goes over sessions, by any driver.
 
-Node i is the delegate of rank i. Of two nodes the one with the lower number dials; a session has
-one channel. Loss, delay and partition are drawn as the model draws
-them, by the sender, for each message; what is delayed is held back, what is lost is not sent.
+Node i is the delegate of rank i; those beyond the delegates are observers (`observer`), and each
+gets final blocks from one delegate. Of two nodes the one with the lower number dials. Loss, delay
+and partition are drawn as the model draws them, by the sender, for each message between delegates;
+what is delayed is held back, what is lost is not sent.
 """
 
 from __future__ import annotations
@@ -17,18 +18,16 @@ from pqchain.consensus.delegate.book import Book
 from pqchain.consensus.delegate.conduct import HONEST, Conduct
 from pqchain.consensus.delegate.core import CLASSES, Sending, Work
 from pqchain.consensus.delegate.files import FileBook
-from pqchain.consensus.delegate.messages import Frames, Kind, Message, encode, kind_of
+from pqchain.consensus.delegate.observer import ObserverNode, server
+from pqchain.consensus.delegate.peers import Peers
 from pqchain.consensus.delegate.runner import Runner
 from pqchain.consensus.delegate.setting import Given, Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.errors import Malformed, PqchainError
-from pqchain.wire.node import Task
-from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
-
-BEAT_SECONDS = 0.05
-"""After which whoever could not be reached is dialled again."""
+from pqchain.errors import PqchainError
+from pqchain.wire.node import Node, Task
+from pqchain.wire.session import Event, Transport
 
 
 def conduct(scenario: Scenario, rank: int) -> Conduct:
@@ -61,7 +60,7 @@ class DelegateNode:
 
     def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
         scenario = setting.scenario
-        self.index, self.setting, self._transport, self.book = index, setting, transport, book
+        self.index, self.setting, self.book = index, setting, book
         self.error: PqchainError | None = None
         self.begun = False
         self.runner = Runner(
@@ -70,18 +69,27 @@ class DelegateNode:
         self._crashed = index in scenario.faults.crashed
         self._repeats = scenario.faults.slow_factor if index in scenario.faults.slow else 1
         self._side = setting.builder.side_of[setting.builder.nodes].tolist()
-        self._sessions: dict[int, int] = {}
-        """The session to each peer that is open."""
-        self._channels: dict[int, Key] = {}
-        self._frames: dict[Key, Frames] = {}
-        self._dialled: set[int] = set()
+        others = range(index + 1, setting.count)
+        self._observers = [
+            number
+            for number in range(setting.count, scenario.nodes)
+            if server(setting, number) == index
+        ]
+        """Whom it gives its final blocks."""
+        self._peers = Peers(
+            index,
+            transport,
+            dials=frozenset([*others, *self._observers]),
+            count=setting.count - 1 + len(self._observers),
+            refused=self.runner.refused,
+        )
         self._held: list[tuple[int, int, int, bytes]] = []
         """What is delayed: until when, its number, for whom, and what."""
         self._count = 0
-        self._redial: float | None = None
         self._working = False
         self._begun_ns = 0
-        self.sent_messages = self.sent_bytes = 0
+        self.sent: list[list[int]] = [[0, 0] for _ in range(scenario.blocks)]
+        """Messages and bytes by height."""
         self.finals: list[int] = []
         self.entered: list[int] = []
 
@@ -89,8 +97,8 @@ class DelegateNode:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to every other delegate."""
-        return len(self._channels) == self.setting.count - 1
+        """Whether there is a channel to every other delegate, and to its observers."""
+        return self._peers.connected
 
     @property
     def done(self) -> bool:
@@ -104,7 +112,7 @@ class DelegateNode:
 
     def timer(self) -> float | None:
         """Return when it wants to be woken."""
-        due = [self._redial] if self._redial is not None else []
+        due = [self._peers.redial] if self._peers.redial is not None else []
         if self.begun and not self._crashed:
             waiting = self._held[0][0] if self._held else NEVER
             first = min(self.runner.timer(), waiting)
@@ -122,8 +130,7 @@ class DelegateNode:
             "entered_ns": self.entered,
             "final_ns": self.finals,
             "views": runner.views,
-            "messages": self.sent_messages,
-            "bytes": self.sent_bytes,
+            "sent": self.sent,
             "refused": dict(runner.refused),
         }
 
@@ -131,11 +138,7 @@ class DelegateNode:
 
     def start(self, now: float) -> None:
         """Dial those with higher numbers."""
-        self._redial = None
-        for peer in range(self.index + 1, self.setting.count):
-            if peer not in self._sessions and peer not in self._dialled:
-                self._dialled.add(peer)
-                self._transport.dial(peer, early=False, now=now)
+        self._peers.dial(now)
 
     def begin(self, now: float) -> None:
         """Begin the first height, or go on where the book ends."""
@@ -146,23 +149,18 @@ class DelegateNode:
 
     def handle(self, event: Event, now: float) -> None:
         """Take in what the transport tells."""
-        if isinstance(event, Opened):
-            self._sessions[event.peer] = event.session
-            if event.dialled:
-                channel = self._transport.open(event.session)
-                self._channels[event.peer] = (event.session, channel)
-                # The other side learns of the channel by what comes on it.
-                hello = Message(Kind.HELLO, self.index, 0, 0, b"")
-                self._transport.send(event.session, channel, encode(hello))
-        elif isinstance(event, Closed):
-            self._closed(event, now)
-        elif isinstance(event, Received):
-            self._received(event, nanoseconds(now))
+        came = self._peers.handle(event, now)
+        if self._crashed or not came:
+            return
+        for peer, data in came:
+            self.runner.receive(peer, data, nanoseconds(now))
+        if self.begun:
+            self._after(nanoseconds(now))
 
     def handle_timer(self, now: float) -> None:
         """Do what is due."""
-        if self._redial is not None and now >= self._redial:
-            self.start(now)
+        if self._peers.redial is not None and now >= self._peers.redial:
+            self._peers.dial(now)
         if self.begun and not self._crashed:
             at = nanoseconds(now)
             while self._held and self._held[0][0] <= at:
@@ -206,35 +204,6 @@ class DelegateNode:
 
     # The rest.
 
-    def _closed(self, event: Closed, now: float) -> None:
-        self._dialled.discard(event.peer)
-        if self._sessions.get(event.peer) not in (event.session, None):
-            return
-        self._sessions.pop(event.peer, None)
-        if (key := self._channels.pop(event.peer, None)) is not None:
-            self._frames.pop(key, None)
-        if event.peer > self.index:
-            self._redial = now + BEAT_SECONDS
-
-    def _received(self, event: Received, now: int) -> None:
-        peers = [peer for peer, session in self._sessions.items() if session == event.session]
-        if not peers:
-            return
-        key = (event.session, event.channel)
-        self._channels.setdefault(peers[0], key)
-        try:
-            whole = self._frames.setdefault(key, Frames()).feed(event.data)
-        except Malformed:
-            self.runner.refused["malformed"] += 1
-            return
-        if self._crashed:
-            return
-        for data in whole:
-            if kind_of(data) is not Kind.HELLO:
-                self.runner.receive(peers[0], data, now)
-        if self.begun:
-            self._after(now)
-
     def _after(self, now: int) -> None:
         """Send what the delegate says, and note how far it is."""
         runner = self.runner
@@ -242,6 +211,8 @@ class DelegateNode:
             self.entered.append(now)
         while len(self.finals) < runner.blocks:
             self.finals.append(now)
+            for observer in self._observers:
+                self._put(observer, runner.decided(len(self.finals) - 1))
         said, runner.out = runner.out, []
         for sending in said:
             self._say(sending, now)
@@ -267,11 +238,10 @@ class DelegateNode:
                 heapq.heappush(self._held, (at, self._count, peer, data))
 
     def _put(self, peer: int, data: bytes) -> None:
-        key = self._channels.get(peer)
-        if key is not None:
-            self._transport.send(*key, data)
-            self.sent_messages += 1
-            self.sent_bytes += len(data)
+        if self._peers.put(peer, data):
+            sent = self.sent[min(self.runner.blocks, len(self.sent) - 1)]
+            sent[0] += 1
+            sent[1] += len(data)
 
 
 def build(
@@ -282,8 +252,10 @@ def build(
     scenario: Scenario,
     given: Given,
     setting: Setting | None = None,
-) -> DelegateNode:
+) -> Node:
     """Make a node for a driver; with `setting` it shares that with others of its process."""
     setting = setting or Setting(scenario, remember=False, given=given)
     book = FileBook(folder, setting.pool.genesis, verifier=setting.verifier)
+    if index >= setting.count:
+        return ObserverNode(index, transport, setting, book)
     return DelegateNode(index, transport, setting, book)

@@ -190,14 +190,17 @@ class Runner(Delegate):
 
     def _help(self, link: int, height: int) -> None:
         """Give somebody who is behind the block that it lacks."""
+        if link >= 0 and height < self.blocks:
+            self.out.append(Sending(Kind.DECIDED, self.decided(height), link))
+
+    def decided(self, height: int) -> bytes:
+        """Return the message that tells of a final block and the quorum that made it so."""
         final = self.book.final(height)
-        if link < 0 or final is None:
-            return
+        assert final is not None
         data, proof = final
         view, votes = int.from_bytes(proof[:2], "big"), proof[2:]
         body = len(votes).to_bytes(4, "big") + votes + data
-        message = Message(Kind.DECIDED, self.rank, height, view, body)
-        self.out.append(Sending(Kind.DECIDED, messages.encode(message), link))
+        return messages.encode(Message(Kind.DECIDED, self.rank, height, view, body))
 
     def _ask(self, link: int, height: int) -> None:
         """Ask somebody who is ahead for what we lack, if more are ahead than may lie.

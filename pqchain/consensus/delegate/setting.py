@@ -37,7 +37,7 @@ def refuse(scenario: Scenario) -> None:
             "layout.public_key is 'registered', whose keys an earlier block would have to bring; "
             "what is run starts with the first block: use 'inline'"
         )
-    least = mean(distribution(row.name, row.signature_bytes))
+    least = int(mean(distribution(row.name, row.signature_bytes)))
     if costs.public_key_bytes != row.public_key_bytes or costs.signature_bytes < least:
         raise UsageError(
             f"the costs of {row.name} state a key of {costs.public_key_bytes} and a signature of "

@@ -55,7 +55,8 @@ class _Host:
                 self._hold(receiver, ends)
             elif self.double[sender] or self.values[sender] == self.values[receiver]:
                 self._count(kind, receiver, ends)
-        times = (self.verified, self.prepared, self.final, [])
+        none: list[int] = []
+        times = (self.verified, self.prepared, self.final, none)
         return Outcome(*(np.array(each, dtype=np.int64) for each in times))
 
     def _send(self, kind: int, sender: int, now: int) -> None:

@@ -121,6 +121,8 @@ class LiveNode:
         self._early: list[Event] = []
         """What happened before the start: who starts sooner dials those who have not yet."""
         self._cpu_begun = self._cpu_done = math.nan
+        self._cpu_steps: list[float] = []
+        self._steps, self._progress = job.steps, 0
         self.changed = asyncio.Event()
         """Set whenever something has happened."""
 
@@ -159,7 +161,12 @@ class LiveNode:
 
     def result(self) -> NodeResult:
         """Return what became of the node so far."""
-        return NodeResult.of(self.index, self.node, cpu_seconds=self._cpu_done - self._cpu_begun)
+        return NodeResult.of(
+            self.index,
+            self.node,
+            cpu_seconds=self._cpu_done - self._cpu_begun,
+            cpu_steps=tuple(self._cpu_steps),
+        )
 
     def _deliver(self, event: Event) -> None:
         if self._started:
@@ -176,6 +183,9 @@ class LiveNode:
             future.add_done_callback(self._finished)
         if self.node.begun and math.isnan(self._cpu_begun):
             self._cpu_begun = time.process_time()
+        if self._steps and (grown := self.node.progress - self._progress) > 0:
+            self._cpu_steps += grown * [time.process_time() - self._cpu_begun]
+            self._progress += grown
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()

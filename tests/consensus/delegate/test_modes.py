@@ -6,7 +6,12 @@ import pytest
 
 import pqchain
 from pqchain import consensus
-from pqchain.consensus.delegate import modes
+from pqchain.chain.block import Block
+from pqchain.consensus.delegate import certificates, modes
+from pqchain.consensus.delegate.book import MemoryBook
+from pqchain.consensus.delegate.messages import Kind, Message, encode, statement
+from pqchain.consensus.delegate.observer import ObserverNode
+from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
 from pqchain.errors import UnknownName, UsageError
@@ -17,6 +22,13 @@ from tests.consensus.scenarios import SIZES, scenario
 pytestmark = pytest.mark.native
 
 STAR = {"nodes": 4, "network": named("star"), "vote_phases": 2, "blocks": 2, "block_bytes": 8000}
+
+
+STAR_OF_FIVE = {key: value for key, value in STAR.items() if key != "nodes"}
+
+
+def digest(block):
+    return Block.decode(block).hash()
 
 
 def star(**changes):
@@ -90,13 +102,66 @@ def test_delegates_vote_between_namespaces():
 
 
 def test_on_loopback_all_is_measured():
-    done = consensus.run(scenario(nodes=3, blocks=2, block_bytes=8000), mode="loopback")
+    # The law "host" alone says something on loopback: on how many processors.
+    network = named("host", processors=1)
+    one = scenario(nodes=3, blocks=2, block_bytes=8000, network=network)
+    done = consensus.run(one, mode="loopback")
     assert done.is_live and done.is_safe
     assert done.kind == "measured"
     # Each block: proposed to the two others, and a copy of everybody's to everybody.
     assert done.sent_messages == 2 * (2 + 6)
     assert done.sent_bytes > 16 * 7500
     assert done.latency_seconds > 0 and done.cpu_seconds > 0
+    assert [lap.messages for lap in done.laps] == [2 + 6] * 2
+    assert sum(lap.bytes for lap in done.laps) == done.sent_bytes
+    assert 0 < sum(lap.cpu_seconds for lap in done.laps) <= done.cpu_seconds
+    assert done.half_width_seconds > 0
+
+
+@pytest.mark.parametrize("phases", [0, 2])
+def test_observers_get_and_verify_every_block(phases):
+    one = star(nodes=7, delegates=3, vote_phases=phases)
+    few, all_vote = (
+        consensus.run(case, mode="virtual", transport=registry.default())
+        for case in (one, star(nodes=3, vote_phases=phases))
+    )
+    assert few.is_live and few.is_safe
+    # Each observer is sent each block once, by one delegate.
+    assert few.sent_messages == all_vote.sent_messages + 2 * 4
+    for lap in few.laps:
+        assert lap.spread_seconds > lap.latency_seconds
+
+
+def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
+    faults = {"faults": Faults(crashed=(0,)), "view_timeout_seconds": 3.0}
+    done = consensus.run(
+        star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
+    )
+    assert done.is_live and done.laps[0].spread_seconds > 3.0
+
+
+def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
+    one = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
+    setting = Setting(one)
+    block = setting.propose(setting.pool.genesis, 0, 0, 0, twin=False, bad=False).encode()
+    votes = {
+        rank: setting.directory.sign(rank, statement(Kind.COMMIT, rank, 0, 0, digest(block)))
+        for rank in range(setting.quorum)
+    }
+    for said, kept in (
+        ((block, votes), 1),
+        ((block, dict(list(votes.items())[1:])), 0),
+        ((block, votes | {0: votes[1]}), 0),
+        ((block[:-1], votes), 0),
+    ):
+        observer = ObserverNode(4, None, setting, MemoryBook(setting.pool.genesis))
+        observer.begin(0.0)
+        proof = certificates.write(said[1])
+        body = len(proof).to_bytes(4, "big") + proof + said[0]
+        observer._waiting.append(encode(Message(Kind.DECIDED, 0, 0, 0, body)))
+        observer.finished(observer.poll().outcome(), 1.0)
+        assert observer.progress == kept
+        assert sum(observer.refused.values()) == 1 - kept
 
 
 @pytest.mark.long
@@ -114,7 +179,7 @@ def test_delegates_vote_on_loopback(transport, phases):
         ({"layout": SIZES}, {"mode": "virtual"}, "blocks that are run have our encoding"),
         ({"network": named("mesh")}, {"mode": "virtual", "transport": "native"}, "network is mesh"),
         ({}, {"mode": "loopback", "transport": "plain"}, "which needs no sockets"),
-        ({"nodes": 300}, {"mode": "loopback"}, "300 delegates would be as many processes"),
+        ({"nodes": 300}, {"mode": "loopback"}, "300 nodes would be as many processes"),
         ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "always have enough transactions"),
         (
             {
