@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from pqchain.errors import Unsupported, UsageError
 
@@ -26,16 +24,7 @@ def check_processors(count: int) -> None:
         )
 
 
-@contextmanager
-def on(count: int | None) -> Iterator[None]:
-    """Let processes that are started meanwhile run on so many processors, or on all for None."""
-    if count is None:
-        yield
-        return
+def chosen(count: int) -> tuple[int, ...]:
+    """Return the numbers of so many processors. Raises as `check_processors`."""
     check_processors(count)
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(before)[:count])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+    return tuple(sorted(os.sched_getaffinity(0))[:count])

@@ -195,6 +195,7 @@ def run(
         begin=True,
         steps=True,
         limit_seconds=limit_seconds,
+        processors=_bound(scenario, mode),
         link=link(scenario) if mode != "loopback" else Link(),
         log=log is not None,
     )
@@ -246,6 +247,13 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
         host.check_processors(scenario.network.processors)
 
 
+def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
+    """Return the processors that the law "host" leaves to the nodes; none where it says nothing."""
+    if mode != "loopback" or scenario.network.law != "host":
+        return ()
+    return host.chosen(scenario.network.processors)
+
+
 def _memory() -> str | None:
     """Return where files are kept in memory, so that no disk counts; None where there is not."""
     folder = Path("/dev/shm")
@@ -253,11 +261,8 @@ def _memory() -> str | None:
 
 
 def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
-    network = shared.scenario.network
     if mode != "virtual":
-        shares = network.processors if mode == "loopback" and network.law == "host" else None
-        with host.on(shares):
-            return processes.run(job, folder, shaped=mode == "netns", progress=progress)
+        return processes.run(job, folder, shaped=mode == "netns", progress=progress)
     prices = lockstep.Prices(shared.builder)
 
     def seconds(task: Task) -> float:

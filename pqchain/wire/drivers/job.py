@@ -57,6 +57,8 @@ class Job:
     """When a job that does not end by itself is ended."""
     link: Link = field(default_factory=Link)
     """What a modelled clock models and namespaces shape."""
+    processors: tuple[int, ...] = ()
+    """Those that the nodes' processes are bound to; none: any."""
     steps: bool = False
     """Whether processor time is noted whenever a node's progress has grown."""
     log: bool = False

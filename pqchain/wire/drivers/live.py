@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -109,6 +110,8 @@ class LiveNode:
         """Where everyone listens; to be filled before `start`."""
         self.index = index
         self._folder = folder
+        if job.processors:
+            os.sched_setaffinity(0, job.processors)  # before a thread is made, which inherits it
         self._loop = asyncio.get_running_loop()
         transport = job.open(identity, directory, self.addresses, folder)
         self._udp = UdpSocket(transport) if registry.get(job.speaks(index)).endpoint else None

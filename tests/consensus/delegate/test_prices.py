@@ -82,8 +82,6 @@ def test_more_processors_than_there_are_is_wrong_use():
         host.check_processors(5000)
 
 
-def test_processes_are_let_go_again():
-    before = host.processors()
-    with host.on(1):
-        assert host.processors() == 1
-    assert host.processors() == before
+def test_processors_are_chosen_among_those_that_there_are():
+    assert len(host.chosen(1)) == 1
+    assert len(host.chosen(host.processors())) == host.processors()
