@@ -7,9 +7,9 @@ over its bar:
     its signatures, by one thread, over the bare loop                            <= 1.05
     one thread over four, where there are four processors                        >= 3.3
 
-Needs processors that nobody else uses: `control` runs as many of the bare loops at once and says how
-much the processors give at all, and the row below it how much of that is reached. The second block
-has a sender and a recipient of its own for every transaction; it has no bar.
+Needs processors that nobody else uses: `control` runs as many of the bare loops at once and says
+how much the processors give at all, and the row below it how much of that is reached. The second
+block has a sender and a recipient of its own for every transaction; it has no bar.
 """
 
 from __future__ import annotations
