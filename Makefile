@@ -129,7 +129,7 @@ bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
 
-bench-chain: install ## a block's signatures on 1 and 4 threads, against a bare loop of C
+bench-chain: install ## a block and its signatures on 1, 2 and 4 threads, against a bare loop of C
 	$(BIN)/python benchmarks/chain.py
 
 fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)

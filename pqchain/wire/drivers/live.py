@@ -119,7 +119,9 @@ class LiveNode:
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks follow each other. Codec and hashes leave the interpreter.
         self._workers = ThreadPoolExecutor(1)
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = math.inf
+        """When the timer rings; uvloop's handles do not tell."""
         self._started = False
         self._early: list[Event] = []
         """What happened before the start: who starts sooner dials those who have not yet."""
@@ -192,10 +194,10 @@ class LiveNode:
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()
-        if due is not None and (self._timer is None or due < self._timer.when()):
+        if due is not None and due < self._due:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._loop.call_at(due, self._timed)
+            self._timer, self._due = self._loop.call_at(due, self._timed), due
         if self._udp is not None:
             self._udp.flush_soon()
         self.changed.set()
@@ -206,6 +208,6 @@ class LiveNode:
             self._next()
 
     def _timed(self) -> None:
-        self._timer = None
+        self._timer, self._due = None, math.inf
         self.node.handle_timer(self._loop.time())
         self._next()
