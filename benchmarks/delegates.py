@@ -66,8 +66,8 @@ def over_quic(rate: float, latency: float) -> list[str]:
     """Compare QUIC with plain on one star."""
     star = named("star", rate_bits_per_second=rate, latency_seconds=latency)
     one = scenario(nodes=7, network=star)
-    plain = consensus.run(one, mode="virtual").latency_seconds
-    quic = consensus.run(one, mode="virtual", transport="native").latency_seconds
+    done = consensus.run(one, mode="virtual", transport="native")
+    plain, quic = done.plain_seconds, done.latency_seconds
     more = 100 * (quic / plain - 1)
     name = f"QUIC over plain, {rate / 1e6:g} Mb/s, {latency * 1e3:g} ms"
     return row(name, f"{1e3 * plain:.1f} -> {1e3 * quic:.1f} ms, {more:+.1f} %", True)

@@ -131,6 +131,8 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         ]
     if frame["predicted_latency_seconds"].notna().any():
         columns += _PREDICTED
+    if frame["over_plain_percent"].notna().any():
+        columns += _OVER_PLAIN
     rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
     if rows["remark"].any():
         columns.append(Column("remark"))
@@ -168,6 +170,14 @@ _PREDICTED = (
         show=f"{{:+.0f}}{_PERCENT}".format,
     ),
 )
+
+_OVER_PLAIN = (
+    Column("over plain", key="plain_latency_seconds", numeric=True, show=numbers.seconds),
+    Column(
+        "costs more", key="over_plain_percent", numeric=True, show=f"{{:+.1f}}{_PERCENT}".format
+    ),
+)
+"""What handshakes, acknowledgements and congestion control cost."""
 
 _PREDICTION_REMARK = (
     "Law host: all work of all delegates on these processors, at prices of a message, a byte, a "

@@ -28,6 +28,7 @@ from tqdm import tqdm
 from pqchain.consensus import metrics, model
 from pqchain.consensus.delegate import host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
+from pqchain.consensus.delegate.pool import PoolLoad
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
@@ -54,6 +55,7 @@ _MORE = Contract.of(
     ("Int64", "sent_messages sent_bytes"),
     ("float64", "cpu_seconds latency_half_width_seconds"),
     ("float64", "predicted_latency_seconds prediction_error_percent"),
+    ("float64", "plain_latency_seconds over_plain_percent"),
 )
 
 RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
@@ -109,7 +111,9 @@ class Ran:
     laps: tuple[Lap, ...] = ()
     """Each height; none of a model, nor over plain."""
     predicted_seconds: float = math.nan
-    """The latency that the law "host" gives it: see `delegate.host`."""
+    """The latency that the law "host" gives it: see `delegate.prices`."""
+    plain_seconds: float = math.nan
+    """The latency over plain, of what ran over a transport in virtual time."""
 
     @property
     def half_width_seconds(self) -> float:
@@ -148,6 +152,8 @@ class Ran:
             "latency_half_width_seconds": self.half_width_seconds,
             "predicted_latency_seconds": self.predicted_seconds,
             "prediction_error_percent": self.error_percent,
+            "plain_latency_seconds": self.plain_seconds,
+            "over_plain_percent": 100 * (self.latency_seconds / self.plain_seconds - 1),
         }
         return {name: row[name] for name in RUNS.columns}
 
@@ -159,7 +165,9 @@ def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
     sent_messages and sent_bytes (of the whole run; empty if it is modelled), cpu_seconds (of all
     nodes; NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over
     the heights; NaN if it is modelled, or for one height), predicted_latency_seconds (by the law
-    "host" for what was measured; else NaN) and prediction_error_percent (of it).
+    "host" for what was measured; else NaN) and prediction_error_percent (of it),
+    plain_latency_seconds (of the same over plain, for what ran over a transport in virtual time;
+    else NaN) and over_plain_percent (what the transport costs).
     """
     rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
     return RUNS.frame(row.record() for row in rows)
@@ -205,7 +213,12 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
             result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count))
-    return _of_result(result, shared, mode, chosen)
+    done = _of_result(result, shared, mode, chosen)
+    if mode != "virtual" or scenario.delegate_count < scenario.nodes:
+        return done
+    # Delegates over plain and the model with their transactions are equal to the nanosecond.
+    plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
+    return replace(done, plain_seconds=plain.latency_seconds)
 
 
 def _advance(bar: tqdm, count: int) -> None:

@@ -48,6 +48,8 @@ def test_modelled_replayed_and_measured_runs_align():
     # One length of signatures, so the plain network is the model; QUIC's headers and hands cost.
     latency = frame["latency_seconds"]
     assert latency[0] == latency[1] < latency[2] < 2 * latency[0]
+    assert frame["plain_latency_seconds"].fillna(0).tolist() == [0, 0, latency[0]]
+    assert frame["over_plain_percent"][2] == pytest.approx(100 * (latency[2] / latency[0] - 1))
 
 
 def test_a_seed_gives_the_same_run():
