@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import Field, fields, replace
 from itertools import product
 from pathlib import Path
@@ -103,9 +104,12 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     for one in scenarios:
         modes.refuse(one, arguments.mode, arguments.transport)
     runs = []
-    for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
-        log = arguments.log and arguments.log / f"run-{number}"
-        runs.append(modes.run(one, mode=arguments.mode, transport=arguments.transport, log=log))
+    given = {"mode": arguments.mode, "transport": arguments.transport}
+    nursery = modes.nursery(arguments.transport) if arguments.mode == "loopback" else None
+    with nursery or nullcontext() as using:
+        for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
+            log = arguments.log and arguments.log / f"run-{number}"
+            runs.append(modes.run(one, **given, log=log, using=using))
     frame = modes.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())

@@ -23,7 +23,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import lockstep, runner, setting
+from pqchain.consensus.delegate import capacity, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
@@ -33,6 +33,7 @@ from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.nursery import Nursery
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 
@@ -53,13 +54,9 @@ _MORE = Contract.of(
 
 RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
 
+_FACTORY = "pqchain.consensus.delegate.node:build"
+
 _KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "netns": "measured"}
-
-_MEGABYTES_EACH = 120
-"""Memory of a delegate's process."""
-
-_MOST_PROCESSES = 256
-"""The most processes that are started at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +130,14 @@ def run(
     log: Path | None = None,
     limit_seconds: float = 600.0,
     progress: bool = False,
+    using: Nursery | None = None,
 ) -> Ran:
     """Run a scenario by delegates, in a mode that is not "model"; see the module.
 
     `transport` is one of `wire.transports`, or "plain" in virtual time, where that is the default.
-    `log` is a folder for qlog. Raises UnknownName; UsageError for what has no meaning in that mode,
-    with the reason; Unsupported for what cannot run here; PqchainError for what takes too long.
+    `log` is a folder for qlog. `using` is what `nursery` returns, entered, for whoever runs
+    several. Raises UnknownName; UsageError for what has no meaning in that mode, with the reason;
+    Unsupported for what cannot run here; PqchainError for what takes too long.
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
@@ -149,7 +148,7 @@ def run(
     shared = Setting(scenario, remember=mode == "virtual")
     job = Job(
         nodes=shared.count,
-        factory="pqchain.consensus.delegate.node:build",
+        factory=_FACTORY,
         parameters={"scenario": scenario, "given": shared.give()},
         transport=chosen,
         begin=True,
@@ -162,8 +161,14 @@ def run(
         folder = Path(temporary) if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count))
+            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
     return _of_result(result, shared, mode, chosen)
+
+
+def nursery(transport: str | None = None) -> Nursery:
+    """Return what starts the processes of delegates, to be entered and given to several runs."""
+    speaks = transport or registry.default()
+    return processes.nursery(Job(nodes=1, factory=_FACTORY, transport=speaks))
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -195,18 +200,15 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     runner.refuse(scenario)
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
-    if mode in ("loopback", "netns") and scenario.delegate_count > _MOST_PROCESSES:
-        needed = scenario.delegate_count * _MEGABYTES_EACH / 1000
-        raise UsageError(
-            f"{scenario.delegate_count} delegates would be as many processes with about "
-            f"{needed:.0f} GB; at most {_MOST_PROCESSES} are started: give fewer delegates, or "
-            "mode='virtual'"
-        )
+    if mode in ("loopback", "netns"):
+        capacity.check(scenario.delegate_count)
 
 
-def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
+def _driven(
+    job: Job, folder: Path, shared: Setting, mode: str, progress: Progress, using: Nursery | None
+) -> Result:
     if mode != "virtual":
-        return processes.run(job, folder, shaped=mode == "netns", progress=progress)
+        return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
     prices = lockstep.Prices(shared.scenario)
 
     def seconds(task: Task) -> float:
