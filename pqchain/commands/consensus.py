@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import Field, fields, replace
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from pqchain.consensus.delegate.prices import Computer
     from pqchain.costs import CostTable
+    from pqchain.wire.drivers.nursery import Nursery
 
 _SIZES = (
     Column("algorithm"),
@@ -104,11 +106,14 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     for one in scenarios:
         modes.refuse(one, arguments.mode, arguments.transport)
     runs = []
-    for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
-        log = arguments.log and arguments.log / f"run-{number}"
-        runs.append(modes.run(one, mode=arguments.mode, transport=arguments.transport, log=log))
-    if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios)):
-        runs = [computer.predicted(one) for one in runs]
+    given = {"mode": arguments.mode, "transport": arguments.transport}
+    nursery = modes.nursery(arguments.transport) if arguments.mode == "loopback" else None
+    with nursery or nullcontext() as using:
+        for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
+            log = arguments.log and arguments.log / f"run-{number}"
+            runs.append(modes.run(one, **given, log=log, using=using))
+        if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
+            runs = [computer.predicted(one) for one in runs]
     frame = modes.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
@@ -143,7 +148,9 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     return console.show(arguments, plain, Table.of(rows, columns), remarks=remarks, fine=fine)
 
 
-def _computer(arguments: argparse.Namespace, scenarios: list[Scenario]) -> Computer | None:
+def _computer(
+    arguments: argparse.Namespace, scenarios: list[Scenario], using: Nursery | None
+) -> Computer | None:
     """Measure what this computer needs, to predict its runs; None where that cannot be."""
     from pqchain import costs
     from pqchain.bench import operations, presets
@@ -154,7 +161,9 @@ def _computer(arguments: argparse.Namespace, scenarios: list[Scenario]) -> Compu
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
-        return prices.calibrate(here, transport=arguments.transport, progress=console.watched())
+        return prices.calibrate(
+            here, transport=arguments.transport, using=using, progress=console.watched()
+        )
     except Unsupported as error:
         console.talk(f"No prediction: {error}")
         return None

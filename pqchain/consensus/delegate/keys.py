@@ -7,40 +7,19 @@ all keys are made once and handed to every process, and signing draws from the s
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
 
-from pqchain.crypto import Signer, available, native, open_signer
+from pqchain.crypto import Signer, open_signer
+from pqchain.crypto.drawing import drawing
 from pqchain.errors import CryptoFailure
-
-_LIBRARY = "liboqs-0.13/dispatch"
-"""Whose randomness can be replaced."""
 
 _MOST_ATTEMPTS = 10_000
 """Signatures until one fits: half of them do where the field has the mean length."""
 
 Keypair = tuple[bytes, bytes]
 """Public and secret key."""
-
-
-def _stream(purpose: bytes) -> Callable[[int], bytes]:
-    """Return a source of bytes that follow from the purpose."""
-    numbers = itertools.count()
-
-    def draw(count: int) -> bytes:
-        return hashlib.shake_256(b"%d\0" % next(numbers) + purpose).digest(count)
-
-    return draw
-
-
-def drawing(signer: Signer, purpose: bytes) -> AbstractContextManager[None]:
-    """Let the post-quantum library draw what follows from the purpose, in the block."""
-    if signer.implementation != _LIBRARY or available(_LIBRARY):
-        return nullcontext()
-    return native.library(_LIBRARY).randomness(_stream(purpose))
 
 
 @lru_cache(maxsize=4096)
@@ -53,7 +32,7 @@ def opened(algorithm: str) -> Signer:
 def keypair(algorithm: str, owner: str, number: int) -> Keypair:
     """Return the key pair of an owner, "delegate" or "wallet", of that number."""
     signer = opened(algorithm)
-    with drawing(signer, f"{owner} {number}".encode()):
+    with drawing(f"{owner} {number}".encode()):
         return signer.generate_keypair()
 
 
@@ -90,7 +69,7 @@ class Directory:
         secret_key = self._keys[rank][1]
         modelled = self._known is not None
         purpose = b"%d sign " % rank + statement
-        with drawing(self.signer, purpose) if modelled else nullcontext():
+        with drawing(purpose) if modelled else nullcontext():
             for _ in range(_MOST_ATTEMPTS):
                 signature = self.signer.sign(statement, secret_key)
                 if len(signature) <= self.field_bytes:

@@ -26,7 +26,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import host, lockstep, runner, setting
+from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
 from pqchain.consensus.delegate.pool import PoolLoad
 from pqchain.consensus.delegate.setting import Setting
@@ -38,6 +38,7 @@ from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.nursery import Nursery
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 
@@ -60,13 +61,9 @@ _MORE = Contract.of(
 
 RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
 
+_FACTORY = "pqchain.consensus.delegate.node:build"
+
 _KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "netns": "measured"}
-
-_MEGABYTES_EACH = 120
-"""Memory of a delegate's process."""
-
-_MOST_PROCESSES = 256
-"""The most processes that are started at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,12 +178,14 @@ def run(
     log: Path | None = None,
     limit_seconds: float = 600.0,
     progress: bool = False,
+    using: Nursery | None = None,
 ) -> Ran:
     """Run a scenario by delegates, in a mode that is not "model"; see the module.
 
     `transport` is one of `wire.transports`, or "plain" in virtual time, where that is the default.
-    `log` is a folder for qlog. Raises UnknownName; UsageError for what has no meaning in that mode,
-    with the reason; Unsupported for what cannot run here; PqchainError for what takes too long.
+    `log` is a folder for qlog. `using` is what `nursery` returns, entered, for whoever runs
+    several. Raises UnknownName; UsageError for what has no meaning in that mode, with the reason;
+    Unsupported for what cannot run here; PqchainError for what takes too long.
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
@@ -197,7 +196,7 @@ def run(
     shared = Setting(scenario, remember=mode == "virtual")
     job = Job(
         nodes=scenario.nodes,
-        factory="pqchain.consensus.delegate.node:build",
+        factory=_FACTORY,
         parameters={"scenario": scenario, "given": shared.give()},
         transport=chosen,
         begin=True,
@@ -212,13 +211,19 @@ def run(
         folder = Path(temporary) if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count))
+            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
     done = _of_result(result, shared, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return done
     # Delegates over plain and the model with their transactions are equal to the nanosecond.
     plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
     return replace(done, plain_seconds=plain.latency_seconds)
+
+
+def nursery(transport: str | None = None) -> Nursery:
+    """Return what starts the processes of delegates, to be entered and given to several runs."""
+    speaks = transport or registry.default()
+    return processes.nursery(Job(nodes=1, factory=_FACTORY, transport=speaks))
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -250,12 +255,8 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     runner.refuse(scenario)
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
-    if mode in ("loopback", "netns") and scenario.nodes > _MOST_PROCESSES:
-        needed = scenario.nodes * _MEGABYTES_EACH / 1000
-        raise UsageError(
-            f"{scenario.nodes} nodes would be as many processes with about {needed:.0f} GB; at "
-            f"most {_MOST_PROCESSES} are started: give fewer nodes, or mode='virtual'"
-        )
+    if mode in ("loopback", "netns"):
+        capacity.check(scenario.nodes)
     if mode == "loopback" and law == "host":
         host.check_processors(scenario.network.processors)
 
@@ -273,9 +274,11 @@ def _memory() -> str | None:
     return str(folder) if folder.is_dir() and os.access(folder, os.W_OK) else None
 
 
-def _driven(job: Job, folder: Path, shared: Setting, mode: str, progress: Progress) -> Result:
+def _driven(
+    job: Job, folder: Path, shared: Setting, mode: str, progress: Progress, using: Nursery | None
+) -> Result:
     if mode != "virtual":
-        return processes.run(job, folder, shaped=mode == "netns", progress=progress)
+        return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
     prices = lockstep.Prices(shared.builder)
 
     def seconds(task: Task) -> float:

@@ -22,6 +22,7 @@ from pqchain.consensus.network import HostPrices, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.fitting import nonnegative
+from pqchain.wire.drivers.nursery import Nursery
 
 NAMES = tuple(each.name for each in fields(HostPrices))
 
@@ -79,11 +80,13 @@ def calibrate(
     costs: CostTable,
     *,
     transport: str | None = None,
+    using: Nursery | None = None,
     progress: bool = False,
 ) -> Computer:
     """Measure the prices of this computer, by runs on one of its processors.
 
-    `costs` say what the schemes cost here, ALGORITHM among them. Raises Unsupported where
+    `costs` say what the schemes cost here, ALGORITHM among them; `using` is what
+    `modes.nursery` returns. Raises Unsupported where
     processes cannot be bound to processors.
     """
     rows, seconds = [], []
@@ -95,7 +98,7 @@ def calibrate(
             blocks=_HEIGHTS,
             **changes,
         )
-        done = modes.run(one, mode="loopback", transport=transport)
+        done = modes.run(one, mode="loopback", transport=transport, using=using)
         rows.append(terms(one))
         seconds.append(median(lap.latency_seconds for lap in done.laps[1:]))
     return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())

@@ -9,6 +9,7 @@ nothing and starts no threads, so that a fork has nothing to take over but code.
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import os
 import signal
@@ -102,6 +103,8 @@ class Nursery:
         transport, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), writer
         )
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))  # ours may have changed since
         return Process(asyncio.StreamWriter(transport, protocol, None, loop), stdout, pid)
 
     def _fork(self, files: tuple[int, ...]) -> int:
@@ -120,6 +123,7 @@ def _serve(modules: Iterable[str]) -> bool:
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
+    gc.freeze()  # what is imported stays shared, as nobody looks at it any more
     own = socket.socket(fileno=os.dup(0))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that the dead need not be waited for
     while True:

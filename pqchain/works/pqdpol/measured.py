@@ -127,15 +127,18 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     their 95 % intervals), "growth" (exponents of N) and "shares" (what processor time goes to).
     Empty where delegates cannot run.
     """
-    try:
-        computer = prices.calibrate(costs, progress=progress)
-    except Unsupported:
-        return {}
-    asked = list(_asked(costs, plan))
-    done = [
-        (setting, computer.predicted(modes.run(one, **how)))
-        for setting, one, how in tqdm(asked, disable=not progress, unit="run")
-    ]
+    with modes.nursery() as using:
+        try:
+            computer = prices.calibrate(costs, using=using, progress=progress)
+        except Unsupported:
+            return {}
+        asked = list(_asked(costs, plan))
+        done = [
+            (setting, computer.predicted(modes.run(one, **how, using=using)))
+            for setting, one, how in tqdm(
+                list(_asked(costs, plan)), disable=not progress, unit="run"
+            )
+        ]
     return frames(done, computer)
 
 
