@@ -135,9 +135,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
         asked = list(_asked(costs, plan))
         done = [
             (setting, computer.predicted(modes.run(one, **how, using=using)))
-            for setting, one, how in tqdm(
-                list(_asked(costs, plan)), disable=not progress, unit="run"
-            )
+            for setting, one, how in tqdm(asked, disable=not progress, unit="run")
         ]
     return frames(done, computer)
 
