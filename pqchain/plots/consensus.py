@@ -66,7 +66,8 @@ def plot_cells(
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
+            fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+            axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else numbers.TIMES} N²"
         drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
         drawn = drawn or "markers: printed, lines: modelled"
