@@ -13,7 +13,7 @@ from pqchain.consensus.network import HostPrices
 from pqchain.works.pqdpol import measured
 
 PLAN = measured.Plan(
-    exponents=(1, 2, 3), heights=4, computers=(1, 2, 3), delegation=(8, 16),
+    exponents=(1, 2, 3), heights=3, computers=(1, 2, 3), delegation=(8, 16),
     mixed=(("Dilithium2", 2), ("Falcon-512", 4)),
 )  # fmt: skip
 
@@ -32,11 +32,11 @@ def ran(one, mode, computer):
             bytes=one.messages() * (one.block_bytes + 16),
             cpu_seconds=2 * seconds * late if mode == "loopback" else float("nan"),
         )
-        for late in (1.5, 1.0, 1.01, 0.99)
+        for late in (1.0, 1.01, 0.99)
     ]
     return Ran(
         scenario=one, mode=mode, transport="native", latency_seconds=seconds,
-        throughput_per_second=1.0, final_blocks=4, views=4, is_safe=True, is_live=True,
+        throughput_per_second=1.0, final_blocks=3, views=3, is_safe=True, is_live=True,
         transactions_per_block=1.0, laps=tuple(laps),
     )  # fmt: skip
 

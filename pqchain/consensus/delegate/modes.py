@@ -8,7 +8,8 @@ netns      the same between network namespaces with shaped links
 
 Virtual runs are "replayed": bytes, signatures and protocol are real, time is not. On loopback and
 between namespaces all is measured, and the law of the scenario's network does not count; but of the
-law "host" the number of processors does: all nodes then run on so many.
+law "host" the number of processors does: all nodes then run on so many. There a height more is run
+first and not counted, in which caches fill; but not where it matters who proposes when.
 Nodes that are no delegates are observers over every transport but plain, whose model has none.
 """
 
@@ -31,7 +32,7 @@ from pqchain.consensus.delegate.node import DelegateTask
 from pqchain.consensus.delegate.pool import PoolLoad
 from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
-from pqchain.consensus.scenario import Scenario
+from pqchain.consensus.scenario import Faults, Scenario
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.intervals import half_width
 from pqchain.results import Contract
@@ -193,11 +194,13 @@ def run(
     if mode == "virtual" and transport in (None, PLAIN):
         return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
     chosen = transport or registry.default()
-    shared = Setting(scenario, remember=mode == "virtual")
+    warm = _warm(scenario, mode)
+    ran = replace(scenario, blocks=scenario.blocks + warm)
+    shared = Setting(ran, remember=mode == "virtual")
     job = Job(
         nodes=scenario.nodes,
         factory=_FACTORY,
-        parameters={"scenario": scenario, "given": shared.give()},
+        parameters={"scenario": ran, "given": shared.give()},
         transport=chosen,
         begin=True,
         steps=True,
@@ -206,13 +209,13 @@ def run(
         link=link(scenario) if mode != "loopback" else Link(),
         log=log is not None,
     )
-    bar = tqdm(total=scenario.blocks * shared.count, disable=not progress, unit="block")
+    bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
     with tempfile.TemporaryDirectory(prefix="pqchain-delegates-", dir=_memory()) as temporary:
         folder = Path(temporary) if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
             result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
-    done = _of_result(result, shared, mode, chosen)
+    done = replace(_of_result(result, shared, warm, mode, chosen), scenario=scenario)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return done
     # Delegates over plain and the model with their transactions are equal to the nanosecond.
@@ -261,6 +264,12 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
         host.check_processors(scenario.network.processors)
 
 
+def _warm(scenario: Scenario, mode: str) -> int:
+    """Return how many heights are run first and not counted."""
+    clocked = mode in ("loopback", "netns")
+    return int(clocked and scenario.faults == Faults() and scenario.proposal != "luck")
+
+
 def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
     """Return the processors that the law "host" leaves to the nodes; none where it says nothing."""
     if mode != "loopback" or scenario.network.law != "host":
@@ -304,8 +313,8 @@ def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
     )
 
 
-def _of_result(result: Result, shared: Setting, mode: str, transport: str) -> Ran:
-    """Put together what the nodes report."""
+def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport: str) -> Ran:
+    """Put together what the nodes report, but for the first `warm` heights."""
     if result.failure is not None:
         raise result.failure
     scenario, builder = shared.scenario, shared.builder
@@ -327,9 +336,11 @@ def _of_result(result: Result, shared: Setting, mode: str, transport: str) -> Ra
             bytes=sum(_sent(node, height)[1] for node in delegates),
             cpu_seconds=sum(_step(node, height) for node in result.nodes),
         )
-        for height in range(whole)
+        for height in range(warm, whole)
         for last in [max(report["final_ns"][height] for report in everybody)]
     ]
+    blocks, final = scenario.blocks - warm, max(0, whole - warm)
+    counted = range(warm, scenario.blocks)
     total = sum(lap.transactions for lap in laps)
     weighted = sum(lap.latency_seconds * lap.transactions for lap in laps)
     return Ran(
@@ -337,17 +348,19 @@ def _of_result(result: Result, shared: Setting, mode: str, transport: str) -> Ra
         mode="netns" if mode == "netns" else "virtual" if mode == "virtual" else "loopback",
         transport=transport,
         latency_seconds=weighted / total if total else math.nan,
-        throughput_per_second=total * SECOND / (ends[-1] - entered[0]) if total else 0.0,
-        final_blocks=whole,
-        views=max((report["views"] for report in reports), default=0),
-        sent_messages=sum(_sent(node, h)[0] for node in delegates for h in range(scenario.blocks)),
-        sent_bytes=sum(_sent(node, h)[1] for node in delegates for h in range(scenario.blocks)),
-        cpu_seconds=sum(node.cpu_seconds for node in result.nodes),
+        throughput_per_second=total * SECOND / (ends[-1] - entered[warm]) if total else 0.0,
+        final_blocks=final,
+        views=max((report["views"] for report in reports), default=warm) - warm,
+        sent_messages=sum(_sent(node, h)[0] for node in delegates for h in counted),
+        sent_bytes=sum(_sent(node, h)[1] for node in delegates for h in counted),
+        cpu_seconds=sum(lap.cpu_seconds for lap in laps)
+        if warm
+        else sum(node.cpu_seconds for node in result.nodes),
         spread_seconds=max((lap.spread_seconds for lap in laps), default=math.nan),
         is_safe=len(tips) <= 1,
-        is_live=whole == scenario.blocks,
-        transactions_per_block=total / whole if whole else math.nan,
-        reason="" if whole == scenario.blocks else f"{whole} of {scenario.blocks} blocks are final",
+        is_live=final == blocks,
+        transactions_per_block=total / final if final else math.nan,
+        reason="" if final == blocks else f"{final} of {blocks} blocks are final",
         laps=tuple(laps),
     )
 

@@ -1,9 +1,9 @@
 """Tables 5 and 6 run on this computer, and where their growth comes from.
 
 Every delegate is a process with a ledger, every signature is made and verified, and as in Table 6
-each delegate sends its copy of the block to every other. Heights of one run are the samples; the
-first one, in which caches fill, is left out. Beside the tables: the same on one processor, on two
-and with a computer for each (in virtual time), and a few delegates with observers beside all.
+each delegate sends its copy of the block to every other. Heights of one run are the samples. Beside
+the tables: the same on one processor, on two and with a computer for each (in virtual time), and a
+few delegates with observers beside all.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Plan:
     exponents: tuple[int, ...]
     """Of the six schemes."""
     heights: int
-    """Of a run, the first included."""
+    """Of a run."""
     computers: tuple[int, ...]
     """Exponents of the runs on one processor, on two, and apart."""
     delegation: tuple[int, ...]
@@ -97,14 +97,14 @@ VOTERS = 8
 PLANS = {
     "quick": Plan(
         exponents=(1, 2, 3),
-        heights=4,
+        heights=3,
         computers=(1, 2, 3),
         delegation=(8, 16),
         mixed=(("Dilithium2", 2), (SINGLE, 2)),
     ),
     "paper": Plan(
         exponents=(1, 2, 3, 4, 5),
-        heights=5,
+        heights=4,
         computers=(1, 2, 3, 4),
         delegation=(8, 16, 32),
         mixed=(("Dilithium2", 2), (SINGLE, 4), ("SPHINCS+-SHA2-128f-simple", 2), (SINGLE, 8)),
@@ -192,7 +192,7 @@ def _asked(costs: CostTable, plan: Plan) -> Iterator[Asked]:
 
 def row(setting: str, ran: Ran) -> dict[str, Any]:
     """Return a run as a row of RUN."""
-    one, laps = ran.scenario, ran.laps[1:]
+    one, laps = ran.scenario, ran.laps
     network = one.network
     values: dict[str, Any] = {}
     for name, of in QUANTITIES.items():
@@ -232,7 +232,7 @@ def growth(runs: Iterable[tuple[str, Ran]]) -> pd.DataFrame:
     found = list(runs)
     rows = []
     for setting in (TABLES, ONE, TWO, EACH):
-        of = [ran for name, ran in found if name == setting and len(ran.laps) > 1]
+        of = [ran for name, ran in found if name == setting and ran.laps]
         if len({ran.scenario.nodes for ran in of}) < 2:
             continue
         for quantity in ("latency_seconds", "cpu_seconds")[: 1 if setting == EACH else 2]:
@@ -247,7 +247,7 @@ def _exponent(runs: list[Ran], quantity: str) -> tuple[float, float]:
     matrix, values = [], []
     for ran in runs:
         own = [float(ran.scenario.algorithm == name) for name in names]
-        for lap in ran.laps[1:]:
+        for lap in ran.laps:
             matrix.append([math.log(ran.scenario.nodes), *own])
             values.append(math.log(QUANTITIES[quantity](lap)))
     found, half = linear(np.array(matrix), np.array(values))
@@ -283,8 +283,7 @@ def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
     rows: list[Any] = []
     largest, most = np.full(len(AMOUNTS), math.nan), 0
     for ran in runs:
-        laps = ran.laps[1:]
-        one = ran.scenario
+        one, laps = ran.scenario, ran.laps
         if not laps or one.delegate_count < one.nodes:
             continue
         amount = np.mean([amounts(one, lap, costs) for lap in laps], axis=0)
