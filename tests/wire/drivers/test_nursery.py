@@ -128,7 +128,9 @@ def test_one_nursery_serves_several_jobs_and_says_when_it_is_gone(tmp_path):
             processes.run(one, tmp_path, using=nursery)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
+)
 def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path):
     output = tmp_path / "runs.csv"
     temporary = tmp_path / "temporary"
