@@ -114,7 +114,7 @@ def test_delegates_vote_on_loopback(transport, phases):
         ({"layout": SIZES}, {"mode": "virtual"}, "blocks that are run have our encoding"),
         ({"network": named("mesh")}, {"mode": "virtual", "transport": "native"}, "network is mesh"),
         ({}, {"mode": "loopback", "transport": "plain"}, "which needs no sockets"),
-        ({"nodes": 300}, {"mode": "loopback"}, "300 delegates would be as many processes"),
+        ({"nodes": 300}, {"mode": "loopback"}, "300 nodes would be as many processes"),
         ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "always have enough transactions"),
         (
             {
