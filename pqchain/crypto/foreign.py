@@ -11,12 +11,11 @@ from typing import Any
 
 
 def library(name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]) -> Any | None:
-    """Load a library of another interface, from the first of `files` that opens or the system's of
-    that name, if there is one.
+    """Load a library from the first of `files` that opens, or the system's of that name.
 
     Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
     length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
-    None if the library, or one of the functions, is not here.
+    None if the library, or one of the functions, is not here. The system has none of the name "".
     """
     kinds = {"i": ctypes.c_int, "p": ctypes.c_void_p, "q": ctypes.c_int64, "": None}
     # Python asks a compiler where the system has a library, so this is not for those of our own.
