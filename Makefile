@@ -148,8 +148,13 @@ bench-delegates: install ## delegates that run: messages a second, 32 on loopbac
 	$(BIN)/python benchmarks/delegates.py
 
 TRIALS := PYTHONPATH=. $(BIN)/python tests/consensus/delegate
-simulate-delegates: install ## 10,000 seeds of random faults (SEEDS=N; 15 minutes on one core)
+simulate-delegates: install ## 10,000 seeds of random faults, planted mistakes (SEEDS=N or SEED=N; 10 minutes)
+ifdef SEED
+	$(TRIALS)/trials.py --seed $(SEED)
+else
 	$(TRIALS)/trials.py $(or $(SEEDS),10000)
+	$(TRIALS)/mistakes.py
+endif
 
 fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes)
 	$(TRIALS)/fuzz.py 1000000

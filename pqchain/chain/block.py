@@ -116,6 +116,11 @@ class Block:
         return cls(header, transactions, seal)
 
 
+def header_of(data: bytes) -> Header:
+    """Return the header of an encoded block, whatever its transactions; raises Malformed."""
+    return read_front(Reader(as_bytes("block", data)))[0]
+
+
 def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
     """Read what stands before the transactions: header, seal, and how many there are.
 

@@ -1,15 +1,14 @@
 """Our native libraries through ctypes: one C interface (native/pq_native.h), many schemes.
 
-The only module that imports ctypes. Libraries are loaded at first use, never at import.
+Libraries are loaded at first use, never at import.
 """
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import json
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -394,39 +393,3 @@ def library(implementation: str) -> Library:
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)
-
-
-def foreign_library(
-    name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]
-) -> Any | None:
-    """Load a library of another interface, from the first of `files` that opens or the system's.
-
-    Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
-    length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
-    None if the library, or one of the functions, is not here.
-    """
-    kinds = {"i": _INT, "p": _POINTER, "q": ctypes.c_int64, "": None}
-    system = ctypes.util.find_library(name)
-    for file in [*files, *([system] if system else [])]:
-        try:
-            handle = ctypes.CDLL(file)
-            for function, letters in functions.items():
-                declared = getattr(handle, function)
-                result, _, parameters = letters.rpartition("=")
-                declared.restype = kinds[result]
-                declared.argtypes = [kinds[letter] for letter in parameters]
-        except (OSError, AttributeError):
-            continue
-        return handle
-    return None
-
-
-@contextmanager
-def only(path: Path) -> Iterator[None]:
-    """Let `ctypes.util.find_library` find this file, whatever it is asked for, within the block."""
-    find = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: str(path)
-    try:
-        yield
-    finally:
-        ctypes.util.find_library = find

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pqchain.chain.block import Block
+from pqchain.chain.block import Block, header_of
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.delegate import messages
 from pqchain.consensus.delegate.book import Book, Lock, Record
@@ -271,7 +271,7 @@ class Delegate:
     def _message(self, kind: Kind, data: bytes) -> bytes:
         """Return a message of ours with a block or its hash, signed if its kind is."""
         field, held = self.setting.field_bytes(kind), self.held
-        digest = held.digest if held and held.data is data else Block.decode(data).hash()
+        digest = held.digest if held and held.data is data else header_of(data).hash()
         body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
         message = Message(kind, self.rank, self.height, self.view, body)
         if field:
@@ -323,7 +323,7 @@ class Delegate:
 
     def _parity(self, held: Held) -> int:
         """Return which ranks were given this block by a proposer of two: 0 for even ones."""
-        return (Block.decode(held.data).header.timestamp - self.book.state.timestamp) % 2
+        return (header_of(held.data).timestamp - self.book.state.timestamp) % 2
 
     def _bind(self, kind: Kind, held: Held) -> bool:
         """Write down what a vote binds us to before it leaves; False if it may not leave."""

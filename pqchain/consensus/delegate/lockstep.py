@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
-from pqchain.chain.block import Block as ChainBlock
+from pqchain.chain.block import header_of
 from pqchain.consensus.builder import Block, ViewBuilder
 from pqchain.consensus.delegate.book import MemoryBook
 from pqchain.consensus.delegate.conduct import HONEST, Conduct
@@ -316,5 +316,4 @@ def _height(stage: Stage, block: Block) -> Height:
 def value(delegate: Delegate) -> int:
     """Return the number that the model has for the block that a delegate holds."""
     assert delegate.held is not None
-    block = ChainBlock.decode(delegate.held.data)
-    return block.header.timestamp - delegate.book.state.timestamp - 2
+    return header_of(delegate.held.data).timestamp - delegate.book.state.timestamp - 2

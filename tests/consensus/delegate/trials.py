@@ -388,7 +388,7 @@ def main():
         trial = Trial(seed, setting)
         if failure := trial.run():
             failed += 1
-            write(f"seed {seed}: {failure}; again by --seed {seed}")
+            write(f"seed {seed}: {failure}; again: make simulate-delegates SEED={seed}")
         sent += trial.messages
         for node in trial.nodes:
             told.update(node.refused if node else ())
