@@ -103,17 +103,33 @@ def parts(frames: Frames) -> dict[str, pd.DataFrame]:
     }
 
 
+def _whence(growth: pd.DataFrame) -> str:
+    """Say what the exponents tell of where a square comes from."""
+    if not {ONE, EACH} <= set(growth.index):
+        return "where it comes from was not asked"
+    one, each = growth.loc[ONE], growth.loc[EACH]
+    apart = one["exponent"] - one["half_width"] > each["exponent"] + each["half_width"]
+    if apart and each["exponent"] + each["half_width"] < SQUARE:
+        return "so it is one computer's work for all that makes latency grow so fast"
+    return "which does not settle what makes latency grow so fast"
+
+
+SQUARE = 2.0
+"""The power with which the printed latencies grow."""
+
+
 def facts(frames: Frames) -> dict[str, Any]:
     """Return the figures of the sentences on what was run."""
     of = cells(frames["run"])
     found: dict[str, Any] = {}
-    by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency_seconds'")
+    by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency'")
     for row in by_setting.to_dict("records"):
         name = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}[row["setting"]]
         found[f"grows_{name}"] = (
             f"{row['exponent']:.2f} \N{PLUS-MINUS SIGN} {row['half_width']:.2f}"
         )
         found[f"most_{name}"] = row["largest"]
+    found["whence"] = _whence(by_setting.set_index("setting"))
     errors = of["prediction_error_percent"].dropna()
     if len(errors):
         found |= {"host_worst": errors.abs().max(), "host_median": errors.abs().median()}

@@ -234,11 +234,17 @@ def growth(runs: Iterable[tuple[str, Ran]]) -> pd.DataFrame:
         of = [ran for name, ran in found if name == setting and ran.laps]
         if len({ran.scenario.nodes for ran in of}) < 2:
             continue
-        for quantity in ("latency_seconds", "cpu_seconds")[: 1 if setting == EACH else 2]:
+        largest = max(ran.scenario.nodes for ran in of)
+        for name, quantity in GROWING.items():
+            if setting == EACH and quantity == "cpu_seconds":
+                continue  # nobody measures processors in virtual time
             exponent, half = _exponent(of, quantity)
-            largest = max(ran.scenario.nodes for ran in of)
-            rows.append([setting, quantity, exponent, half, len(of), largest])
+            rows.append([setting, name, exponent, half, len(of), largest])
     return GROWTH.frame(rows)
+
+
+GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
+"""What is asked how it grows."""
 
 
 def _exponent(runs: list[Ran], quantity: str) -> tuple[float, float]:
