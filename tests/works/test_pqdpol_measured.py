@@ -104,7 +104,9 @@ def test_runs_stand_beside_the_print_cell_by_cell(frames):
 def test_sentences_say_what_was_found(frames):
     facts = judging.facts(frames)
     assert facts["host_worst"] < 1
-    assert facts["run_nodes"] == 8
+    assert (facts["run_nodes"], facts["slowest"]) == (8, "Falcon-512")
+    wide = frames["run"].assign(latency_seconds_half_width=1.0)
+    assert "slowest" not in judging.facts(frames | {"run": wide})
     assert facts["grows_one"].startswith(("1.9", "2.0"))
     assert facts["whence"].startswith("so it is one computer's work")
     slow = frames["growth"].assign(exponent=2.0)
