@@ -34,6 +34,8 @@ def ran(one, mode, computer):
         )
         for late in (1.0, 1.01, 0.99)
     ]
+    if mode != "loopback":
+        laps.insert(0, laps[0])
     return Ran(
         scenario=one, mode=mode, transport="native", latency_seconds=seconds,
         throughput_per_second=1.0, final_blocks=3, views=3, is_safe=True, is_live=True,

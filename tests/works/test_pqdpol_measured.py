@@ -40,10 +40,10 @@ def test_every_cell_has_five_quantities_with_intervals(frames):
 
 def test_growth_is_a_square_where_one_computer_does_all_the_work(frames):
     found = frames["growth"].set_index(["setting", "quantity"])
-    one = found.loc[(measured.ONE, "latency_seconds")]
+    one = found.loc[(measured.ONE, "latency")]
     assert one["exponent"] == pytest.approx(2, abs=0.15)
-    assert found.loc[(measured.EACH, "latency_seconds"), "exponent"] < 1.5
-    assert found.loc[(measured.TABLES, "cpu_seconds"), "cells"] == 18
+    assert found.loc[(measured.EACH, "latency"), "exponent"] < 1.5
+    assert found.loc[(measured.TABLES, "processor time"), "cells"] == 18
     assert 0 < one["half_width"] < 0.2
 
 
@@ -104,8 +104,14 @@ def test_runs_stand_beside_the_print_cell_by_cell(frames):
 def test_sentences_say_what_was_found(frames):
     facts = judging.facts(frames)
     assert facts["host_worst"] < 1
-    assert facts["run_nodes"] == 8
+    assert (facts["run_nodes"], facts["slowest"]) == (8, "Falcon-512")
+    wide = frames["run"].assign(latency_seconds_half_width=1.0)
+    assert "slowest" not in judging.facts(frames | {"run": wide})
     assert facts["grows_one"].startswith(("1.9", "2.0"))
+    assert facts["whence"].startswith("so it is one computer's work")
+    slow = frames["growth"].assign(exponent=2.0)
+    facts = judging.facts(frames | {"growth": slow})
+    assert facts["whence"] == "which does not settle what makes latency grow so fast"
 
 
 def test_where_processes_cannot_be_bound_nothing_is_run(monkeypatch):

@@ -45,7 +45,7 @@ def observed(run: pd.DataFrame) -> Verdict:
     )
     far = abs(kept[0] - kept[1]) > sum(errors)
     outcome = OPEN if not far else HOLDS if kept[0] > kept[1] else FAILS
-    return Verdict(outcome, evidence, "run", _setting(frame))
+    return Verdict(outcome, evidence, "run", _setting(everybody))
 
 
 def _kept_by(rows: pd.DataFrame) -> tuple[float, float]:
@@ -103,26 +103,46 @@ def parts(frames: Frames) -> dict[str, pd.DataFrame]:
     }
 
 
+def _whence(growth: pd.DataFrame) -> str:
+    """Say what the exponents tell of where a square comes from."""
+    if not {ONE, EACH} <= set(growth.index):
+        return "where it comes from was not asked"
+    one, each = growth.loc[ONE], growth.loc[EACH]
+    apart = one["exponent"] - one["half_width"] > each["exponent"] + each["half_width"]
+    if apart and each["exponent"] + each["half_width"] < SQUARE:
+        return "so it is one computer's work for all that makes latency grow so fast"
+    return "which does not settle what makes latency grow so fast"
+
+
+SQUARE = 2.0
+"""The power with which the printed latencies grow."""
+
+
+def _far(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+    """Return whether two latencies differ by more than their intervals."""
+    name = "latency_seconds"
+    noise = one[f"{name}_half_width"] + other[f"{name}_half_width"]
+    return bool(abs(one[name] - other[name]) > noise)
+
+
 def facts(frames: Frames) -> dict[str, Any]:
     """Return the figures of the sentences on what was run."""
     of = cells(frames["run"])
     found: dict[str, Any] = {}
-    by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency_seconds'")
+    by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency'")
     for row in by_setting.to_dict("records"):
         name = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}[row["setting"]]
         found[f"grows_{name}"] = (
             f"{row['exponent']:.2f} \N{PLUS-MINUS SIGN} {row['half_width']:.2f}"
         )
         found[f"most_{name}"] = row["largest"]
+    found["whence"] = _whence(by_setting.set_index("setting"))
     errors = of["prediction_error_percent"].dropna()
     if len(errors):
         found |= {"host_worst": errors.abs().max(), "host_median": errors.abs().median()}
     largest = of[of["nodes"] == of["nodes"].max()].sort_values("latency_seconds")
-    if len(largest):
-        found |= {
-            "quickest": largest["algorithm"].iloc[0],
-            "slowest": largest["algorithm"].iloc[-1],
-            "run_nodes": largest["nodes"].iloc[0],
-        }
+    for what, rows in (("quickest", largest), ("slowest", largest.iloc[::-1])):
+        if len(rows) > 1 and _far(*rows.head(2).to_dict("records")):
+            found |= {what: rows["algorithm"].iloc[0], "run_nodes": rows["nodes"].iloc[0]}
     percents = results.check(frames["shares"], SHARES).set_index("what")["percent"]
     return found | {f"share_{what}": percent for what, percent in percents.items()}
