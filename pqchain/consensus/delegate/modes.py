@@ -76,9 +76,9 @@ class Lap:
     spread_seconds: float
     """The same to the last of all nodes, observers included."""
     transactions: int
-    messages: int
-    """Sent by all delegates meanwhile, as `bytes` are."""
-    bytes: int
+    messages: float
+    """Sent by all delegates meanwhile, as `bytes` are; NaN over plain, where nobody counts."""
+    bytes: float
     cpu_seconds: float
     """Of all nodes together; NaN unless measured."""
 
@@ -107,7 +107,7 @@ class Ran:
     transactions_per_block: float
     reason: str = ""
     laps: tuple[Lap, ...] = ()
-    """Each height; none of a model, nor over plain."""
+    """Each height; none of a model."""
     predicted_seconds: float = math.nan
     """The latency that the law "host" gives it: see `delegate.prices`."""
     plain_seconds: float = math.nan
@@ -309,7 +309,21 @@ def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
         scenario=done.scenario,
         mode=mode,
         transport=transport,
+        laps=tuple(map(_lap, done.final)) if mode == "virtual" else (),
         **{name: row[name] for name in names.split()},
+    )
+
+
+def _lap(height: model.Height) -> Lap:
+    """Return a height over plain, which starts when all are ready and has no observers."""
+    seconds = (height.ended_ns - height.block.starts_ns) / SECOND
+    return Lap(
+        latency_seconds=seconds,
+        spread_seconds=seconds,
+        transactions=height.block.transactions,
+        messages=math.nan,
+        bytes=math.nan,
+        cpu_seconds=math.nan,
     )
 
 

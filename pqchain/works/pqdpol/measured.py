@@ -179,7 +179,7 @@ def _asked(costs: CostTable, plan: Plan) -> Iterator[Asked]:
         yield ONE, scenario(single, 2**n, named("host")), live
         if here > 1:
             yield TWO, scenario(single, 2**n, named("host", processors=2)), live
-        yield EACH, scenario(single, 2**n, APART), apart
+        yield EACH, scenario(single, 2**n, APART), {"mode": "virtual"}
     for nodes in plan.delegation:
         for what, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(VOTERS, nodes))):
             yield what, scenario(single, nodes, everywhere, delegates=delegates), live
