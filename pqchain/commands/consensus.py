@@ -107,7 +107,9 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         modes.refuse(one, arguments.mode, arguments.transport)
     runs = []
     given = {"mode": arguments.mode, "transport": arguments.transport}
-    nursery = modes.nursery(arguments.transport) if arguments.mode == "loopback" else None
+    nursery = (
+        modes.nursery(scenarios[0], arguments.transport) if arguments.mode == "loopback" else None
+    )
     with nursery or nullcontext() as using:
         for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
             log = arguments.log and arguments.log / f"run-{number}"

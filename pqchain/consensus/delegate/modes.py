@@ -223,10 +223,10 @@ def run(
     return replace(done, plain_seconds=plain.latency_seconds)
 
 
-def nursery(transport: str | None = None) -> Nursery:
+def nursery(scenario: Scenario, transport: str | None = None) -> Nursery:
     """Return what starts the processes of delegates, to be entered and given to several runs."""
-    speaks = transport or registry.default()
-    return processes.nursery(Job(nodes=1, factory=_FACTORY, transport=speaks))
+    given, speaks = {"scenario": scenario}, transport or registry.default()
+    return processes.nursery(Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks))
 
 
 def _advance(bar: tqdm, count: int) -> None:

@@ -145,3 +145,6 @@ def _serve(modules: Iterable[str]) -> bool:
 
 if __name__ == "__main__" and _serve(sys.argv[1:]):
     child.main()
+    sys.stdout.flush()
+    # An orderly end would take all that was imported apart, and copy the memory that is shared.
+    os._exit(0)

@@ -11,7 +11,7 @@ import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -214,6 +214,11 @@ def nursery(*jobs: Job) -> Nursery:
         modules.add(job.factory.partition(":")[0])
         rows = [registry.get(job.speaks(index)) for index in range(job.nodes)]
         modules |= {f"{registry.__package__}.{row.module or row.name}" for row in rows}
+        for value in job.parameters.values():  # reading one imports what it and its fields are of
+            held = (
+                [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else []
+            )
+            modules |= {type(each).__module__ for each in (value, *held)}
     return Nursery(tuple(sorted(modules)))
 
 
