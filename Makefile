@@ -33,6 +33,9 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto
 
+test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
+	$(BIN)/python -m pytest -n auto -m long
+
 test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
 	$(BIN)/python -m pytest -n 0 -m jupyter tests/notebooks/test_jupyter.py
 

@@ -16,6 +16,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Name the markers: what a pure install cannot run, and what `make test` leaves out."""
     config.addinivalue_line("markers", "native: needs the native libraries")
     config.addinivalue_line("markers", "jupyter: runs notebooks in JupyterLab (make test-jupyter)")
+    config.addinivalue_line("markers", "long: seconds each on one core (make test-long)")
     config.addinivalue_line("markers", "wheel: looks into dist/ (make test-wheel)")
 
 

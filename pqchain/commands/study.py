@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import reading, sensitivity, sheet
+    from pqchain.study import page, reading, sensitivity, sheet
     from pqchain.study.plan import described
 
     if arguments.list:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     figure = arguments.matters_for or "capacity_per_second"
     sensitivity.check_output(figure)
     if arguments.page is not None:
-        sheet.check_page(arguments.page)
+        page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
     plan = _changed(studies.load(arguments.study), arguments.set)
@@ -44,13 +44,21 @@ def run(arguments: argparse.Namespace) -> int:
     answer = studies.run(
         plan,
         measurements=None if given is None else results.load(given),
+        seeds=arguments.seeds,
         preset=arguments.preset,
         progress=console.watched(),
     )
     costs = {"costs": answer.costs.source}
     if arguments.output is not None:
         results.save(answer.frame, arguments.output, provenance=costs)
-    plain = {"study": plan.title, **costs, "figures": console.records(answer.frame)}
+    plain = {
+        "study": plan.title,
+        **costs,
+        "doubts": sheet.doubts(answer),
+        "conclusions": sheet.conclusions(answer),
+        "calibration": console.records(answer.calibration),
+        "figures": console.records(answer.frame),
+    }
     console.show(arguments, plain, sheet.text(answer))
     if arguments.page is not None:
         studies.write(answer, arguments.page, output=figure)
@@ -77,6 +85,8 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         now = getattr(plan, name, getattr(plan.network, name, None))
         if isinstance(now, (int, float, str)):
             values[name] = _value(text, now)
+        elif isinstance(now, tuple) and name == "schemes":
+            values[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set changes numbers and names; write a TOML file to set {name!r}")
     try:

@@ -12,10 +12,12 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pqchain import algorithms
+from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.study.quantities import INPUTS
+from pqchain.study.provers import PROVERS
+from pqchain.study.quantities import INPUTS, QUANTITIES
 from pqchain.works import papers
 
 SIGNERS: Mapping[str, str] = {
@@ -31,6 +33,20 @@ or with whole signatures given to that one."""
 
 WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
 """Inputs that are parameters of the network."""
+
+
+class Observation(NamedTuple):
+    """What was seen on a chain of today, to be set against the model of it."""
+
+    quantity: str
+    """A figure of the study."""
+    scheme: str
+    """Whose figure; "" for the baseline's."""
+    value: float
+    source: str
+    date: str
+    settings: Mapping[str, Any]
+    """Inputs as they were when it was seen."""
 
 
 class Problem(NamedTuple):
@@ -74,6 +90,27 @@ class Plan:
     data_bytes: int = 0
     public_key: str = "inline"
     accounts: int = 0
+    envelope_bytes: int = 0
+    framing_bytes: int = 0
+    signatures: float = 1.0
+    witness_discount: float = 1.0
+    block_weight: float = 0.0
+    block_gas: float = 0.0
+    sustained_share: float = 1.0
+    intrinsic_gas: float = 0.0
+    execution_gas: float = 0.0
+    calldata_gas: float = 0.0
+    floor_gas: float = 0.0
+    verification_gas: float = 0.0
+    packet_bytes: int = 0
+    votes_per_block: float = 0.0
+    vote_bytes: float = 0.0
+    vote_signature_bytes: float = 0.0
+    vote_aggregation: str = "plain"
+    vote_aggregates: float = 1.0
+    votes_in_block: bool = False
+    most_votes: float = 0.0
+    final_blocks: float = 0.0
     nodes: int
     delegates: int = 0
     network: Network
@@ -89,6 +126,8 @@ class Plan:
     costs: str = "measured"
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where each input comes from."""
+    observed: tuple[Observation, ...] = ()
+    """What the chain of today shows."""
 
     def __post_init__(self) -> None:
         """Refuse a plan with problems, naming all of them; write schemes canonically."""
@@ -153,7 +192,7 @@ def _canonical(name: str) -> str:
 
 
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Plan)}
-DEFAULTS |= {"migration": {}, "sources": {}}
+DEFAULTS |= {"migration": {}, "sources": {}, "observed": ()}
 """What the inputs of a plan are if nobody sets them; MISSING if somebody has to."""
 
 
@@ -174,6 +213,31 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
             value = ", ".join(value)
         rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
     return rows
+
+
+def observation(row: Mapping[str, Any]) -> Observation:
+    """Return what a table [[observed]] says. Raises UsageError."""
+    values = {"set": {}, "scheme": "", **row}
+    expected: dict[str, Any] = dict.fromkeys(("quantity", "scheme", "source", "date"), str)
+    expected |= {"value": (int, float), "set": Mapping}
+    if wrong := sorted(set(values) ^ set(expected)):
+        raise UsageError(
+            f"an observation has {sorted(row)}; expected {', '.join(expected)} (wrong: {wrong})"
+        )
+    for name, kind in expected.items():
+        if not isinstance(values[name], kind):
+            raise UsageError(f"{name} of an observation is {values[name]!r}; see data/chains")
+    if values["quantity"] not in QUANTITIES:
+        raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
+    if values["value"] <= 0:
+        raise UsageError(f"an observed {values['quantity']} is {values['value']}; give more than 0")
+    for name in values["set"]:
+        check_name(name)
+    scheme = values["scheme"] and _canonical(values["scheme"])
+    return Observation(
+        values["quantity"], scheme, float(values["value"]), values["source"], values["date"],
+        values["set"],
+    )  # fmt: skip
 
 
 def described() -> list[tuple[str, str, str, str, str]]:
@@ -207,17 +271,24 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
     "str": (str, "a text"),
+    "bool": (bool, "true or false"),
 }
 """By the type of a field: what its value must be, and that in words."""
 
 
 def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
     """Yield what is wrong with single inputs, of which some may be missing."""
-    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": ("inline", "registered")}
+    choices = {
+        "costs": cost_sources(),
+        "signer": SIGNERS,
+        "public_key": encoding.KEY_MODES,
+        "vote_aggregation": ("plain", "bls", *PROVERS),
+    }
     for name in [name for name in INPUTS if name in values]:
         value, row = values[name], INPUTS[name]
         types, expected = _EXPECTED.get(Plan.__annotations__[name], (object, ""))
-        if not isinstance(value, types) or (isinstance(value, bool) and expected):
+        is_flag = isinstance(value, bool) and types is not bool
+        if not isinstance(value, types) or (is_flag and expected):
             message = f"{name} is {value!r}; expected {expected} ({row.meaning})"
         elif name in choices and value not in choices[name]:
             message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
@@ -273,6 +344,18 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          "smaller code, so that each chunk has a node of its own"),
         (plan.vote_phases > 0 and plan.network.law == "paper-serial", "vote_phases",
          "vote_phases is above 0, which paper-serial has not; give 0 or another law"),
+        (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
+         f"signatures is {plan.signatures:g}, but our encoding is of one; give envelope_bytes"),
+        (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",
+         f"block_weight is {plan.block_weight:g}, less than one byte weighs; give more"),
+        (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
+         "verification_gas prices a verification by that of the baseline, and there is none; give "
+         "a baseline, or 0"),
+        (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
+         f"final_blocks is {plan.final_blocks:g}, but blocks wait for each other; give "
+         "block_seconds above 0, or final_blocks 0"),
+        (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
+         f"most_votes is {plan.most_votes:g}, but votes_per_block is 0; give both"),
         (is_modelled and not has_falcon, "signer",
          f'signer is {signer!r}, but no scheme is Falcon; give signer = "software"'),
         (is_modelled and plan.signing_factor != 1.0, "signing_factor",

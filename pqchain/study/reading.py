@@ -12,12 +12,21 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from pqchain.errors import UnknownName, UsageError
-from pqchain.installation import HOME, parse_toml
-from pqchain.study.plan import DEFAULTS, WIRES, ImpossiblePlan, Plan, rewired, wrong_values
+from pqchain import installation
+from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.installation import parse_toml
+from pqchain.study.plan import (
+    DEFAULTS,
+    WIRES,
+    ImpossiblePlan,
+    Plan,
+    observation,
+    rewired,
+    wrong_values,
+)
 from pqchain.study.quantities import INPUTS
 
-READY = ("pqdpol", "ethereum", "bitcoin")
+READY = ("pqdpol", "ethereum", "ethereum-lean", "bitcoin", "solana", "algorand")
 """Studies that come with the package."""
 
 
@@ -25,7 +34,7 @@ def ready(name: str) -> str:
     """Return the text of a study that comes with the package. Raises UnknownName."""
     if name not in READY:
         raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
-    return (HOME / "study" / "ready" / f"{name}.toml").read_text(encoding="utf-8")
+    return (installation.data("chains") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(source: str | Path) -> Plan:
@@ -53,6 +62,7 @@ def parse(text: str, name: str) -> Plan:
         document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{name} is no TOML: {error}") from error
+    observed = document.pop("observed", [])
     opened = dict(_opened(document))
     tables, misspelt = _tables(opened)
     lines = _lines(text)
@@ -95,6 +105,11 @@ def parse(text: str, name: str) -> Plan:
     except ImpossiblePlan as error:
         for key, message in error.problems:
             report("network", key, message)
+    for seen in observed if isinstance(observed, list) else [{"observed": observed}]:
+        try:
+            values["observed"] = (*values.get("observed", ()), observation(seen))
+        except PqchainError as error:
+            report("observed", "", str(error))
     wrong = wrong_values(values)
     try:
         if not problems:
@@ -140,7 +155,7 @@ def _lines(text: str) -> dict[tuple[str, str], int]:
     lines: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        heading = re.match(r"\s*\[\s*([\w.\-]+)\s*\]", line)
+        heading = re.match(r"\s*\[\[?\s*([\w.\-]+)\s*\]", line)
         key = re.match(r"\s*(?:\"([^\"]+)\"|([\w.\-+]+))\s*=", line)
         if heading:
             table = heading[1]

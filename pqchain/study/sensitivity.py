@@ -142,7 +142,9 @@ def plane(
     contenders = model.post_quantum(plan)
     if not contenders:
         raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
-    alone = plan.with_(schemes=contenders, migration={}, baseline="")
+    # Gas is priced by the baseline's time; without gas the baseline only costs time here.
+    baseline = plan.baseline if plan.verification_gas else ""
+    alone = plan.with_(schemes=contenders, migration={}, baseline=baseline)
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
         for right, up in product(across_factors, upwards_factors)
@@ -166,7 +168,7 @@ def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[
     ranked = sorted(
         (-each["capacity_per_second"], each["final_seconds"], name)
         for name, each in _figures(plan, costs, *changes).items()
-        if each["transactions_per_block"]
+        if each["transactions_per_block"] and name in plan.schemes
     )
     if not ranked:
         return "", math.nan, math.nan

@@ -1,4 +1,4 @@
-"""A study for people: its tables, its conclusions, and the one self-contained page.
+"""A study for people: its tables and its conclusions.
 
 Knows how figures are shown; computes none of them.
 """
@@ -6,17 +6,14 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pandas as pd
 
-from pqchain import plots, results
-from pqchain.errors import UsageError
 from pqchain.render import html, numbers
-from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import sensitivity
-from pqchain.study.model import Findings, post_quantum
+from pqchain.study import calibration
+from pqchain.study.findings import Findings
+from pqchain.study.model import post_quantum
 from pqchain.study.plan import Plan, inputs
 from pqchain.study.quantities import QUANTITIES
 
@@ -45,9 +42,37 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
 
 
 def text(findings: Findings) -> str:
-    """Return the figures and conclusions for a terminal."""
-    head = f"{findings.plan.title}\ntimes: {findings.costs.source}\n"
-    return "\n".join([head, figures_table(findings).text(), "", *conclusions(findings)])
+    """Return the figures and conclusions for a terminal, what makes them doubtful first."""
+    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    tables = (calibration_table(findings), limits_table(findings), figures_table(findings))
+    said = [*doubts(findings), *conclusions(findings)]
+    return "\n".join([head, *said, "", "\n\n".join(table.text() for table in tables)])
+
+
+def spread(findings: Findings) -> str:
+    """Say what an interval is made of."""
+    if findings.seeds < 2:
+        return "one draw, without intervals"
+    return f"intervals: nine of ten of {findings.seeds} draws of network and times"
+
+
+def doubts(findings: Findings) -> list[str]:
+    """Say what makes the numbers doubtful: a busy machine, a model far from what was observed."""
+    warned = [f"Warning: {each}." for each in findings.warnings]
+    return [*warned, *calibration.far(findings.calibration)]
+
+
+def interval(low: float, high: float, unit: str, value: float | None = None) -> str:
+    """Show a figure with its interval, or alone where all draws agree: 73.1 tx/s (71.0 to 75.2)."""
+    middle = low if value is None else value
+    alone = shown(middle, unit)
+    if not low < high or shown(low, unit) == shown(high, unit):
+        return alone
+    ends = [shown(end, unit) for end in (low, high)]
+    number, _, of = ends[0].rpartition(numbers.NARROW_SPACE)
+    if number and ends[1].endswith(f"{numbers.NARROW_SPACE}{of}"):
+        ends[0] = number
+    return f"{alone} ({ends[0]} to {ends[1]})"
 
 
 def conclusions(findings: Findings) -> list[str]:
@@ -55,40 +80,122 @@ def conclusions(findings: Findings) -> list[str]:
     plan, values, best = findings.plan, findings.values, findings.best
     target = plan.transactions_per_second
     sentences = []
-    if best:
-        capacity = shown(values[best]["capacity_per_second"], "1/s", 2)
+    if best and values[best]["capacity_per_second"] > 0:
+        low, high = findings.intervals[best]["capacity_per_second"]
+        capacity = interval(low, high, "1/s", values[best]["capacity_per_second"])
         sentences.append(
             f"Highest capacity of the post-quantum schemes: {best}, {capacity}; target "
-            f"{numbers.significant(target, 2)}."
+            f"{numbers.significant(target, 2)}. What binds: {findings.limits[best]}."
         )
-    below = [name for name in values if values[name]["capacity_per_second"] < target]
+        equal = [
+            name
+            for name in post_quantum(plan)
+            if name != best and not findings.differ("capacity_per_second", best, name)
+        ]
+        if equal:
+            sentences.append(f"No difference in capacity from {best}: {', '.join(equal)}.")
+    refused = [name for name in values if not values[name]["transactions_per_block"]]
+    by_limit: dict[str, list[str]] = {}
+    for name in refused:
+        by_limit.setdefault(findings.limits.get(name, ""), []).append(name)
+    for limit, names in by_limit.items():
+        sentences.append(f"Not one transaction fits ({limit}): {', '.join(names)}.")
+    below = [
+        name
+        for name in values
+        if name not in refused and values[name]["capacity_per_second"] < target
+    ]
     if below:
         sentences.append(
             f"Capacity below the target load: {', '.join(below)}. Their queues grow without "
-            "bound; the latency is that of a transaction that the next block includes."
+            "bound, so that they have no latency at that load."
         )
-    if plan.baseline and best:
-        size, time = (
-            shown(values[best][name], "×")
-            for name in ("transaction_bytes_ratio", "verification_ratio")
-        )
-        sentences.append(
-            f"From {plan.baseline} to {best}: transactions {size} the bytes, verification {time} "
-            "the time."
-        )
+    if plan.baseline and best and best not in refused:
+        sentences.append(_from_baseline(findings, best))
     return sentences
+
+
+def _from_baseline(findings: Findings, best: str) -> str:
+    """Say how bytes and verification change from the baseline to a scheme."""
+    ratios = {}
+    for name in ("transaction_bytes_ratio", "verification_ratio"):
+        low, high = findings.intervals[best][name]
+        ratios[name] = interval(low, high, "×", findings.values[best][name])
+    low, high = findings.intervals[best]["verification_ratio"]
+    time = f"verification {ratios['verification_ratio']} the time"
+    if low < 1 < high:
+        time = f"no difference in verification: {ratios['verification_ratio']}"
+    size = ratios["transaction_bytes_ratio"]
+    return f"From {findings.plan.baseline} to {best}: transactions {size} the bytes, {time}."
+
+
+def calibration_table(findings: Findings) -> Table:
+    """Return the model against the chain of today."""
+    rows = []
+    for row in findings.calibration.to_dict("records"):
+        unit = row["unit"]
+        name = row["quantity"]
+        about = QUANTITIES[name].about if name in QUANTITIES else name
+        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        seen = ", ".join(filter(None, (row["source"], row["date"], row["settings"])))
+        rows.append(
+            [
+                Shown(name, name, html.join(about)),
+                row["scheme"],
+                Shown(row["model"], shown(row["model"], unit)),
+                Shown(row["observed"], shown(row["observed"], unit)),
+                Shown(row["error"], error),
+                seen,
+            ]
+        )
+    return Table(
+        columns=[
+            Column("figure"), Column("scheme"), Column("model", numeric=True),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+        ],
+        rows=rows,
+        caption="The model against the chain of today.",
+        source=["modelled", "cited"],
+        style="figures",
+    )  # fmt: skip
+
+
+def limits_table(findings: Findings) -> Table:
+    """Return which limit binds with each scheme, and what a transaction takes of it."""
+    rows = []
+    for scheme, own in findings.values.items():
+        figures = ("transaction_bytes", "transaction_weight", "transaction_gas")
+        used = [Shown(own[name], shown(own[name], QUANTITIES[name].unit)) for name in figures]
+        count = own["transactions_per_block"]
+        rows.append([scheme, findings.limits[scheme], *used, Shown(count, shown(count, ""))])
+    return Table(
+        columns=[
+            Column("scheme"), Column("what binds"), Column("bytes", numeric=True),
+            Column("weight", numeric=True), Column("gas", numeric=True),
+            Column("transactions of a full block", numeric=True),
+        ],
+        rows=rows,
+        caption="Limits that bind, and what a transaction takes.",
+        source=["modelled"],
+        style="figures",
+    )  # fmt: skip
 
 
 def figures_table(findings: Findings) -> Table:
     """Return every figure that any scheme has: a row per figure, a column per scheme."""
-    values = findings.values
+    values, ends = findings.values, findings.intervals
     by_name = findings.frame.groupby("quantity")["kind"].unique()
     rows = []
     for name in _present(findings):
         kinds = [kind for kind in _KINDS if kind in by_name[name]]
         told = [_named(name), Shown(kinds, ", ".join(kinds), html.labels(*kinds))]
         unit = QUANTITIES[name].unit
-        rows.append(told + [Shown(each[name], shown(each[name], unit)) for each in values.values()])
+        for scheme, each in values.items():
+            text = interval(*ends[scheme][name], unit, each[name])
+            if name == "binding_limit":
+                text = findings.limits[scheme]
+            told.append(Shown(each[name], text))
+        rows.append(told)
     used = set(findings.frame["kind"])
     return Table(
         columns=[
@@ -97,11 +204,48 @@ def figures_table(findings: Findings) -> Table:
             *(Column(name, numeric=True) for name in values),
         ],
         rows=rows,
-        caption="Every figure, by scheme. A dash: there is no such figure, as of a scheme of which "
-        "no transaction fits into a block.",
+        caption="Every figure, by scheme, with its interval where draws differ. A dash: there is "
+        "no such figure, as of a scheme of which no transaction fits into a block.",
         source=[kind for kind in _KINDS if kind in used],
         style="figures",
     )
+
+
+def load_table(curve: pd.DataFrame) -> Table:
+    """Return latency against arrivals: a row per load, a column per scheme."""
+    wide = curve.pivot(index="load", columns="scheme", values="latency_seconds")
+    names = list(dict.fromkeys(curve["scheme"]))
+    return Table(
+        columns=[
+            Column("share of the capacity", show=lambda value: f"{value:.0%}"),
+            *(Column(name, numeric=True, show=lambda value: shown(value, "s")) for name in names),
+        ],
+        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
+        caption="Mean latency of a transaction by load, queue included: a closed form.",
+        source=["modelled"],
+        style="figures",
+    )
+
+
+def migration_table(frame: pd.DataFrame) -> Table:
+    """Return a migration at some of its days."""
+    last = len(frame) - 1
+    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
+    return Table.of(
+        picked,
+        [
+            Column("day", numeric=True, show=numbers.integer, key="day"),
+            Column("phase", key="phase"),
+            Column("moved", numeric=True, show="{:.1%}".format, key="moved_share"),
+            Column("waiting", numeric=True, show="{:.1%}".format, key="waiting_share"),
+            Column("carried", numeric=True, show=lambda value: shown(value, "1/s"),
+                   key="carried_per_second"),
+            Column("growth of a day", numeric=True, show=lambda value: shown(value, "B"),
+                   key="growth_bytes_per_day"),
+        ],
+        caption="The migration at nine of its days.",
+        source=["modelled"],
+    )  # fmt: skip
 
 
 def tornado_table(tornado: pd.DataFrame) -> Table:
@@ -157,92 +301,6 @@ def sources_table(findings: Findings) -> Table:
         caption="Sources, and the inputs that a figure depends on: no other changes it.",
         style="figures",
     )
-
-
-def write(findings: Findings, path: str | Path, *, output: str = "capacity_per_second") -> Path:
-    """Write the page, whole or not at all; return its path. `output` is what the tornado shows.
-
-    Raises UsageError as `check_page` does, and UnknownName for a figure that there is not.
-    """
-    place = check_page(path)
-    results.write_atomically(place, markup(findings, output=output))
-    return place
-
-
-def check_page(path: str | Path) -> Path:
-    """Return where a page is to go. Raises UsageError if it cannot be written there."""
-    place = Path(path)
-    if place.suffix != ".html":
-        raise UsageError(f"the page {place} should end in .html; give it such a name")
-    results.check_writable(place)
-    return place
-
-
-def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
-    """Compose the page: conclusions, figures, sensitivity, who wins where, inputs, sources."""
-    plan, costs = findings.plan, findings.costs
-    scheme = findings.best or plan.schemes[0]
-    tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    parts: dict[str, tuple[str, ...]] = {
-        "figures": ("Figures by scheme", figures_table(findings).html()),
-        "sensitivity": ("Sensitivity", _tornado(tornado), tornado_table(tornado).html()),
-    }
-    if post_quantum(plan):
-        plane = sensitivity.plane(plan, costs)
-        parts["plane"] = ("Which scheme wins where", _plane(plane), plane_table(plane).html())
-    parts["inputs"] = ("Inputs", inputs_table(plan).html())
-    parts["sources"] = ("Sources", sources_table(findings).html())
-    head = html.element(
-        "section",
-        html.element("h1", plan.title),
-        html.element("p", f"times: {costs.source}", class_="byline"),
-        html.element("div", html.bullets(conclusions(findings)), class_="verdict", role="status"),
-    )
-    sections = [html.section(name, *part) for name, part in parts.items()]
-    contents = [(name, title) for name, (title, *_) in parts.items()]
-    return html.document(plan.title, contents, head, *sections)
-
-
-def _tornado(tornado: pd.DataFrame) -> Markup:
-    """Draw the tornado, unless no input changes anything."""
-    if tornado.empty:
-        return Markup()
-    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
-    return html.figure(
-        plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
-        identifier="figure-tornado",
-        description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
-        "the table below holds the values.",
-        caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
-        "that change nothing are left out.",
-    )
-
-
-def _plane(plane: pd.DataFrame) -> Markup:
-    return html.figure(
-        plots.figure_bytes(plots.plot_plane(plane), "svg"),
-        identifier="figure-plane",
-        description="A plane of two inputs, each field with the post-quantum scheme of the "
-        "greatest capacity; the table below holds the same.",
-        caption="The post-quantum scheme of the greatest capacity. Leftwards fewer transactions "
-        "carry their key (×1/16: one in 16), upwards every verification is slower."
-        + _only_winner(plane),
-    )
-
-
-def _only_winner(plane: pd.DataFrame) -> str:
-    """Say so if one scheme wins the whole plane."""
-    names = [name for name in plane["winner"].unique() if name]
-    if len(names) != 1:
-        return ""
-    ends = [
-        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
-        f"{numbers.factor(factors.max())}"
-        for axis in ("across", "upwards")
-        for factors in [plane[f"{axis}_factor"]]
-    ]
-    everywhere = "everywhere" if (plane["winner"] != "").all() else "wherever one does"
-    return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
 
 
 def _present(findings: Findings) -> list[str]:

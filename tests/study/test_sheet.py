@@ -6,23 +6,23 @@ import pytest
 
 from pqchain.errors import UsageError
 from pqchain.study import load, run, write
-from pqchain.study.model import Findings, evaluate
+from pqchain.study.page import markup
 from pqchain.study.sheet import (
     conclusions,
     figures_table,
     inputs_table,
-    markup,
     shown,
     sources_table,
     text,
 )
-from tests.study.plans import COSTS, plan
+from tests.study import plans
+from tests.study.plans import plan
 
 
 @pytest.fixture(scope="module")
 def found():
     one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
-    return Findings(one, COSTS, evaluate(one, COSTS))
+    return plans.found(one, seeds=3)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,19 @@ def test_the_page_holds_every_figure_and_asks_nobody(found):
     assert "A &lt;small&gt; chain" in written
     for scheme in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
         assert scheme in written
-    for identifier in ("figures", "sensitivity", "plane", "inputs", "sources"):
+    for identifier in (
+        "calibration",
+        "limits",
+        "figures",
+        "load",
+        "sensitivity",
+        "plane",
+        "inputs",
+    ):
         assert f'id="{identifier}"' in written
     used = re.findall(r' id="([^"]+)"', written)
     assert len(used) == len(set(used))
-    assert written.count("<svg") == 2
+    assert written.count("<svg") == 4
     assert not re.search(r"""(src|href)=["']?https?:""", written)
     assert "<script" not in written
     for label in ("registry", "measured", "modelled"):
@@ -82,7 +90,7 @@ def test_the_text_holds_figures_and_conclusions(found):
 
 def test_what_is_too_little_is_said(found):
     one = plan(transactions_per_second=1e5)
-    said = conclusions(Findings(one, COSTS, evaluate(one, COSTS)))
+    said = conclusions(plans.found(one))
     assert any("Capacity below the target load: " in line for line in said)
 
 
@@ -107,7 +115,7 @@ def test_a_plane_with_one_winner_says_so():
     written = markup(run(load("pqdpol").with_(schemes=("Falcon-512", "Dilithium2"))))
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
     two = plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4)
-    assert "in this range" not in markup(Findings(two, COSTS, evaluate(two, COSTS)))
+    assert "in this range" not in markup(plans.found(two))
 
 
 def test_equal_studies_give_equal_pages(found):

@@ -1,0 +1,158 @@
+"""How long operations take, several times over: what a study's intervals rest on.
+
+A pass measures every scheme of a plan once; a draw of the study takes one pass whole, so that what
+slowed the machine for a while slows all schemes of that draw, and ratios stay ratios of one pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pqchain import algorithms, crypto
+from pqchain import costs as costing
+from pqchain.bench import operations, presets
+from pqchain.costs import PREFERRED_IMPLEMENTATION, Costs, CostTable
+from pqchain.errors import UsageError
+from pqchain.study.plan import Plan
+from pqchain.works import papers
+
+PASSES = 3
+"""How often a study measures its schemes, one pass after the other."""
+
+UNSTEADY = 0.25
+"""Times that differ by more than this share of their median from pass to pass get a warning."""
+
+_TIMES = tuple(each.name for each in fields(Costs) if each.name.endswith("_seconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Costs of the schemes of a plan, in passes."""
+
+    passes: tuple[CostTable, ...]
+    spread: tuple[tuple[str, str, float], ...] = ()
+    """(algorithm, time, relative deviation of single operations), where only one pass is known."""
+
+    @property
+    def middle(self) -> CostTable:
+        """The median of the passes, time by time."""
+        rows = []
+        for row in self.passes[0].rows:
+            own = [each[row.algorithm] for each in self.passes]
+            middle = {
+                name: float(np.median([getattr(one, name) for one in own])) for name in _TIMES
+            }
+            rows.append(_with(row, middle))
+        return CostTable(tuple(rows), self.passes[0].source)
+
+    def drawn(self, number: int) -> CostTable:
+        """Return the costs of a draw: a pass, or the one pass moved by its spread."""
+        table = self.passes[number % len(self.passes)]
+        if not self.spread or number == 0:
+            return table
+        normal = np.random.default_rng(number).standard_normal(len(self.spread)).tolist()
+        moved = {
+            (algorithm, name): math.exp(deviation * by)
+            for (algorithm, name, deviation), by in zip(self.spread, normal, strict=True)
+        }
+        rows = tuple(
+            _with(
+                row,
+                {
+                    name: getattr(row, name) * moved.get((row.algorithm, name), 1.0)
+                    for name in _TIMES
+                },
+            )
+            for row in table.rows
+        )
+        return CostTable(rows, table.source)
+
+    def unsteady(self) -> list[str]:
+        """Say which times differ much from pass to pass, the worst first."""
+        found = []
+        for row in self.passes[0].rows:
+            for name in ("sign_seconds", "verify_seconds"):
+                times = [getattr(each[row.algorithm], name) for each in self.passes]
+                middle = float(np.median(times))
+                apart = (max(times) - min(times)) / middle if middle else 0.0
+                if apart > UNSTEADY:
+                    what = f"{name.partition('_')[0]} of {row.algorithm}"
+                    found.append((apart, f"{what} differs by {apart:.0%} between passes"))
+        return [text for _, text in sorted(found, reverse=True)]
+
+
+def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
+    """Return the times of a plan that need no measuring; None if it asks to measure.
+
+    Raises UsageError if measurements are given that the plan does not use, and MissingCosts.
+    """
+    if plan.costs != "measured":
+        if measurements is not None:
+            raise UsageError(
+                f'costs is {plan.costs!r}, so measurements are not used; give costs = "measured"'
+            )
+        return Times((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
+    if measurements is None:
+        return None
+    table = _of(plan, costing.from_frame(measurements))
+    return Times((table,), tuple(_spread(table, measurements)))
+
+
+def measured(
+    plan: Plan, *, passes: int = PASSES, preset: str | None = None, progress: bool = False
+) -> Times:
+    """Measure the schemes of a plan, several passes one after the other."""
+    chosen = preset or presets.preset()
+    done = []
+    for _ in range(passes):
+        frames = [
+            operations.measure(
+                name,
+                ["generate_keypair", "sign", "verify"],
+                _implementations(name),
+                preset=chosen,
+                progress=progress,
+            )
+            for name in plan.names
+        ]
+        joined = pd.concat(frames, ignore_index=True)
+        joined.attrs = frames[0].attrs
+        done.append(_of(plan, costing.from_frame(joined)))
+    return Times(tuple(done))
+
+
+def _implementations(name: str) -> list[str] | None:
+    """Return the implementation that stands for a scheme; None: measure all and choose."""
+    offered = algorithms.get(name).implementations
+    usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
+    return [PREFERRED_IMPLEMENTATION] if usable else None
+
+
+def _with(row: Costs, times: dict[str, Any]) -> Costs:
+    return replace(row, **times)
+
+
+def _of(plan: Plan, table: CostTable) -> CostTable:
+    return CostTable(tuple(table[name] for name in plan.names), table.source)
+
+
+def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
+    """Yield how far single operations spread: 1.4826 MAD over the median, as a normal's deviation.
+
+    The median of many is surer than that; a machine that drifts from hour to hour is not.
+    """
+    if "mad_seconds" not in measurements.columns:
+        return
+    for row in table.rows:
+        implementation = row.source.partition(" on ")[0]
+        own = costing.choose(measurements, row.algorithm, implementation=implementation)
+        for operation, values in own.items():
+            middle, deviation = values["median_seconds"], values["mad_seconds"]
+            if middle and math.isfinite(middle) and math.isfinite(deviation):
+                yield row.algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
