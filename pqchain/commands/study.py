@@ -28,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=described())
         return console.show(arguments, table.records(), table)
+    if arguments.outcomes:
+        return _outcomes(arguments)
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
@@ -64,6 +66,26 @@ def run(arguments: argparse.Namespace) -> int:
         studies.write(answer, arguments.page, output=figure)
         console.talk(f"wrote {arguments.page}")
     return console.FINE
+
+
+def _outcomes(arguments: argparse.Namespace) -> int:
+    """Predict what chains published, from costs that are given or measured now."""
+    from pqchain import costs as costing
+    from pqchain import results
+    from pqchain.bench import operations, presets
+    from pqchain.study import outcomes, sheet
+
+    if arguments.measurements is not None:
+        frame = results.load(arguments.measurements)
+    else:
+        operations_of = ["generate_keypair", "sign", "verify"]
+        frame = operations.measure(
+            outcomes.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
+            progress=console.watched(),
+        )  # fmt: skip
+    board = outcomes.scoreboard(costing.from_frame(frame))
+    console.save(board, arguments.output, provenance=frame.attrs.get("provenance", {}))
+    return console.show(arguments, console.records(board), sheet.outcomes_table(board))
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:

@@ -10,7 +10,7 @@ from pqchain import plots, results
 from pqchain.errors import UsageError
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
-from pqchain.study import migration, sensitivity, sheet
+from pqchain.study import migration, outcomes, sensitivity, sheet
 from pqchain.study.findings import Findings
 from pqchain.study.model import post_quantum
 from pqchain.study.plan import Plan
@@ -57,6 +57,9 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
         parts["migration"] = (
             "Migration", _migration(moved, plan, scheme), sheet.migration_table(moved).html()
         )  # fmt: skip
+    parts["outcomes"] = (
+        "What chains found", sheet.outcomes_table(outcomes.scoreboard(costs)).html()
+    )  # fmt: skip
     parts["sensitivity"] = (
         "Sensitivity", _tornado(tornado), sheet.tornado_table(tornado).html()
     )  # fmt: skip

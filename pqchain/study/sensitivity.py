@@ -52,6 +52,8 @@ INPUTS = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "latency_of_links"),
     *("retained_days", "repair_bits_per_second", "data_chunks"),
+    *("block_weight", "block_gas", "intrinsic_gas", "execution_gas", "calldata_gas", "floor_gas"),
+    *("envelope_bytes", "packet_bytes"),
     *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )
 """What can be varied. Lengths of signatures are not: those of Falcon are counted."""
@@ -111,7 +113,7 @@ def tornado(
             for factor in (1 / FACTOR, FACTOR)
         ]
         for name in INPUTS
-        if plan.delegates or name != "delegates"
+        if name in _COSTS | set(_NETWORK) or getattr(plan, name)
     )
     # Where there is no such figure yet, any is more than that.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)

@@ -211,6 +211,37 @@ def figures_table(findings: Findings) -> Table:
     )
 
 
+def outcomes_table(frame: pd.DataFrame) -> Table:
+    """Return what chains published beside what their plans predict."""
+    rows = []
+    for row in frame.to_dict("records"):
+        unit = QUANTITIES[row["quantity"]].unit if row["quantity"] in QUANTITIES else "gas"
+        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        rows.append(
+            [
+                row["chain"],
+                f"{numbers.spoken(row['quantity'])}, {row['scheme']}",
+                Shown(row["predicted"], shown(row["predicted"], unit)),
+                Shown(row["outcome"], shown(row["outcome"], unit)),
+                Shown(row["error"], error),
+                row["decided_by"],
+                f"{row['source']} ({row['date']}); {row['kind']}",
+            ]
+        )
+    return Table(
+        columns=[
+            Column("chain"), Column("figure"), Column("predicted", numeric=True),
+            Column("outcome", numeric=True), Column("error", numeric=True), Column("decided by"),
+            Column("published in"),
+        ],
+        rows=rows,
+        caption="What chains published when they tried, and what a study predicts from their "
+        "plans. None is fitted.",
+        source=["modelled", "cited"],
+        style="figures",
+    )  # fmt: skip
+
+
 def load_table(curve: pd.DataFrame) -> Table:
     """Return latency against arrivals: a row per load, a column per scheme."""
     wide = curve.pivot(index="load", columns="scheme", values="latency_seconds")
