@@ -26,7 +26,8 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *files]) == 0
+    chosen = ["--set", "schemes=Falcon-512,Dilithium2"]
+    assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
     assert "final_seconds" in out.out
@@ -66,7 +67,7 @@ def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
 def test_inputs_can_be_set(capsys) -> None:
     values = []
     for nodes in ("32", "16"):
-        change = ["--set", f"nodes={nodes}", "--set", "block_seconds=0.0"]
+        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--seeds", "1"]
         assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
         figures = json.loads(capsys.readouterr().out)["figures"]
         found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
