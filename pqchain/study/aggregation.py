@@ -17,7 +17,7 @@ model: no packets, no losses, no slow start.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -26,10 +26,14 @@ import numpy.typing as npt
 from pqchain.checks import number, one_of, whole
 from pqchain.errors import UsageError
 from pqchain.intervals import half_width
-from pqchain.study.provers import Prover
+from pqchain.study.plan import Plan
+from pqchain.study.provers import PROVERS, Prover
 
 Topology = Literal["gossip", "grid", "direct"]
 Array = npt.NDArray[np.float64]
+
+BEAMSIM_SIGNATURE_BYTES = 3072
+"""Of an XMSS signature, as BEAMSIM's report has it."""
 
 MOST_WATCHED = 16
 """Aggregators of a group that are followed; the first of them counts."""
@@ -47,7 +51,7 @@ class Tree:
     aggregators: int = 16
     """Of a group; "direct" sends each of them every signature."""
     sign_seconds: float = 0.020
-    signature_bytes: float = 3072
+    signature_bytes: float = BEAMSIM_SIGNATURE_BYTES
     verify_seconds: float = 0.003
     """Of one signature, at each hop; signatures do not wait for each other's."""
     proof_bytes: float = 131_072
@@ -132,6 +136,31 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
     if prover.verify_seconds:
         fields["proof_verify_seconds"] = prover.verify_seconds
     return fields
+
+
+CORES = 16
+"""Of an aggregator of `of_plan`, or as many as the prover's source had."""
+
+
+def of_plan(plan: Plan) -> dict[str, Tree]:
+    """Return the trees that a plan's votes may go through, by topology; none unless it has proofs.
+
+    A group for each aggregate of a block. The last proof has to be there when the next block comes,
+    those of groups a fifth of that before (leanSpec: five intervals a slot).
+    """
+    prover = PROVERS.get(plan.vote_aggregation)
+    if prover is None or not prover.rates or plan.votes_per_block < 2 * plan.vote_aggregates:
+        return {}
+    tree = Tree(
+        validators=round(plan.votes_per_block),
+        groups=round(plan.vote_aggregates),
+        aggregators=min(16, math.ceil(plan.votes_per_block / plan.vote_aggregates)),
+        signature_bytes=plan.vote_signature_bytes or BEAMSIM_SIGNATURE_BYTES,
+        final_deadline_seconds=plan.block_seconds or math.inf,
+        group_deadline_seconds=0.8 * plan.block_seconds or math.inf,
+    )
+    proven = replace(tree, **proven_by(tree, prover, cores=CORES))
+    return {name: replace(proven, topology=name) for name in get_args(Topology)}
 
 
 def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:

@@ -52,6 +52,8 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
     }  # fmt: skip
     if len(curve):
         parts["load"] = ("Latency and load", _load(curve), sheet.load_table(curve).html())
+    if trees := sheet.trees_table(plan):
+        parts["trees"] = ("Trees of aggregators", trees.html())
     if _migrates(findings):
         moved = migration.series(migration.of_study(findings, scheme))
         parts["migration"] = (

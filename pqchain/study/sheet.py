@@ -11,10 +11,11 @@ import pandas as pd
 
 from pqchain.render import html, numbers
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import calibration
+from pqchain.study import aggregation, calibration
 from pqchain.study.findings import Findings
 from pqchain.study.model import post_quantum
 from pqchain.study.plan import Plan, inputs
+from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES
 
 _KINDS = ("registry", "published", "measured", "modelled")
@@ -44,7 +45,9 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
 def text(findings: Findings) -> str:
     """Return the figures and conclusions for a terminal, what makes them doubtful first."""
     head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
-    tables = (calibration_table(findings), limits_table(findings), figures_table(findings))
+    tables = [calibration_table(findings), limits_table(findings), figures_table(findings)]
+    if trees := trees_table(findings.plan):
+        tables.append(trees)
     said = [*doubts(findings), *conclusions(findings)]
     return "\n".join([head, *said, "", "\n\n".join(table.text() for table in tables)])
 
@@ -239,6 +242,44 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         "plans. None is fitted.",
         source=["modelled", "cited"],
         style="figures",
+    )  # fmt: skip
+
+
+def trees_table(plan: Plan) -> Table | None:
+    """Return how long trees of aggregators take for a plan's votes; None without proofs."""
+    trees = aggregation.of_plan(plan)
+    if not trees:
+        return None
+    prover = PROVERS[plan.vote_aggregation]
+    rows = []
+    for name, tree in trees.items():
+        done = aggregation.aggregate(tree)
+        low, high = (done.seconds + sign * done.half_width_seconds for sign in (-1, 1))
+        rows.append(
+            [
+                name,
+                Shown(done.seconds, interval(low, high, "s", done.seconds)),
+                Shown(done.missed_groups, f"{done.missed_groups:.0%}"),
+                Shown(done.missed_final, f"{done.missed_final:.0%}"),
+                Shown(done.received_bytes, shown(done.received_bytes, "B")),
+                Shown(
+                    done.received_by_aggregator_bytes,
+                    shown(done.received_by_aggregator_bytes, "B"),
+                ),
+            ]
+        )
+    return Table(
+        columns=[
+            Column("topology"), Column("last proof after", numeric=True),
+            Column("groups late", numeric=True), Column("last proof late", numeric=True),
+            Column("a validator receives", numeric=True),
+            Column("an aggregator receives", numeric=True),
+        ],
+        rows=rows,
+        caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
+        f"{plan.vote_aggregates:g} groups at 100 Mbit/s, proven by {prover.title} "
+        f"({prover.source}, {prover.machine}): {CITED}.",
+        source=["modelled", "cited"],
     )  # fmt: skip
 
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.study.aggregation import Tree, aggregate, proven_by
+from pqchain.study import load
+from pqchain.study.aggregation import Tree, aggregate, of_plan, proven_by
 from pqchain.study.provers import PROVERS
+from pqchain.study.sheet import trees_table
 
 SMALL = Tree(validators=64, groups=2, aggregators=4)
 
@@ -81,6 +83,20 @@ def test_a_cited_prover_decides_rate_and_bytes():
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
     with pytest.raises(UsageError, match="no published rate"):
         proven_by(tree, PROVERS["labrador"], cores=8)
+
+
+def test_a_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
+    trees = of_plan(load("ethereum-lean"))
+    assert set(trees) == {"gossip", "grid", "direct"}
+    assert trees["grid"].members == 512
+    assert trees["grid"].signature_bytes == 2536
+    assert trees["grid"].aggregate_per_second == 1319
+    assert (trees["grid"].group_deadline_seconds, trees["grid"].final_deadline_seconds) == (3.2, 4)
+    assert of_plan(load("ethereum")) == {}
+    told = trees_table(load("ethereum-lean").with_(votes_per_block=64.0))
+    assert told is not None
+    assert "cited, not measured here" in told.text()
+    assert trees_table(load("bitcoin")) is None
 
 
 def test_how_near_beamsims_report_is():
