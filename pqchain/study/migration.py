@@ -26,6 +26,9 @@ MIGRATION = Contract.of(
     ("str", "phase"),
 )
 
+PRESSED_DAYS = 365.25
+"""From phase A until everybody has asked: our assumption, as BIP-361 says nothing of it."""
+
 MOST_DAYS = 36_525
 """A century; who has not moved by then will not."""
 
@@ -43,7 +46,7 @@ class Migration:
     adoption_days: float = 0.0
     """Until half of the accounts have asked to move; 0: all ask at once."""
     steepness: float = 8.0
-    """Of the logistic curve: adoption_days times its slope at half time, times 4."""
+    """Of the logistic curve: 4 times its slope at half time, in shares per adoption_days."""
     phase_a_days: float = math.inf
     """Then nothing may be sent to old keys: whoever sends or receives has to move (BIP-361)."""
     phase_b_days: float = math.inf
@@ -90,17 +93,16 @@ class Migration:
         """Return the share of the accounts that have asked to move by a day."""
         if not self.adoption_days:
             return 1.0
-        asked = _logistic(self.steepness * (day / self.adoption_days - 1.0))
+        if day <= self.phase_a_days:
+            return self._adopted(day)
+        # Whoever sends or receives has to move: those who had not asked do so within a year.
+        left = max(0.0, 1.0 - (day - self.phase_a_days) / PRESSED_DAYS)
+        return max(self._adopted(day), 1.0 - (1.0 - self._adopted(self.phase_a_days)) * left)
+
+    def _adopted(self, day: float) -> float:
+        """Return the logistic curve, 0 on the first day."""
         start = _logistic(-self.steepness)
-        asked = (asked - start) / (1.0 - start)
-        if day > self.phase_a_days:
-            # Whoever sends or receives has to move: those who had not asked do so in a year.
-            left = max(0.0, 1.0 - (day - self.phase_a_days) / 365.25)
-            before = (
-                _logistic(self.steepness * (self.phase_a_days / self.adoption_days - 1.0)) - start
-            ) / (1.0 - start)
-            asked = max(asked, 1.0 - (1.0 - before) * left)
-        return asked
+        return (_logistic(self.steepness * (day / self.adoption_days - 1.0)) - start) / (1 - start)
 
 
 def _logistic(at: float) -> float:
@@ -147,15 +149,7 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     return [share, max(0.0, asked - moved) / migration.accounts, carried, wanted, growth]
 
 
-def of_study(
-    findings: Findings,
-    scheme: str,
-    *,
-    share: float = 0.25,
-    adoption_days: float = 730.5,
-    phase_a_days: float = math.inf,
-    phase_b_days: float = math.inf,
-) -> Migration:
+def of_study(findings: Findings, scheme: str) -> Migration:
     """Return the migration of a study's accounts from its baseline to a scheme.
 
     Raises UsageError for a study without accounts or baseline, or a scheme whose keys no
@@ -168,15 +162,14 @@ def of_study(
     if not new["migration_seconds"] > 0:
         raise UsageError(f"no transaction of {plan.baseline} holds a key of {scheme} here")
     cycle = old["transactions_per_block"] / old["capacity_per_second"]
-    moves = plan.accounts * cycle / new["migration_seconds"]
     return Migration(
         accounts=float(plan.accounts),
-        moves_per_block=moves,
+        moves_per_block=plan.accounts * cycle / new["migration_seconds"],
         blocks_per_day=DAY_SECONDS / cycle,
-        share=share,
-        adoption_days=adoption_days,
-        phase_a_days=phase_a_days,
-        phase_b_days=phase_b_days,
+        share=plan.moving_share,
+        adoption_days=plan.adoption_days,
+        phase_a_days=plan.phase_a_days or math.inf,
+        phase_b_days=plan.phase_b_days or math.inf,
         old_bytes=old["transaction_bytes"],
         new_bytes=new["transaction_bytes"],
         move_bytes=old["transaction_bytes"] + new["public_key_bytes"],

@@ -118,8 +118,9 @@ def _migration(frame: pd.DataFrame, plan: Plan, scheme: str) -> Markup:
         identifier="figure-migration",
         description="Lines over days: share of the accounts that moved, and growth of the chain a "
         "day; the table below holds some of the days.",
-        caption=f"{plan.accounts:,} accounts move from {plan.baseline} to {scheme}: a quarter of "
-        "each block is given to them, half have asked after two years.".replace(",", " ", 2),
+        caption=f"{numbers.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
+        f"{plan.moving_share:.0%} of each block is given to them, half have asked after "
+        f"{plan.adoption_days:g} days.",
     )
 
 

@@ -16,8 +16,9 @@ from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
-from pqchain.study.quantities import INPUTS, QUANTITIES
+from pqchain.study.quantities import INPUTS
 from pqchain.works import papers
 
 SIGNERS: Mapping[str, str] = {
@@ -33,20 +34,6 @@ or with whole signatures given to that one."""
 
 WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
 """Inputs that are parameters of the network."""
-
-
-class Observation(NamedTuple):
-    """What was seen on a chain of today, to be set against the model of it."""
-
-    quantity: str
-    """A figure of the study."""
-    scheme: str
-    """Whose figure; "" for the baseline's."""
-    value: float
-    source: str
-    date: str
-    settings: Mapping[str, Any]
-    """Inputs as they were when it was seen."""
 
 
 class Problem(NamedTuple):
@@ -90,6 +77,10 @@ class Plan:
     data_bytes: int = 0
     public_key: str = "inline"
     accounts: int = 0
+    moving_share: float = 0.25
+    adoption_days: float = 730.5
+    phase_a_days: float = 0.0
+    phase_b_days: float = 0.0
     envelope_bytes: int = 0
     framing_bytes: int = 0
     signatures: float = 1.0
@@ -215,31 +206,6 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
     return rows
 
 
-def observation(row: Mapping[str, Any]) -> Observation:
-    """Return what a table [[observed]] says. Raises UsageError."""
-    values = {"set": {}, "scheme": "", **row}
-    expected: dict[str, Any] = dict.fromkeys(("quantity", "scheme", "source", "date"), str)
-    expected |= {"value": (int, float), "set": Mapping}
-    if wrong := sorted(set(values) ^ set(expected)):
-        raise UsageError(
-            f"an observation has {sorted(row)}; expected {', '.join(expected)} (wrong: {wrong})"
-        )
-    for name, kind in expected.items():
-        if not isinstance(values[name], kind):
-            raise UsageError(f"{name} of an observation is {values[name]!r}; see data/chains")
-    if values["quantity"] not in QUANTITIES:
-        raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
-    if values["value"] <= 0:
-        raise UsageError(f"an observed {values['quantity']} is {values['value']}; give more than 0")
-    for name in values["set"]:
-        check_name(name)
-    scheme = values["scheme"] and _canonical(values["scheme"])
-    return Observation(
-        values["quantity"], scheme, float(values["value"]), values["source"], values["date"],
-        values["set"],
-    )  # fmt: skip
-
-
 def described() -> list[tuple[str, str, str, str, str]]:
     """Return table, name, unit, meaning and default of every input that a study file may have."""
     rows = []
@@ -344,6 +310,9 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          "smaller code, so that each chunk has a node of its own"),
         (plan.vote_phases > 0 and plan.network.law == "paper-serial", "vote_phases",
          "vote_phases is above 0, which paper-serial has not; give 0 or another law"),
+        (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
+         f"phase_b_days is {plan.phase_b_days:g}, before phase_a_days, {plan.phase_a_days:g}; "
+         "phase B follows phase A"),
         (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
          f"signatures is {plan.signatures:g}, but our encoding is of one; give envelope_bytes"),
         (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",

@@ -15,12 +15,13 @@ from typing import Any
 from pqchain import installation
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import parse_toml
+from pqchain.study.observed import observation
 from pqchain.study.plan import (
     DEFAULTS,
     WIRES,
     ImpossiblePlan,
     Plan,
-    observation,
+    check_name,
     rewired,
     wrong_values,
 )
@@ -107,7 +108,10 @@ def parse(text: str, name: str) -> Plan:
             report("network", key, message)
     for seen in observed if isinstance(observed, list) else [{"observed": observed}]:
         try:
-            values["observed"] = (*values.get("observed", ()), observation(seen))
+            one = observation(seen)
+            for name_of in one.settings:
+                check_name(name_of)
+            values["observed"] = (*values.get("observed", ()), one)
         except PqchainError as error:
             report("observed", "", str(error))
     wrong = wrong_values(values)

@@ -6,7 +6,7 @@ import pytest
 
 from pqchain.study import load
 from pqchain.study.calibration import ASKED, FAR, calibrate, far
-from pqchain.study.plan import Observation
+from pqchain.study.observed import Observation
 from pqchain.study.reading import READY
 from pqchain.study.sheet import text
 from pqchain.study.times import Times, known

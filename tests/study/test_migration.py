@@ -60,8 +60,10 @@ def test_longer_transactions_crowd_out_others_on_the_way():
 
 
 def test_a_study_moves_its_own_accounts():
-    answer = found(load("bitcoin").with_(nodes=64, schemes=("Falcon-512",)))
-    moving = of_study(answer, "Falcon-512", share=1.0, adoption_days=0.0)
+    chain = load("bitcoin").with_(nodes=64, schemes=("Falcon-512",))
+    answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
+    moving = of_study(answer, "Falcon-512")
+    assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
     with pytest.raises(UsageError, match="no accounts"):
