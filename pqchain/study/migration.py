@@ -172,7 +172,9 @@ def of_study(findings: Findings, scheme: str) -> Migration:
         phase_b_days=plan.phase_b_days or math.inf,
         old_bytes=old["transaction_bytes"],
         new_bytes=new["transaction_bytes"],
-        move_bytes=old["transaction_bytes"] + new["public_key_bytes"],
+        move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
+        if plan.moves_register
+        else old["transaction_bytes"] / plan.signatures,
         transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
         old_per_day=old["capacity_per_second"] * DAY_SECONDS,
         new_per_day=new["capacity_per_second"] * DAY_SECONDS,

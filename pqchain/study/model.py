@@ -159,13 +159,18 @@ def _own(plan: Plan, costs: CostTable, scheme: str, seed: int) -> dict[str, floa
 
 
 def _registrations(plan: Plan, row: Costs, baseline: Costs | None) -> float:
-    """Return how many transactions of the baseline that hold a key of a scheme fill a block."""
+    """Return how many accounts a block full of moves moves to a scheme.
+
+    A move is a transaction of the baseline, with the new key as its data if keys are registered.
+    """
     if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
         return math.nan
     counted = dict(distribution(baseline.algorithm, baseline.signature_bytes))
-    registering = replace(plan, data_bytes=row.public_key_bytes)
-    allowed = limits.per_block(plan, limits.use(registering, baseline, counted, baseline), 0.0)
-    return allowed[limits.binding(allowed)] or math.nan
+    moving, each = plan, plan.signatures
+    if plan.moves_register:
+        moving, each = replace(plan, data_bytes=row.public_key_bytes), 1.0
+    allowed = limits.per_block(plan, limits.use(moving, baseline, counted, baseline), 0.0)
+    return each * allowed[limits.binding(allowed)] or math.nan
 
 
 def _holding(scenario: Scenario, count: float) -> Scenario:

@@ -77,6 +77,7 @@ class Plan:
     data_bytes: int = 0
     public_key: str = "inline"
     accounts: int = 0
+    moves_register: bool = True
     moving_share: float = 0.25
     adoption_days: float = 730.5
     phase_a_days: float = 0.0

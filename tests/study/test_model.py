@@ -89,6 +89,7 @@ CHANGES = {
     "network": named("star", rate_bits_per_second=1e6), "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
     "decode_bytes_per_second": 1e6, "signing_factor": 9.0, "signer": "m4-engine",
+    "moves_register": False,
     "envelope_bytes": 300, "framing_bytes": 7, "signatures": 3.0, "witness_discount": 2.0,
     "block_weight": 60_000.0, "block_gas": 1e6, "sustained_share": 0.5, "intrinsic_gas": 1e5,
     "execution_gas": 1e5, "calldata_gas": 20.0, "floor_gas": 60.0, "verification_gas": 1e5,
