@@ -2,6 +2,8 @@
 
 A pass measures every scheme of a plan once; a draw of the study takes one pass whole, so that what
 slowed the machine for a while slows all schemes of that draw, and ratios stay ratios of one pass.
+Each time is then moved by the spread of its samples: passes made within a minute share more than
+those of two studies do.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Times:
 
     passes: tuple[CostTable, ...]
     spread: tuple[tuple[str, str, float], ...] = ()
-    """(algorithm, time, relative deviation of single operations), where only one pass is known."""
+    """(algorithm, time, relative deviation of single operations), where samples are known."""
 
     @property
     def middle(self) -> CostTable:
@@ -52,7 +54,7 @@ class Times:
         return CostTable(tuple(rows), self.passes[0].source)
 
     def drawn(self, number: int) -> CostTable:
-        """Return the costs of a draw: a pass, or the one pass moved by its spread."""
+        """Return the costs of a draw: a pass, moved by the spread of its samples."""
         table = self.passes[number % len(self.passes)]
         if not self.spread or number == 0:
             return table
@@ -110,6 +112,7 @@ def measured(
     """Measure the schemes of a plan, several passes one after the other."""
     chosen = preset or presets.preset()
     done = []
+    spreads: dict[tuple[str, str], list[float]] = {}
     for _ in range(passes):
         frames = [
             operations.measure(
@@ -124,7 +127,10 @@ def measured(
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
         done.append(_of(plan, costing.from_frame(joined)))
-    return Times(tuple(done))
+        for algorithm, name, deviation in _spread(done[-1], joined):
+            spreads.setdefault((algorithm, name), []).append(deviation)
+    spread = ((*key, float(np.median(several))) for key, several in spreads.items())
+    return Times(tuple(done), tuple(spread))
 
 
 def _implementations(name: str) -> list[str] | None:

@@ -10,7 +10,7 @@ import pytest
 from pqchain.consensus import named
 from pqchain.costs import CostTable
 from pqchain.errors import UsageError
-from pqchain.study import findings, load, model, run
+from pqchain.study import findings, load, model, run, times
 from pqchain.study.findings import answered
 from pqchain.study.sheet import conclusions, doubts, interval
 from pqchain.study.times import Times, known
@@ -83,10 +83,10 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
 
 
 def test_times_that_differ_between_passes_are_said_first():
-    times = Times((COSTS, slower(2.0, "ML-DSA-44")))
-    told = times.unsteady()
+    twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
+    told = twice.unsteady()
     assert told == ["verify of ML-DSA-44 differs by 67% between passes"]
-    answer = answered(plan(), times, seeds=2, warnings=tuple(told))
+    answer = answered(plan(), twice, seeds=2, warnings=tuple(told))
     assert doubts(answer)[0].startswith("Warning: verify of ML-DSA-44")
     assert Times((COSTS,)).unsteady() == []
 
@@ -111,13 +111,13 @@ def test_one_pass_moves_by_the_spread_of_its_samples():
         for name in ("ML-DSA-44", "ECDSA-secp256k1", "Falcon-512")
         for operation, mad in (("generate_keypair", 0.0), ("sign", 0.0), ("verify", 1e-5))
     ]  # fmt: skip
-    times = known(plan(), pd.DataFrame(rows))
-    assert times is not None
-    drawn = [times.drawn(number)["ML-DSA-44"] for number in range(200)]
+    one = known(plan(), pd.DataFrame(rows))
+    assert one is not None
+    drawn = [one.drawn(number)["ML-DSA-44"] for number in range(200)]
     assert {row.sign_seconds for row in drawn} == {1e-4}
     spread = np.std(np.log([row.verify_seconds for row in drawn]))
     assert spread == pytest.approx(0.148, rel=0.2)
-    assert times.drawn(7) == times.drawn(7)
+    assert one.drawn(7) == one.drawn(7)
 
 
 def test_seeds_are_a_number_above_0():
@@ -146,3 +146,27 @@ def test_the_size_of_the_network_moves_the_time_to_final_within_intervals_or_upw
     for (low, high), (least, most) in itertools.pairwise(ends):
         assert least <= high and low <= most
     assert ends[-1][1] > ends[0][0]  # gossip takes a logarithm of the nodes
+
+
+def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch):
+    asked = []
+
+    def measured(name, operations, implementations, **named):
+        asked.append(name)
+        slow = 1.0 + (len(asked) > 2)
+        return pd.DataFrame(
+            {
+                "algorithm": name, "implementation": "liboqs-0.13/avx2", "operation": operations,
+                "median_seconds": 1e-4 * slow, "mad_seconds": 1e-5 * slow, "status": "ok",
+                "reason": "",
+            }
+        )  # fmt: skip
+
+    monkeypatch.setattr(times.operations, "measure", measured)
+    got = times.measured(plan(schemes=("ML-DSA-44",)), passes=2)
+    assert asked == ["ECDSA-secp256k1", "ML-DSA-44"] * 2
+    assert [each["ML-DSA-44"].verify_seconds for each in got.passes] == [1e-4, 2e-4]
+    assert {name: round(spread, 5) for _, name, spread in got.spread} == {
+        "generate_keypair_seconds": 0.14826, "sign_seconds": 0.14826, "verify_seconds": 0.14826,
+    }  # fmt: skip
+    assert got.middle["ML-DSA-44"].sign_seconds == pytest.approx(1.5e-4)
