@@ -209,7 +209,7 @@ class RecoverableSigner(Signer):
 
     @abstractmethod
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return a signature that `recover` takes; it is longer than that of `sign`."""
+        """Return a signature that `recover` takes; it may be longer than that of `sign`."""
 
     @abstractmethod
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:

@@ -117,3 +117,14 @@ def test_a_slower_verification_costs_gas_in_proportion():
     )
     assert dear - cheap == pytest.approx(3000 * 9 * row.verify_seconds / ECDSA.verify_seconds)
     assert math.isfinite(dear)
+
+
+def test_falcon_with_key_recovery_carries_no_key_where_a_chain_recovers_keys():
+    chain, name = load("ethereum"), "Falcon-recovery-512"
+    assert limits.key_mode(chain, name) == "recovered"
+    assert limits.key_mode(chain, "Falcon-512") == "inline"
+    plain = COSTS["Falcon-512"]
+    row = model.replace(plain, algorithm=name, public_key_bytes=32, signature_bytes=1291)
+    short = limits.use(chain, row, {1291: 1}, ECDSA)
+    assert limits.use(chain, plain, {655: 1}, ECDSA).bytes - short.bytes == 897 + 655 - 1291
+    assert short.most_bytes == short.bytes
