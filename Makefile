@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings
+.PHONY: sweep-consensus findings fuzz-falcon
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -164,6 +164,13 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
+
+FALCON := pqchain/native/falcon
+FALCON_C := $(addprefix $(FALCON)/,recovery.c ntt.c codec.c shake.c) tests/crypto/falcon_fuzz.c
+fuzz-falcon: ## a million hostile signatures with key recovery under the sanitizers (5 minutes)
+	mkdir -p build/fuzz
+	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -o build/fuzz/falcon $(FALCON_C)
+	build/fuzz/falcon 1000000
 
 findings: install ## write docs/papers: what of each work holds, without measuring
 	mkdir -p docs/papers
