@@ -4,34 +4,38 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
+# Libraries are compiled to byte code once, also where PYTHONDONTWRITEBYTECODE is set, as in many
+# containers: there each process would compile them anew, which takes it five seconds.
+COMPILED := import aioquic.asyncio, cryptography.x509, hypothesis, matplotlib.pyplot, numba, pandas, pytest
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
-.PHONY: test-wheel test-aarch64 test-jupyter
+.PHONY: test-long test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings fuzz-falcon
+.PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic fuzz-falcon
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: set up in $(VENV); liboqs is built four times the first time (3 to 6 minutes)"
+	@echo "pqchain: set up in $(VENV); liboqs is built four times and QUIC once, the first time (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "$(COMPILED)"
 	@touch $@
 
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
@@ -105,7 +109,7 @@ $(VENV)/.wheel: $(VENV)/.installed
 		-r pyproject.toml --extra wheel
 	@touch $@
 
-test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (8 minutes)
+test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (20 minutes)
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
 	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 
@@ -178,11 +182,33 @@ findings: install ## write docs/papers: what of each work holds, without measuri
 		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
 		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
+conform: install ## which verifiers agree on boundary vectors, in results/conform (10 minutes, then 3)
+	$(BIN)/pqchain conform vectors --output results/conform/vectors
+	$(BIN)/pqchain conform build
+	$(BIN)/pqchain conform run --times --output results/conform
+
+FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
+fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (15 minutes)
+	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
+	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
+		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
+	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform tests/conform/fuzz.c
+	$(BIN)/python tests/conform/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
+
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py
 
-bench-reencode: install ## one 64 MB block twice on the virtual clock and once over loopback (6 minutes)
+bench-reencode: install ## ten 64 MB blocks on the virtual clock, one over loopback, messages (3 minutes)
 	$(BIN)/python benchmarks/replay.py
+
+QUIC := pqchain/native/quic
+test-quic: ## the QUIC library's own tests: damaged datagrams, calls without sense (2 minutes; needs cargo)
+	CARGO_TARGET_DIR=$(abspath build/quic) cargo test --release --locked --manifest-path $(QUIC)/Cargo.toml
+
+sanitize-quic: ## the same tests under AddressSanitizer (5 minutes; needs a nightly Rust)
+	CARGO_TARGET_DIR=$(abspath build/quic-sanitized) RUSTFLAGS=-Zsanitizer=address \
+		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --locked \
+		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis

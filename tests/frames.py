@@ -200,6 +200,27 @@ def shaped() -> pd.DataFrame:
     return replay_runs(*rows, {"mode": "netns", "transport": "grpc", **missing})
 
 
+def troubled() -> list[tuple[dict[str, object], pd.DataFrame]]:
+    """Build runs under latency: 0-RTT saves 40 ms, and loss delays chunks more on many streams."""
+    from pqchain.works.quic_reencoding import frames as reencoding
+
+    found: list[tuple[dict[str, object], pd.DataFrame]] = []
+    for sessions, first in (("full", 0.16), ("0-rtt", 0.12)):
+        about = {"comparison": reencoding.EARLY, "sessions": sessions, "delay_seconds": 0.02}
+        rows = [{"repeat": at, "first_chunk_seconds": first + at / 1e4 * first} for at in range(3)]
+        found.append((about | {"loss": 0.0}, replay_runs(*rows)))
+    for loss, times in ((0.0, (0.2, 0.3)), (0.01, (0.8, 1.5))):
+        about = {"comparison": reencoding.LOSSY, "sessions": "kept", "delay_seconds": 0.02}
+        rows = [
+            {"repeat": at, "streams": streams, "experiment": "exchange", "blocks": 10,
+             "mean_chunk_seconds": time * (1 + loss * at)}
+            for at in range(3)
+            for streams, time in zip(("single", "multiplexed"), times, strict=True)
+        ]  # fmt: skip
+        found.append((about | {"loss": loss}, replay_runs(*rows)))
+    return found
+
+
 def replays() -> dict[str, pd.DataFrame]:
     """Build what `pqchain.works.quic_reencoding.replays.reproduce` returns."""
     from pqchain.works.quic_reencoding import frames as reencoding
@@ -211,11 +232,14 @@ def replays() -> dict[str, pd.DataFrame]:
         reencoding.LOOPBACK: replay_runs(loopback),
     }
     series = pd.concat([exchanges((0.0,) * 3, blocks=1), exchanges((1.0, 3.0, 2.0, -1.0))])
+    reference = replay_runs({}, {"transport": "native", "transfer_seconds": 3e-3})
     built = {
-        "runs": results.joined([*phases.values(), series, shaped()], RUN),
+        "runs": results.joined([*phases.values(), series, reference, shaped()], RUN),
         "table1": reencoding.table1(phases),
         "figure1": reencoding.figure1(series),
         "contrast": reencoding.contrast(series),
+        "libraries": reencoding.libraries(reference),
+        "trouble": reencoding.trouble(troubled()),
         "transports": reencoding.transports([shaped()], 1e7),
     }
     for frame in built.values():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pqchain.chain.transaction import address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
 from pqchain.crypto.interface import in_parts
-from pqchain.errors import Unsupported
+from pqchain.errors import Unsupported, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,22 @@ class Verifier:
     """Opens each scheme once and verifies with it; threads may share it."""
 
     threads: int = 1
-    implementations: Mapping[str, str] | None = None
-    """Who computes, by algorithm; the default implementation where none is named."""
+    implementations: Mapping[str, str | Signer] | None = None
+    """Who computes, by algorithm: an implementation's name, or a scheme that is open already, such
+    as one of your own; the default implementation where there is neither."""
     _signers: dict[str, Signer] = field(default_factory=dict, init=False, repr=False)
 
     def signer(self, algorithm: str) -> Signer:
-        """Return the open scheme; raises Unsupported if it cannot run here."""
+        """Return the open scheme.
+
+        Raises Unsupported if it cannot run here, UsageError if another scheme was given for it.
+        """
         if algorithm not in self._signers:
             by = (self.implementations or {}).get(algorithm)
-            self._signers[algorithm] = open_signer(algorithm, by)
+            opened = by if isinstance(by, Signer) else open_signer(algorithm, by)
+            if opened.algorithm.name != algorithm:
+                raise UsageError(f"a signer of {opened.algorithm.name} was given for {algorithm}")
+            self._signers[algorithm] = opened
         return self._signers[algorithm]
 
     def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:

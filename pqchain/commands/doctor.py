@@ -86,6 +86,7 @@ def examine() -> list[Finding]:
         _processor(),
         *_libraries(),
         _erasure_engine(),
+        _quic(),
         _data(),
         *map(_tool, _SOUGHT["Build tools"]),
     ]
@@ -177,6 +178,17 @@ def _erasure_engine() -> Finding:
         works = False
     found = "the fast engine of the erasure code" if works else ""
     return _sought("Native libraries", "ISA-L", found, "ISA-L is not installed")
+
+
+def _quic() -> Finding:
+    """Load our QUIC library; where it was left out, say why."""
+    from pqchain.wire.transports import registry
+
+    row = registry.get("native")
+    reason = row.reason()
+    release = machine.native_builds().get("quic", {}).get("source_version", "")
+    found = "" if reason else f"quinn-proto {release}: the transport native"
+    return _sought("Native libraries", "QUIC", found, reason)
 
 
 def _data() -> Finding:

@@ -85,6 +85,8 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     changes = console.changes(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         changes.setdefault("mode", "loopback")
+    elif arguments.qlog is not None:
+        changes.setdefault("transport", registry.names(logs=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
     one = scenario.preset(arguments.preset or "quick", **changes)

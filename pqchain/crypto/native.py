@@ -342,19 +342,22 @@ def library(implementation: str) -> Library:
 def foreign_library(
     name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]
 ) -> Any | None:
-    """Load a library that is not ours, from the first of `files` that opens or from the system.
+    """Load a library of another interface, from the first of `files` that opens or the system's.
 
-    Each function is given by the letters of its parameters: i for an int, p for a pointer. None
-    returns a value. Returns None if the library, or one of the functions, is not here.
+    Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
+    length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
+    None if the library, or one of the functions, is not here.
     """
-    kinds = {"i": _INT, "p": _POINTER}
+    kinds = {"i": _INT, "p": _POINTER, "q": ctypes.c_int64, "": None}
     system = ctypes.util.find_library(name)
     for file in [*files, *([system] if system else [])]:
         try:
             handle = ctypes.CDLL(file)
             for function, letters in functions.items():
                 declared = getattr(handle, function)
-                declared.restype, declared.argtypes = None, [kinds[letter] for letter in letters]
+                result, _, parameters = letters.rpartition("=")
+                declared.restype = kinds[result]
+                declared.argtypes = [kinds[letter] for letter in parameters]
         except (OSError, AttributeError):
             continue
         return handle

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.consensus import plot_cells, plot_networks, plot_winners
 from pqchain.plots.dots import OPERATION_LOOK
-from pqchain.plots.reencode import plot_phases, plot_streams, plot_transports
+from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import (
     plot_accelerator,
@@ -31,9 +31,9 @@ from pqchain.plots.study import (
 )
 
 __all__ = [
-    "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks", "plot_capacity",
-    "plot_cells", "plot_load", "plot_migration", "plot_networks", "plot_operation",
-    "plot_phases", "plot_plane", "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup",
-    "plot_streams", "plot_tornado", "plot_tradeoff", "plot_transports", "plot_winners",
-    "speedups",
+    "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks",
+    "plot_capacity", "plot_cells", "plot_links", "plot_load", "plot_migration",
+    "plot_networks", "plot_operation", "plot_phases", "plot_plane", "plot_ratio", "plot_sizes",
+    "plot_speed", "plot_speedup", "plot_streams", "plot_tornado", "plot_tradeoff",
+    "plot_transports", "plot_winners", "speedups",
 ]  # fmt: skip

@@ -7,7 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
-from pqchain.plots.marks import beside, grid, legend_above, name_levels, props
+from pqchain.plots.marks import (
+    beside,
+    brief,
+    grid,
+    legend_above,
+    log_ticks,
+    name_levels,
+    props,
+)
 from pqchain.render import numbers
 
 _PHASES = {
@@ -21,7 +29,20 @@ _PHASES = {
 
 _STREAMS = {"single": ("#0072B2", "o", "-"), "multiplexed": ("#D55E00", "s", "--")}
 
-_TRANSPORTS = {"aioquic": "#0072B2", "qh3": "#56B4E9", "tcp-tls": "#E69F00", "grpc": "#009E73"}
+_WAYS = {
+    "tcp": ("#E69F00", "D"), "quic": ("#0072B2", "o"), "quic-one-stream": ("#56B4E9", "s"),
+    "quic-cubic": ("#009E73", "^"), "quic-bbr": ("#CC79A7", "v"), "quic-fresh": (INK, "P"),
+    "quic-0-rtt": ("#D55E00", "X"),
+}  # fmt: skip
+"""Colour and marker of a way."""
+
+_TRANSPORTS = {
+    "native": "#D55E00",
+    "aioquic": "#0072B2",
+    "qh3": "#56B4E9",
+    "tcp-tls": "#E69F00",
+    "grpc": "#009E73",
+}
 
 _LABELLED_PERCENT = 6.0
 """Narrower shares carry no number of their own: it would not fit."""
@@ -128,4 +149,48 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
         axes.set_xlabel(f"time of transfer in seconds (measured, {first['mode']}, {links})")
+    return axes
+
+
+def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw each condition as a line with a dot for each way, at its time of transfer.
+
+    Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
+    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status. Whiskers go
+    from the shortest to the longest run, a tick shows what the link alone needs. Raises DataError,
+    UsageError.
+    """
+    require(
+        frame,
+        "way mode bits_per_second delay_seconds loss transfer_seconds low_seconds high_seconds "
+        "wire_limit_seconds status",
+    )
+    conditions = ["bits_per_second", "delay_seconds", "loss"]
+    groups = list(frame.groupby(conditions, sort=False))
+    ways = list(dict.fromkeys(frame["way"]))
+    with canvas(ax, 1.2 + 0.42 * len(groups)) as axes:
+        axes.set_xscale("log")
+        labels = []
+        for level, (_, group) in enumerate(groups):
+            first = group.iloc[0]
+            rate, delay, loss = first["bits_per_second"], first["delay_seconds"], first["loss"]
+            labels.append(f"{rate / 1e6:g} Mbit/s, {1e3 * delay:g} ms, {100 * loss:g} %")
+            for row in group[group["status"] == "ok"].to_dict("records"):
+                colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
+                # Beside each other, because times are often nearly equal.
+                at = level + 0.5 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
+                axes.hlines(at, row["low_seconds"], row["high_seconds"], color=colour)
+                style = props(color=colour, marker=marker, linestyle="none", markersize=5)
+                axes.plot([row["transfer_seconds"]], [at], label=row["way"], **style)
+            limit = group["wire_limit_seconds"].max()
+            if limit > 0:
+                axes.plot(
+                    [limit], [level], color=INK, marker="|", markersize=14, label="link alone"
+                )
+        name_levels(axes, labels)
+        log_ticks(axes, "x", brief)
+        grid(axes, "x")
+        if axes.get_legend_handles_labels()[1]:
+            legend_above(axes, 4)
+        axes.set_xlabel(f"time of transfer ({frame['mode'].iloc[0]}); links: rate, one way, loss")
     return axes

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
+import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -64,17 +67,14 @@ CONTRAST = Contract.of(
     ("str", "verdict"),
 )
 
-_VIRTUAL_SECONDS = 360e-6
-"""Real time of one virtual datagram with its share of acknowledgements, measured on 64 MB."""
-
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
     """Return roughly how long a run takes on an idle machine; a busy one needs longer."""
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
+    row = registry.get(scenario.transport)
     if scenario.mode == "virtual":
         rounds = math.ceil(scenario.blocks / scenario.blocks_at_once)
-        return 2.0 * rounds + datagrams * _VIRTUAL_SECONDS
-    row = registry.get(scenario.transport)
+        return 2.0 * rounds + datagrams * row.virtual_seconds
     count = datagrams if row.datagrams else scenario.transfer_bytes
     return 8.0 + count * row.live_seconds / processors
 
@@ -110,6 +110,9 @@ def replay(
 
     if repeats < 1:
         raise UsageError(f"{repeats} repeats give nothing; give at least 1")
+    if logs is not None and not registry.get(scenario.transport).logs:
+        writing = " and ".join(registry.names(logs=True))
+        raise UsageError(f"{scenario.transport} writes no qlog; take {writing}")
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)
@@ -120,16 +123,20 @@ def replay(
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
     total = sum(part.transfer_bytes for _, _, part in plans)
-    with tqdm(
-        total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
-    ) as bar:
+    with (
+        tqdm(
+            total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
+        ) as bar,
+        tempfile.TemporaryDirectory(prefix="pqchain-") as name,
+    ):
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
             found = _remembered(kept) if kept is not None else None
             if found is not None:
                 bar.update(part.transfer_bytes)
             else:
-                outcome = _run(part, block, bar.update, logs)
+                origin = _prepare(part, block, Path(name))
+                outcome = _run(part, origin, bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
@@ -160,11 +167,21 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
     return [(-1, scenario)]
 
 
-def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) -> Outcome:
+def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
+    """Return what nodes begin with, stored in a folder unless the run before has begun with it."""
+    origin = folder / f"{scenario.seed}-{block}"
+    if not origin.exists():
+        for earlier in folder.iterdir():
+            shutil.rmtree(earlier)
+        runs.prepare(scenario, origin, blocks=range(block, block + 1) if block >= 0 else None)
+    return origin
+
+
+def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
     """Run once, in a folder that is gone afterwards. Raises the error that a node has met."""
     with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
-        folder = Path(name)
-        runs.prepare(scenario, folder, blocks=range(block, block + 1) if block >= 0 else None)
+        # Stores replace files and never write into one, so that links are as good as copies.
+        folder = Path(shutil.copytree(origin, Path(name) / "nodes", copy_function=os.link))
         outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
@@ -172,6 +189,8 @@ def _run(scenario: Scenario, block: int, progress: Progress, logs: Path | None) 
                 results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
     if outcome.result.failure is not None:
         raise outcome.result.failure
+    # Nodes and their transports refer to each other; blocks of the next run want their memory.
+    gc.collect()
     return outcome
 
 

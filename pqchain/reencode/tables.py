@@ -61,3 +61,24 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
     low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
     shown = frame.assign(interval=low + " to " + high + " %")
     return Table.of(shown, columns, remark="verdict", **more)
+
+
+def links_table(frame: pd.DataFrame) -> Table:
+    """Return a `sweep.SWEEP` frame; the quickest way of each condition has the factor 1."""
+    columns = [
+        Column("rate", numeric=True, key="rate"),
+        Column("one way", numeric=True, show=numbers.seconds, key="delay_seconds"),
+        Column("loss", numeric=True, key="lost"),
+        Column("way"),
+        Column("first chunk", numeric=True, show=numbers.seconds, key="first_chunk_seconds"),
+        Column("mean chunk", numeric=True, show=numbers.seconds, key="mean_chunk_seconds"),
+        Column("transfer", numeric=True, show=numbers.seconds, key="transfer_seconds"),
+        Column("link alone", numeric=True, show=numbers.seconds, key="wire_limit_seconds"),
+        Column("over the best", numeric=True, show=numbers.ratio, key="over_best"),
+    ]
+    shown = frame.assign(
+        rate=(frame["bits_per_second"] / 1e6).map("{:g} Mbit/s".format),
+        lost=(100 * frame["loss"]).map("{:g} %".format),
+        note=frame["note"].where(frame["status"] != "ok", ""),
+    )
+    return Table.of(shown, columns, remark="note")

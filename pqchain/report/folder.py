@@ -12,6 +12,7 @@ from pathlib import Path
 from pqchain import plots, results
 from pqchain.bench.tables import measurement_tables
 from pqchain.errors import UsageError
+from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
@@ -59,6 +60,8 @@ def _draw(done: Reproduction, place: Path) -> Plates:
             for kind in ("png", "svg"):
                 image = plots.figure_bytes(figure.axes, kind)
                 (place / f"{stem}.{kind}").write_bytes(image)
+                # Both files show one layout, which takes as long to find as a figure to draw.
+                figure_of(figure.axes).set_layout_engine("none")
             shown = html.figure(  # the SVG, which was the last
                 image,
                 identifier=f"figure-{stem}",

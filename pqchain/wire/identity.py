@@ -7,15 +7,22 @@ The only importer of cryptography beside `crypto.classical`.
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
+from typing import Any
 
-from pqchain.crypto import Signer, available, open_signer
+from pqchain.crypto import Signer, available, native, open_signer
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures all have one length; gRPC's TLS knows P-256 only."""
+
+_LIBRARY = "liboqs-0.13/dispatch"
+"""What post-quantum signatures come from, and whose randomness can be replaced."""
 
 _signer = cache(open_signer)
 """Opened once: a mesh of ten nodes proves ninety identities."""
@@ -39,6 +46,8 @@ class Identity:
     public: PublicIdentity
     certificate_key_pem: bytes
     secret_key: bytes
+    seed: bytes = b""
+    """What signatures draw from in a modelled world; b"": the system's randomness."""
 
     @property
     def index(self) -> int:
@@ -48,7 +57,8 @@ class Identity:
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
         """Answer a server's challenge, bound to its certificate so that nobody can pass it on."""
         statement = _statement(challenge, self.index, server)
-        return _signer(self.public.algorithm).sign(statement, self.secret_key)
+        with _drawing(self.seed, statement):
+            return _signer(self.public.algorithm).sign(statement, self.secret_key)
 
 
 def verify(
@@ -64,32 +74,58 @@ def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
 
 
-def generate(
-    count: int, *, algorithm: str = "auto", certificate_key: str = "ed25519"
-) -> list[Identity]:
-    """Return fresh identities, numbered from 0.
+def _stream(*parts: bytes) -> Callable[[int], bytes]:
+    """Return a source of bytes that follow from these parts."""
+    numbers = itertools.count()
 
-    `auto` signs with ML-DSA-44, or with Ed25519 in an install without native code. Raises
-    UnknownName and UnknownAlgorithm.
+    def draw(count: int) -> bytes:
+        counted = next(numbers).to_bytes(8, "big")
+        return hashlib.shake_256(b"\0".join((counted, *parts))).digest(count)
+
+    return draw
+
+
+def _drawing(seed: bytes, purpose: bytes) -> AbstractContextManager[None]:
+    """Let the post-quantum library draw from a seed in the block; without one, from the system."""
+    if not seed or available(_LIBRARY):
+        return nullcontext()
+    return native.library(_LIBRARY).randomness(_stream(seed, purpose))
+
+
+def generate(
+    count: int,
+    *,
+    algorithm: str = "auto",
+    certificate_key: str = "ed25519",
+    seed: int | None = None,
+) -> list[Identity]:
+    """Return identities, numbered from 0: fresh ones, or with a seed always the same, for models.
+
+    `auto` signs with ML-DSA-44, or with Ed25519 in an install without native code. The seed decides
+    Ed25519 and what liboqs draws; keys of other classical algorithms, and P-256 certificates, are
+    fresh all the same. Raises UnknownName and UnknownAlgorithm.
     """
     if certificate_key not in CERTIFICATE_KEYS:
         raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
     if algorithm == "auto":
         algorithm = "Ed25519" if available("liboqs-0.13/dispatch") else "ML-DSA-44"
-    return [_generated(index, _signer(algorithm), certificate_key) for index in range(count)]
+    signer = _signer(algorithm)
+    seeds = [b"" if seed is None else b"%d %d" % (seed, index) for index in range(count)]
+    return [_generated(index, signer, certificate_key, each) for index, each in enumerate(seeds)]
 
 
-def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
+def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) -> Identity:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
     from cryptography.x509.oid import NameOID
 
+    draw = _stream(b"keys", seed) if seed else None
     key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
-    if certificate_key == "ed25519":
-        key = ed25519.Ed25519PrivateKey.generate()
-    else:
+    if certificate_key == "p256":
         key = ec.generate_private_key(ec.SECP256R1())
+    else:
+        key = _ed25519_key(draw)
     host = server_name(index)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     certificate = (
@@ -103,7 +139,12 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
     )
-    public_key, secret_key = signer.generate_keypair()
+    if signer.algorithm.name == "Ed25519" and draw is not None:
+        own = _ed25519_key(draw)
+        public_key, secret_key = own.public_key().public_bytes_raw(), own.private_bytes_raw()
+    else:
+        with _drawing(seed, b"signature keys"):
+            public_key, secret_key = signer.generate_keypair()
     encoding, no_password = serialization.Encoding, serialization.NoEncryption()
     public = PublicIdentity(
         index=index,
@@ -113,7 +154,15 @@ def _generated(index: int, signer: Signer, certificate_key: str) -> Identity:
         public_key=public_key,
     )
     key_pem = key.private_bytes(encoding.PEM, serialization.PrivateFormat.PKCS8, no_password)
-    return Identity(public=public, certificate_key_pem=key_pem, secret_key=secret_key)
+    return Identity(public=public, certificate_key_pem=key_pem, secret_key=secret_key, seed=seed)
+
+
+def _ed25519_key(draw: Callable[[int], bytes] | None) -> Any:
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    if draw is None:
+        return ed25519.Ed25519PrivateKey.generate()
+    return ed25519.Ed25519PrivateKey.from_private_bytes(draw(32))
 
 
 def server_name(index: int) -> str:

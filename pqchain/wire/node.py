@@ -22,6 +22,8 @@ class Task:
     size: int
     """Bytes that it works on, for a modelled clock."""
     run: Callable[[], Any]
+    alone: bool = False
+    """Whether it works where bytes may come meanwhile: on a modelled clock it is done at once."""
 
     def outcome(self) -> Any:
         """Run it; return what it gives, or the PqchainError that it raised."""

@@ -44,6 +44,16 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
+class Filled:
+    """Bytes of a channel have come into the memory that was named for them; see `place`."""
+
+    session: int
+    channel: int
+    count: int
+    end: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """A session is over, or could not be opened; what was under way on it is lost."""
 
@@ -52,7 +62,7 @@ class Closed:
     reason: str
 
 
-Event = Opened | Received | Closed
+Event = Opened | Received | Filled | Closed
 
 Deliver = Callable[[Event], None]
 """Takes what has happened, at once."""
@@ -70,6 +80,16 @@ class Transport(Protocol):
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes, which must not change afterwards; on a session that is over, do nothing."""
 
+    def place(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Let `count` bytes of a channel, from `offset` on, come into memory, or nowhere.
+
+        They are told of as `Filled`, but for those that are told of as `Received` already. The
+        memory is kept until it is full, the channel ends or is stopped, or another is named. A
+        transport that has no way to do it does nothing: all bytes are `Received`.
+        """
+
     def stop(self, session: int, channel: int) -> None:
         """Tell the other side that no more of this channel is wanted, where the protocol can."""
 
@@ -80,6 +100,18 @@ class Transport(Protocol):
         """Return how much waits to be sent."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What became of the datagrams of a modelled network."""
+
+    dropped: int
+    """Those that met a full queue."""
+    lost: int
+    sent: int
+    digest: str = ""
+    """SHA-256 of all of them, with time, sender and receiver, where that was asked for."""
+
+
 class Timed(Protocol):
     """What has something due at times of its own."""
 
@@ -88,6 +120,10 @@ class Timed(Protocol):
 
     def handle_timer(self, now: float) -> None:
         """Do what is due."""
+
+
+Happened = tuple[float, int, Event]
+"""When, to which host, and what."""
 
 
 class Endpoint(Transport, Timed, Protocol):
@@ -104,6 +140,31 @@ class Endpoint(Transport, Timed, Protocol):
 
     def qlog(self) -> Mapping[str, Any] | None:
         """Return the log in qlog's form, if one was asked for and can be written."""
+
+
+class Fabric(Protocol):
+    """A modelled network with all its hosts, for a driver with a modelled clock."""
+
+    def start(self, index: int) -> Transport:
+        """Begin a life of a host and return its transport."""
+
+    def stop(self, index: int) -> None:
+        """End it: it says nothing more and hears nothing more."""
+
+    def settle(self, index: int) -> None:
+        """Let out what a node has sent since it was last told something."""
+
+    def advance(self, until: float) -> list[Happened]:
+        """Go on until something has happened, and return what; or until that time, and nothing."""
+
+    def qlog(self, index: int) -> Mapping[str, Any] | None:
+        """Return the log of a host's life in qlog's form, if one was asked for."""
+
+    def totals(self) -> Totals:
+        """Return what became of datagrams so far."""
+
+    def close(self) -> None:
+        """End everything."""
 
 
 class Listener(Protocol):

@@ -11,6 +11,7 @@ from pqchain.commands.main import main
 from pqchain.crypto import builds
 from pqchain.errors import CryptoFailure, DataError
 from pqchain.reencode.storage import erasure
+from pqchain.wire.transports import native_library
 from pqchain.works import papers
 
 
@@ -66,6 +67,19 @@ def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
     monkeypatch.setattr(machine, "missing_flags", lambda row: ())
     finding = found("liboqs-0.13/ref")
     assert (finding.state, finding.healthy) == ("missing", True)
+    assert finding.mend.startswith("make")
+
+
+def test_a_quic_library_that_was_left_out_says_why(monkeypatch, tmp_path):
+    place = tmp_path / "_native/quic"
+    place.mkdir(parents=True)
+    (place / "reason.txt").write_text("cargo was not found when it was built: install Rust\n")
+    monkeypatch.setattr(native_library, "folders", lambda: [tmp_path])
+    native_library.load.cache_clear()
+    finding = found("QUIC")
+    assert (finding.state, finding.healthy) == ("missing", True)
+    assert "cargo was not found when it was built" in finding.detail
+    assert "aioquic" in finding.disables
     assert finding.mend.startswith("make")
 
 

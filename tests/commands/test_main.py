@@ -197,7 +197,7 @@ def test_every_command_builds_and_only_its_module_is_imported(name):
 LIGHT = ["algorithms", "papers", "bench", "chain", "reencode", "reproduce", "doctor", "falcon"]
 
 
-@pytest.mark.parametrize("name", [*LIGHT, "study"])
+@pytest.mark.parametrize("name", [*LIGHT, "study", "conform"])
 def test_help_of_a_command_loads_no_frames_and_no_plots(name):
     probe = (
         f"import sys; from pqchain.commands.main import main; code = main([{name!r}, '--help']); "

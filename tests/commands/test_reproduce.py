@@ -6,12 +6,17 @@ import json
 
 import pytest
 
-from pqchain import bench
+from pqchain import bench, plots
 from pqchain.commands.main import main
-from pqchain.report import figures
 from pqchain.works.quic_reencoding import replays
-from tests.report.test_reproduce import fake_blocks, fake_measure, fake_replays
+from tests.report.test_reproduce import blank, fake_blocks, fake_measure, fake_replays
 from tests.works import studies
+
+
+@pytest.fixture(autouse=True)
+def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw nothing: what the pictures show is tested with the plots and the report."""
+    monkeypatch.setattr(plots, "figure_bytes", blank)
 
 
 def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):
@@ -27,7 +32,6 @@ def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys)
 
 def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(figures, "drawn", lambda done: {})
     studies.small(monkeypatch)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
@@ -44,7 +48,6 @@ def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, monkeypatch, capsys
 
 def test_reproduce_prints_table_1_of_round3(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(figures, "drawn", lambda done: {})
     studies.small(monkeypatch)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
@@ -71,7 +74,7 @@ def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, monkeypatch, 
     shown = capsys.readouterr().out
     assert shown.startswith("Table 1, printed and replayed")
     assert shown.splitlines()[-1] == str(tmp_path / "index.html")
-    names = ("table1", "figure1", "contrast", "transports", "runs")
+    names = ("table1", "figure1", "contrast", "libraries", "trouble", "transports", "runs")
     assert all((tmp_path / "quic-reencoding" / f"{name}.csv").is_file() for name in names)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "Where the time goes" in page

@@ -39,15 +39,25 @@ def pairs(kind: str) -> list[tuple[str, tuple[str, str]]]:
     return [(name, builds) for builds, answers in ANSWERS.items() for name in answers[kind]]
 
 
-def cells(kind: str, which: str) -> list[tuple[str, str, str]]:
+SLOW = ("Falcon", "MAYO")
+"""Families whose portable build takes seconds for a hundred vectors (`make test-long`)."""
+
+
+def cells(kind: str, which: str) -> list[Any]:
     """Return algorithm, build and digest of every answer of the kind that is quick to check."""
     return [
-        (name, build, answers[kind][name][which])
+        pytest.param(name, build, answers[kind][name][which], marks=marks(name, build, which))
         for builds, answers in ANSWERS.items()
         for name in answers[kind]
         if which in answers[kind][name] and (which == "single" or name.startswith(FAST))
         for build in builds
     ]
+
+
+def marks(name: str, build: str, which: str) -> list[pytest.MarkDecorator]:
+    """Return how a test of these vectors is marked."""
+    slow = which == "all" and build.endswith("/ref") and name.startswith(SLOW)
+    return [pytest.mark.long] if slow else []
 
 
 def signed_message(name: str, message: bytes, signature: bytes) -> bytes:

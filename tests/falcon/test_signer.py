@@ -46,6 +46,7 @@ def split_signature(
     return bytes(signature[:length])
 
 
+@pytest.mark.parametrize("degree", [512, pytest.param(1024, marks=pytest.mark.long)])
 def test_a_thousand_signatures_are_those_of_liboqs(degree: int) -> None:
     """100 keys, 10 messages each, every one with its own randomness; both seams of the kernel."""
     rng = random.Random(degree)

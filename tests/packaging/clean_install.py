@@ -100,6 +100,11 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     bare = {"PATH": str(nowhere), "HOME": str(home), "LANG": "C.UTF-8"}
     command = place / "bin" / "pqchain"
     told = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
+    # The QUIC library is in the wheel, and loads.
+    quic = ["reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
+    ran = json.loads(run([command, *quic], environment=bare, folder=folder))["runs"]
+    if [row["status"] for row in ran] != ["ok"]:
+        raise SystemExit(f"the native transport did not replay: {ran}")
     begin = time.monotonic()
     results = folder / "results"
     run(

@@ -1,5 +1,6 @@
 """Plots: what is drawn, not how it looks."""
 
+import math
 import subprocess
 import sys
 
@@ -335,3 +336,26 @@ def test_a_migration_shows_percent_and_growth():
     assert list(axes.lines[0].get_ydata()) == [10.0, 50.0]
     assert axes.get_ylabel() == "percent of the accounts"
     assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
+
+
+def test_links_have_a_dot_for_each_way_that_ran():
+    from pqchain.reencode import sweep
+
+    row = {"mode": "netns", "transport": "native", "streams": "single", "sessions": "kept",
+           "congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02,
+           "blocks": 4, "block_bytes": 300_000, "datagram_bytes": 1452, "repeats": 3,
+           "first_chunk_seconds": 0.1, "mean_chunk_seconds": 0.2, "low_seconds": 0.9,
+           "high_seconds": 1.1, "wire_limit_seconds": 0.5, "over_best": 1.0,
+           "note": ""}  # fmt: skip
+    rows = [
+        {**row, "way": "tcp", "transfer_seconds": 2.0, "status": "ok"},
+        {**row, "way": "quic", "transfer_seconds": 1.0, "status": "ok"},
+        {**row, "way": "quic", "transfer_seconds": 4.0, "status": "ok", "loss": 0.0},
+        {**row, "way": "tcp", "transfer_seconds": math.nan, "status": "failed", "loss": 0.0},
+    ]
+    axes = plots.plot_links(sweep.SWEEP.frame(rows))
+    dots = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
+    assert dots == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("link alone", 0.5)}
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["10 Mbit/s, 20 ms, 2 %", "10 Mbit/s, 20 ms, 0 %"]
+    assert "netns" in axes.get_xlabel()

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -81,6 +82,22 @@ def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
     )  # fmt: skip
     assert run(one, tmp_path).result.failure is None
     assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]
+
+
+def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
+    """Three nodes of each, and one more that dies."""
+    kinds = ("native", "aioquic", "qh3")
+    for name in kinds:
+        if reason := registry.get(name).reason():
+            pytest.skip(reason)
+    one = live(nodes=10, before=(7, 3), after=(6, 3), failed_node=9, transport="native",
+               block_bytes=70_000)  # fmt: skip
+    runs.prepare(one, tmp_path)
+    others = {node: kinds[node % 3] for node in range(9) if node % 3}
+    result = processes.run(replace(runs.job(one), others=others), tmp_path)
+    assert result.failure is None
+    assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]
+    assert survived(one, tmp_path, {9})
 
 
 def test_everyone_asks_everyone_over_grpc(tmp_path):

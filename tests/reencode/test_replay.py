@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -61,14 +62,28 @@ def test_blocks_after_each_other_resume(tmp_path, monkeypatch):
     assert len(kept) == 3
     kept[1].unlink()
     ran = []
-    run = replay._run
+    prepare = replay._prepare
     monkeypatch.setattr(
-        replay, "_run", lambda one, block, *rest: ran.append(block) or run(one, block, *rest)
+        replay, "_prepare", lambda one, block, to: ran.append(block) or prepare(one, block, to)
     )
     again = replay.replay(one, resume=tmp_path)
     assert ran == [1]
     assert again.equals(whole)
     assert again.attrs["nodes"].equals(whole.attrs["nodes"])
+
+
+def test_runs_of_a_pair_begin_with_the_same_stores(monkeypatch):
+    one, kinds = small(), ("single", "multiplexed")
+    apart = [replay.replay(replace(one, streams=kind)) for kind in kinds]
+    made = []
+    prepare = replay.runs.prepare
+    monkeypatch.setattr(
+        replay.runs, "prepare", lambda *all, **also: made.append(all) or prepare(*all, **also)
+    )
+    pair = replay.replay(one, streams=kinds, repeats=2)
+    assert len(made) == 2
+    first = pair[pair["repeat"] == 0]["total_seconds"].tolist()
+    assert first == [float(frame["total_seconds"].iloc[0]) for frame in apart]
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"schema_version": 0})])
@@ -88,10 +103,12 @@ def test_lost_chunks_are_an_error_with_their_names():
 
 
 def test_qlogs_are_written_for_every_node(tmp_path):
-    replay.replay(small(), logs=tmp_path)
+    replay.replay(small(transport="aioquic"), logs=tmp_path)
     assert len(list(tmp_path.glob("*.qlog"))) == 5
     log = json.loads(next(tmp_path.glob("*.qlog")).read_text())
     assert log["traces"][0]["events"]
+    with pytest.raises(UsageError, match="native writes no qlog; take aioquic"):
+        replay.replay(small(transport="native"), logs=tmp_path)
 
 
 def test_an_interval_is_students():
@@ -133,7 +150,9 @@ def test_what_is_unsupported_is_a_row():
 
 def test_estimates_grow_with_the_work():
     quick, paper = preset("quick"), preset("paper")
-    assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(paper)
+    assert estimate_seconds(quick) < estimate_seconds(paper)
+    by_aioquic = replace(paper, transport="aioquic")
+    assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(by_aioquic)
     live = preset("paper", mode="loopback")
     assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)
 

@@ -15,6 +15,7 @@ from pqchain.reencode.scenario import (
     from_plain,
     preset,
 )
+from pqchain.wire.transports import registry
 
 
 @pytest.mark.parametrize(
@@ -30,17 +31,24 @@ from pqchain.reencode.scenario import (
         ({"seed": -1}, "seed is -1; expected a whole number from 0 to"),
         ({"seed": 1.5}, "seed is 1.5"),
         ({"datagram_bytes": 1199}, "at least 1200"),
-        ({"datagram_bytes": 16_001}, "breaks the connection"),
+        ({"datagram_bytes": 16_001}, "break the connection"),
         ({"failed_node": 10}, "none of 0 to 9"),
         ({"timeout_seconds": 0.3}, "takes the living for dead"),
         ({"limit_seconds": float("inf")}, "finite"),
         ({"failure_seconds": -1.0}, "at least 0"),
-        ({"transport": "qh3"}, "runs aioquic only"),
-        ({"transport": "qh3", "mode": "loopback", "sessions": "full"}, "aioquic, not qh3"),
+        ({"transport": "qh3"}, "runs native and aioquic only"),
+        (
+            {"transport": "qh3", "mode": "loopback", "sessions": "full"},
+            "aioquic, not qh3",
+        ),
         ({"transport": "qh3", "mode": "loopback", "congestion": "cubic"}, "not cubic"),
+        ({"transport": "aioquic", "congestion": "bbr"}, "aioquic has reno and cubic, not bbr"),
         ({"transport": "qh3", "mode": "loopback", "blocks_at_once": 91}, "give at most 90"),
-        ({"transport": "grpc"}, "runs aioquic only"),
-        ({"transport": "grpc", "mode": "loopback", "sessions": "0-rtt"}, "offered with aioquic"),
+        ({"transport": "grpc"}, "runs native and aioquic only"),
+        (
+            {"transport": "grpc", "mode": "loopback", "sessions": "0-rtt"},
+            "are offered with native",
+        ),
         ({"faults": (Fault(node=12, kind="die"),)}, "none of 0 to 9"),
     ],
 )
@@ -52,7 +60,7 @@ def test_what_cannot_run_is_refused(changes, message):
 @pytest.mark.parametrize(
     "changes",
     [{"streams": "many"}, {"sources": "far"}, {"mode": "real"}, {"transport": "udp"},
-     {"congestion": "bbr"}, {"experiment": "third"}, {"sessions": "none"}, {"colour": 1}],
+     {"congestion": "vegas"}, {"experiment": "third"}, {"sessions": "none"}, {"colour": 1}],
 )  # fmt: skip
 def test_unknown_names_are_refused(changes):
     with pytest.raises(UnknownName):
@@ -71,6 +79,16 @@ def test_impossible_work_is_refused():
         Compute(decode_bytes_per_second=0.0)
     with pytest.raises(UsageError):
         Compute(datagram_seconds=-1.0)
+
+
+def test_a_scenario_names_the_transport_that_it_means(monkeypatch):
+    monkeypatch.setattr(registry, "default", lambda: "aioquic")
+    one = Scenario()
+    assert one.transport == "aioquic"
+    assert one.id == Scenario(transport="aioquic").id
+    monkeypatch.setattr(registry, "default", lambda: "native")
+    assert Scenario().transport == "native"
+    assert replace(one, seed=1).transport == "aioquic"
 
 
 def test_ids_tell_scenarios_apart_and_nothing_else():

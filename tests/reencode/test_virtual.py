@@ -13,6 +13,7 @@ from pqchain.reencode.protocol import gather
 from pqchain.reencode.scenario import Compute, Fault, Link
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.transports import registry
 from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, stored
 
 
@@ -45,7 +46,7 @@ def assert_recovered(one, outcome, folder, dead):
         if len(chunks) >= k:
             code.recover(chunks, missing)
             block = b"".join((chunks | missing)[at].tobytes() for at in range(k))
-            digest = hashlib.sha3_256(block[: manifest.block_bytes]).hexdigest()
+            digest = hashlib.sha256(block[: manifest.block_bytes]).hexdigest()
             assert digest == manifest.block_hash
 
 
@@ -195,7 +196,9 @@ def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
     one = small(faults=(Fault(node=2, kind="corrupt"),))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    assert sum(node.record.wasted_bytes for node in outcome.nodes) >= 3 * one.chunk_bytes
+    # Whoever asked it has noticed; by the queues that they were told of, not all did.
+    wasted = [node.record.wasted_bytes for node in outcome.nodes]
+    assert sum(each >= one.chunk_bytes for each in wasted) >= 2
 
 
 def test_a_corrupting_node_under_overlap(tmp_path, short_stripes):
@@ -267,7 +270,48 @@ def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
     assert_recovered(one, runs.run(one, tmp_path), tmp_path, {4})
 
 
+def test_a_full_disk_ends_one_nodes_work_and_loses_nothing(tmp_path, monkeypatch):
+    one = small()
+    runs.prepare(one, tmp_path)
+    old, full = snapshot(tmp_path), tmp_path / "2"
+    write = ChunkStore._write
+
+    def fail(self, path, data):
+        if self.folder == full:
+            raise OSError(28, "No space left on device", str(path))
+        write(self, path, data)
+
+    monkeypatch.setattr(ChunkStore, "_write", fail)
+    outcome = runs.run(one, tmp_path)
+    assert "No space left on device" in str(outcome.result.failure)
+    assert [node.state for node in outcome.nodes] == ["done", "done", "failed", "done", "dead"]
+    # What was there is there, nothing half-written is; the others have their new chunks besides.
+    after = snapshot(tmp_path)
+    assert all(after[path] == content for path, content in old.items())
+    assert not list(tmp_path.rglob("*.tmp")) and len(list(full.glob("*/*"))) == 1
+    assert all(len(list((tmp_path / str(at)).glob("*/*"))) == 2 for at in (0, 1, 3))
+
+
 def test_a_replay_that_does_not_end_is_ended(tmp_path):
     one = small(limit_seconds=0.2)
     with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its own clock"):
         run(one, tmp_path)
+
+
+@pytest.mark.parametrize("experiment", ["reencode", "exchange"])
+def test_over_our_quic_and_over_aioquics_nodes_do_the_same(experiment, tmp_path):
+    """They acknowledge by rules of their own, so that only times differ, and not by much."""
+    if reason := registry.get("native").reason():
+        pytest.skip(reason)
+    did, times = [], []
+    for transport in ("native", "aioquic"):
+        one = small(transport=transport, experiment=experiment, block_bytes=600_000, link=SLOW)
+        outcome = run(one, tmp_path / transport)
+        did.append([
+            (node.state, node.record.verified_blocks, len(node.record.arrivals),
+             node.record.received_bytes, node.record.wasted_bytes)
+            for node in outcome.nodes
+        ])  # fmt: skip
+        times.append(outcome.phases["transfer"])
+    assert did[0] == did[1]
+    assert 0.5 < times[0] / times[1] < 2

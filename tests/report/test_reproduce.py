@@ -4,11 +4,12 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from pqchain import bench, machine, report, results
+from pqchain import bench, machine, plots, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.render import html
 from pqchain.report import figures, folder
@@ -22,6 +23,8 @@ from pqchain.works.work import Work
 from tests import frames
 from tests.render.test_html import Reader
 from tests.works import studies
+
+pytestmark = pytest.mark.xdist_group("report")  # one process makes the reproduction, for all
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,11 @@ def fake_measure(
         return measured
 
     return measure
+
+
+def blank(drawn: Any, file_format: str) -> bytes:
+    """Stand in for `plots.figure_bytes`, where it is not the pictures that matter."""
+    return b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
 
 
 def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
@@ -276,6 +284,7 @@ def test_a_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatc
         measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
 
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
     wrong = papers.published("pqdpol").replace({"value": {897.0: 898.0}})
     monkeypatch.setattr(Work, "published", wrong)
     done = report.reproduce(tmp_path / "results", only="pqdpol")
@@ -296,6 +305,7 @@ def test_a_slow_machine_is_no_failure(tmp_path, monkeypatch):
             measured[name] *= 1000
 
     monkeypatch.setattr(bench, "measure", fake_measure(slow))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
     assert report.reproduce(tmp_path / "results", only="pqdpol").failures == []
 
 
@@ -306,6 +316,7 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
             measured[name] = math.nan
 
     monkeypatch.setattr(bench, "measure", fake_measure(nothing))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
     done = report.reproduce(tmp_path / "results", only=["round3", "pqdpol"])
     assert done.keys == ("pqdpol", "round3")
     assert done.failures == []
@@ -326,6 +337,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     (output / "index.html").write_text("old")
     (output / "mine.txt").write_text("mine")
     monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(plots, "figure_bytes", blank)
     monkeypatch.setattr(html, "document", lambda *parts: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report.reproduce(output, only="pqdpol")

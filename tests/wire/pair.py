@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened
 from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
+from pqchain.wire.transports.native import NativeFabric
+from pqchain.wire.transports.native_library import pointer
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import Conditions, Place
 
 
 class Watched(QuicEndpoint):
@@ -64,6 +68,22 @@ class Pair:
         key = "ed25519" if self.library is AIOQUIC else "p256"
         return generate(count, algorithm="Ed25519", certificate_key=key)
 
+    def join(self, index, identity):
+        """Put an endpoint of that identity at a place, instead of what is there."""
+        self.endpoints[index] = self.endpoint(identity)
+
+    def carry(self) -> None:
+        """Let every datagram that is ready arrive, and nothing that answers it."""
+        sent = [
+            (index, data, address[1])
+            for index, endpoint in self.endpoints.items()
+            for data, address in endpoint.datagrams(self.now)
+        ]
+        self.wire += [(self.now, by, to, data) for by, data, to in sent]
+        self.now += self.delay_seconds
+        for by, data, to in sent:
+            self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
+
     def run(self, quiet_seconds: float = 0.5) -> None:
         """Go on until nothing happens for a while."""
         for _ in range(10_000):
@@ -86,3 +106,95 @@ class Pair:
             for endpoint in self.endpoints.values():
                 endpoint.handle_timer(self.now)
         raise AssertionError("the endpoints never fall quiet")
+
+
+class Heard:
+    """A host of the native fabric, which remembers what its node is to hear."""
+
+    def __init__(self, host) -> None:
+        self._host, self.heard = host, []
+        self.early_sessions = 0
+        """Sessions of others that were resumed with a ticket of ours."""
+
+    def events(self):
+        heard, self.heard = self.heard, []
+        return heard
+
+    def __getattr__(self, name):
+        return getattr(self._host, name)
+
+
+class NativePair:
+    """The same on the native fabric, with places for others."""
+
+    PLACES = 4
+
+    def __init__(self, count: int = 2, delay_seconds: float = 0.01, **conditions) -> None:
+        self.identities = self.strangers(count)
+        self.directory = [identity.public for identity in self.identities]
+        self.addresses = {index: (f"node-{index}", 4433) for index in range(self.PLACES)}
+        self.delay_seconds = delay_seconds
+        self.now = 0.0
+        places = [self.place(identity) for identity in self.strangers(self.PLACES)]
+        model = {"bits_per_second": 1e12, "loss": 0.0, "queue_bytes": 1 << 30, "overhead_bytes": 66,
+                 "coalescing_seconds": 0.0, "delay_seconds": delay_seconds}  # fmt: skip
+        self.fabric = NativeFabric(Conditions(**model | conditions), places)
+        self.endpoints: dict[int, Heard] = {}
+        for index in range(count):
+            self.join(index, self.identities[index])
+
+    def strangers(self, count: int):
+        return generate(count, algorithm="Ed25519")
+
+    def place(self, identity, **more):
+        return Place(
+            identity=identity, directory=self.directory, addresses=self.addresses, folder=Path(),
+            **more,
+        )  # fmt: skip
+
+    def join(self, index, identity):
+        if index in self.endpoints:
+            self.fabric.stop(index)
+        self.fabric._places[index] = self.place(identity)
+        self.endpoints[index] = Heard(self.fabric.start(index))
+
+    def carry(self) -> None:
+        self._advance(self.now + 1.5 * self.delay_seconds)
+
+    def run(self, quiet_seconds: float = 0.5) -> None:
+        while self._advance(self.now + quiet_seconds):
+            pass
+
+    def step(self) -> None:
+        """Go on until something happens."""
+        self._advance(self.now + 60.0)
+
+    def _advance(self, until: float) -> bool:
+        happened = self.fabric.advance(until)
+        self.now = happened[-1][0] if happened else until
+        for _, index, event in happened:
+            heard = self.endpoints[index]
+            heard.heard.append(event)
+            heard.early_sessions += isinstance(event, Opened) and event.early and not event.dialled
+        return bool(happened)
+
+    def tap(self, on: bool = True) -> None:
+        """Keep every datagram from now on, or no more."""
+        self.fabric._library.call("tap", self.fabric.handle, on)
+
+    def tapped(self):
+        """Return (time in ns, sender, receiver, bytes) of every datagram that was kept."""
+        found, library = [], self.fabric._library
+        while True:
+            numbers, data = np.zeros(3, np.uint64), bytearray(1 << 16)
+            length = library.call(
+                "tapped", self.fabric.handle, pointer(numbers.data.cast("B")), 3, pointer(data),
+                len(data),
+            )  # fmt: skip
+            if not length:
+                return found
+            found.append((*map(int, numbers), bytes(data[:length])))
+
+    def inject(self, sender: int, receiver: int, data: bytes) -> None:
+        """Send bytes from a place, whoever may be there."""
+        self.fabric._library.call("inject", self.fabric.handle, sender, receiver, data, len(data))

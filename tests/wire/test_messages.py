@@ -27,6 +27,33 @@ def test_messages_and_chunks_survive_any_cutting(cuts, chunk):
     assert all(each == chunk for each in memory)
 
 
+@given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(min_size=1, max_size=60),
+       room=st.integers(1, 70))  # fmt: skip
+def test_short_memory_is_filled_again_and_again(cuts, chunk, room):
+    reader, taken, at = Reader(), [], 0
+    window = memoryview(bytearray(room))
+    reader.expect(len(chunk), window, full=lambda part: taken.append(bytes(part)))
+    for cut in [*cuts, len(chunk)]:
+        piece = chunk[at : at + cut]
+        assert sum(reader.feed(piece)) == len(piece)
+        at += len(piece)
+    assert b"".join(taken) == chunk and not reader.left
+    assert all(len(part) == room for part in taken[:-1])
+
+
+def test_a_transport_fills_short_memory_too():
+    reader, taken = Reader(), []
+    window = memoryview(bytearray(4))
+    reader.expect(6, window, full=lambda part: taken.append(bytes(part)))
+    assert (reader.free, reader.placed) == (4, False)
+    window[:4] = b"abcd"
+    reader.placed = True
+    reader.filled(4)
+    assert (reader.free, reader.placed, taken) == (2, False, [b"abcd"])
+    with pytest.raises(DataError, match="3 bytes of a chunk that lacks 2"):
+        reader.filled(3)
+
+
 def test_a_chunk_can_be_thrown_away_midway():
     reader, memory = Reader(), bytearray(6)
     reader.expect(6, memoryview(memory))

@@ -12,9 +12,10 @@ from pqchain.reencode import replay
 from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.transports import aioquic
+from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import compare, papers
 from pqchain.works.quic_reencoding import frames as built
-from pqchain.works.quic_reencoding import replays, work
+from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.quic_reencoding.work import QuicReencoding
 from pqchain.works.work import Bench
 from tests import frames
@@ -36,7 +37,7 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
 def test_every_frame_keeps_its_contract(found):
     contracts = {
         "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
-        "transports": built.TRANSPORTS,
+        "libraries": built.LIBRARIES, "trouble": built.TROUBLE, "transports": built.TRANSPORTS,
     }  # fmt: skip
     assert set(found) == set(contracts)
     for name, frame in found.items():
@@ -159,7 +160,7 @@ def test_only_runs_of_the_papers_size_refute(found, blocks, size, word):
     ],
 )
 def test_the_transfer_is_judged_with_our_hashing_and_without(shares, outcome):
-    assert work._decisive(pd.Series(shares)) == outcome
+    assert judging.decisive(pd.Series(shares)) == outcome
 
 
 def test_the_datagram_time_follows_from_the_print():
@@ -222,15 +223,9 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
     asked: list[tuple[Scenario, dict[str, object]]] = []
 
     def apart(orders, step):
-        sizes = {options[options.index("--block-bytes") + 1] for _, options, _ in orders}
-        assert sizes == {"64000000", "640000"}
-        repeats = [options[options.index("--repeats") + 1] for _, options, _ in orders[2:]]
-        assert sum(map(int, repeats)) == sum(count for _, count in replays.PRESETS["paper"].series)
-        one = frames.replay_runs({"block_bytes": 64_000_000})
-        return {
-            built.LINK_ONLY: one, built.CALIBRATED: one,
-            "series": frames.exchanges((1.0, 2.0)),
-        }  # fmt: skip
+        counts = asked_of(orders)
+        assert counts["series"] == sum(count for _, count in replays.PRESETS["paper"].series)
+        return apart_of(orders, frames.replay_runs({"block_bytes": 64_000_000}))
 
     def attempt(one, **options):
         asked.append((one, options))
@@ -248,9 +243,89 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
     assert first == ["single", "multiplexed"] * 5
     links = {one.link for one, _ in asked if one.mode == "netns"}
     assert {link.bits_per_second for link in links} == {replays.SHAPED_BITS_PER_SECOND}
-    assert found["transports"]["repeats"].tolist() == [5] * 4
+    assert found["transports"]["repeats"].tolist() == [5] * len(TRANSPORTS)
     assert found["table1"].attrs["provenance"]["preset"] == "paper"
     assert "Not done" not in text(found)
+
+
+def asked_of(orders) -> dict[str, int]:
+    """Return how many repeats are asked for, by name, and check that no seed comes twice."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    counts: dict[str, int] = {}
+    for name, options, first in orders:
+        given = dict(zip(options[::2], options[1::2], strict=True))
+        kind = (
+            name,
+            str({key: at for key, at in given.items() if key not in ("--seed", "--repeats")}),
+        )
+        mine = range(first, first + int(given["--repeats"]))
+        assert int(given["--seed"]) == first and not seeds.setdefault(kind, set()) & {*mine}
+        seeds[kind] |= {*mine}
+        counts[name] = counts.get(name, 0) + len(mine)
+    return counts
+
+
+def apart_of(orders, one: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return what stands in for virtual replays of whole blocks."""
+    found = dict.fromkeys((name for name, _, _ in orders), one)
+    series = {"series": frames.exchanges((1.0, 2.0)), "reference series": frames.exchanges((1.0,))}
+    return found | series
+
+
+def test_both_presets_replay_the_papers_size_with_pairs(monkeypatch):
+    for preset in replays.PRESETS.values():
+        orders = [*replays._table1(preset), *replays._series(preset), *replays._trouble(preset)]
+        counts = asked_of(orders)
+        assert counts[built.LINK_ONLY] == 10 and max(preset.series)[0] == 10
+        assert max(preset.series)[1] >= 3 <= preset.trouble_repeats
+        whole = [options for name, options, _ in orders if name in (built.LINK_ONLY, "series")]
+        assert all("64000000" in options for options in whole)
+
+
+def test_without_the_native_library_aioquic_replays_all_at_its_own_size(monkeypatch):
+    monkeypatch.setattr(replays.registry, "default", lambda: "aioquic")
+    seen: list[list[str]] = []
+
+    def apart(orders, step):
+        seen.extend(options for _, options, _ in orders)
+        return apart_of(orders, frames.replay_runs({}))
+
+    monkeypatch.setattr(replays, "_apart", apart)
+    monkeypatch.setattr(replays, "_attempt", lambda one, **_: frames.replay_runs({}))
+    found = replays.reproduce("quick")
+    assert not any("64000000" in options for options in seen)
+    assert "was not built" in text(found)
+
+
+def test_blocks_after_each_other_add_up():
+    ten = frames.replay_runs(*({"repeat": at} for at in range(10)))
+    table = built.table1({"here": replays._one_after_the_other(ten)}).query("run == 'here'")
+    row = table.set_index("phase").loc["transfer"]
+    assert (row["blocks"], row["payload_bytes"]) == (10, 20_000_000)
+    assert row["seconds"] == pytest.approx(4e-2) and row["share_percent"] == pytest.approx(40)
+    ten.loc[3, ["status", "verdict"]] = ["failed", "no room"]
+    table = built.table1({"here": replays._one_after_the_other(ten)}).query("run == 'here'")
+    assert set(table["status"]) == {"failed"} and table["seconds"].isna().all()
+
+
+def test_libraries_are_compared_at_the_same_size(found):
+    table = found["libraries"].set_index("transport")
+    assert table.loc["aioquic", "over_native"] == pytest.approx(4 / 3)
+    assert table.loc["native", "over_native"] == 1
+
+
+@pytest.mark.parametrize(("claim", "word", "figure"), [
+    ("zero-rtt-starts-earlier", "holds", "40 (95 % interval 40 to 40) ms sooner"),
+    ("streams-independent", "not at this size", "-607 (95 % interval"),
+])  # fmt: skip
+def test_latency_and_loss_decide_what_the_print_does_not_try(found, claim, word, figure):
+    claims = compare.claims(built.KEY, frames=found)
+    verdict, evidence = judged(claims, claim, "replayed")
+    assert verdict == word
+    assert figure in evidence
+    few = {**found, "trouble": found["trouble"].query("repeat == 0")}
+    left = compare.claims(built.KEY, frames=few)
+    assert left[(left["claim_id"] == claim) & (left["source"] == "replayed")].empty
 
 
 def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):

@@ -1,24 +1,24 @@
-"""Chunks from others and for others: whom to ask, on which channel, what becomes of the answer.
+"""Chunks from others: whom to ask, on which channel, what becomes of the answer.
 
 Knows peers, sessions, the store and the memory of the block at hand (`Gather`). Trusts no peer:
 every chunk is hashed before it counts, and who sends a damaged one, none, or stalls thrice is not
-asked for it again. Who asks has proven who it is.
+asked for it again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage import store
-from pqchain.reencode.storage.erasure import Bytes
-from pqchain.reencode.storage.store import Manifest
 from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key, Opened
@@ -27,6 +27,9 @@ LOG = logging.getLogger("pqchain.reencode")
 
 _CHANCES = 3
 """How often a source may stall before it counts as having nothing."""
+
+_WINDOW_BYTES = 512 << 10
+"""Memory for a chunk that is hashed as it comes and not kept."""
 
 _Wish = tuple[Gather, Fetch]
 
@@ -70,7 +73,9 @@ class Fetcher:
 
     def _reading(self, gather: Gather, index: int) -> Tasks:
         def read() -> None:
-            gather.row(index)[:] = self._own.store.get(gather.manifest, index)
+            chunk = self._own.store.get(gather.manifest, index)
+            if not self._exchange:
+                gather.row(index)[:] = chunk
 
         try:
             yield Task("io", gather.manifest.chunk_bytes, read)
@@ -230,8 +235,11 @@ class Fetcher:
     def _cancel(self, gather: Gather, fetch: Fetch, *, leave: bool) -> None:
         """Want no more of a chunk, and, to `leave` its channel, of all that was asked there."""
         self._abandon(gather, fetch)
-        if fetch.reader is not None:
-            fetch.reader.forget()
+        if (reader := fetch.reader) is not None:
+            reader.forget()
+            if not leave and reader.left:
+                place = self._own.transport.place
+                place(*fetch.key, None, reader.left, offset=reader.offset)
         if leave and fetch.key in self.lines:
             for each, other in self._leave(fetch.key):
                 self._abandon(each, other)
@@ -278,8 +286,13 @@ class Fetcher:
             raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
         else:
             fetch.reader = reader
-            into = gather.row(fetch.index).data if gather.is_current(fetch) else None
-            reader.expect(count, into)
+            if not gather.is_current(fetch):
+                reader.expect(count)
+            elif self._exchange:
+                window = np.empty(_WINDOW_BYTES, np.uint8)
+                reader.expect(count, window.data, full=fetch.hasher.update)
+            else:
+                reader.expect(count, gather.row(fetch.index).data)
 
     def chunk_bytes(self, key: Key, count: int) -> None:
         """Count bytes of a chunk that are in their place."""
@@ -312,7 +325,10 @@ class Fetcher:
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
-            store.check_chunk(manifest, index, gather.row(index).data)
+            if self._exchange:
+                store.check_digest(manifest, index, fetch.hasher.hexdigest())
+            else:
+                store.check_chunk(manifest, index, gather.row(index).data)
 
         try:
             yield Task("other", manifest.chunk_bytes, check)
@@ -326,43 +342,3 @@ class Fetcher:
             gather.fetches.pop(index, None)
             gather.verified.add(index)
             self.advance(gather)
-
-
-class Server:
-    """What a node gives to others; it may misbehave: "corrupt", "stall", or not, ""."""
-
-    def __init__(self, own: Own, manifests: Sequence[Manifest], misbehaves: str) -> None:
-        self._own, self._misbehaves = own, misbehaves
-        self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
-        self._ends = own.scenario.streams == "multiplexed"
-        """Whether an answer is the last on its channel."""
-        self.cache: dict[tuple[str, int, int], Bytes] = {}
-        """Chunks by block, epoch and index, from the first request until nobody wants them."""
-
-    def serve(self, key: Key, block: str, epoch: int, index: int) -> Tasks:
-        """Answer a request for a chunk, from memory or from its file."""
-        own, wanted = self._own, (block, epoch, index)
-
-        def read() -> Bytes:
-            # A name from outside is looked up before it becomes part of a path.
-            if block not in self._sizes:
-                raise DataError(f"block {block[:16]} is not known here")
-            return own.store.get(own.store.manifest(block, epoch), index)
-
-        if wanted not in self.cache:
-            try:
-                chunk: Bytes = yield Task("io", self._sizes.get(block, 0), read)
-            except PqchainError as error:
-                LOG.info("node %d: cannot serve: %s", own.index, error)
-                own.transport.send(*key, pack({"type": "none"}), end=self._ends)
-                return
-            if self._misbehaves == "corrupt":
-                chunk = chunk.copy()
-                chunk[len(chunk) // 2] ^= 1
-            self.cache[wanted] = chunk
-        view = self.cache[wanted].data
-        own.transport.send(*key, pack({"type": "chunk", "bytes": len(view)}))
-        if self._misbehaves == "stall":
-            own.transport.send(*key, view[: len(view) // 2])
-        else:
-            own.transport.send(*key, view, end=self._ends)

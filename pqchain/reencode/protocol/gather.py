@@ -6,6 +6,7 @@ when. What takes time is a task, so that the node goes on answering meanwhile.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, chunk_bytes
-from pqchain.reencode.storage.store import Manifest, manifest_of, sha3
+from pqchain.reencode.storage.store import Manifest, manifest_of, sha256
 from pqchain.wire.messages import Reader
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
@@ -39,6 +40,8 @@ class Fetch:
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
+    hasher: hashlib._Hash = field(default_factory=hashlib.sha256)
+    """Of what has come, in an exchange: that keeps no chunk."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +53,7 @@ class Gather:
     needed: int
     """How many chunks must be here: as many as data chunks, or all in an exchange."""
     buffer: Bytes
-    """Memory that holds the block in both codes, zeros behind it."""
+    """Memory that holds the block in both codes, zeros behind it; none in an exchange."""
     wanted: bool = True
     """Whether it is still under way: the block may be done, the placement or the node given up."""
     extra: dict[int, Bytes] = field(default_factory=dict)
@@ -66,6 +69,12 @@ class Gather:
     decoded: int = 0
     """Bytes of every chunk up to which the data chunks are complete."""
     decoding: bool = False
+    aside: dict[int, list[tuple[int, Bytes]]] = field(default_factory=dict)
+    """Decoded pieces of chunks that may still come themselves: where they begin, and their bytes.
+
+    What comes is hashed in its row, so that nothing else may be written there: an honest peer would
+    be blamed for what was decoded from another's damaged chunk.
+    """
     redone: bool = False
     whole: bool = False
     """Whether the block was verified."""
@@ -80,6 +89,11 @@ class Gather:
         if index not in self.extra:
             self.extra[index] = np.empty(size, np.uint8)
         return self.extra[index]
+
+    def drop_parity(self) -> None:
+        """Let go of parity chunks that are decoded and that no check waits for."""
+        for index in self.verified:
+            self.extra.pop(index, None)
 
     @property
     def enough(self) -> bool:
@@ -136,10 +150,12 @@ class Recoder:
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the empty state of a block, with memory for both codes."""
-        needed = len(manifest.members) if self._exchange else manifest.data_chunks
+        if self._exchange:
+            return Gather(manifest, placement, len(manifest.members), np.empty(0, np.uint8))
         after = chunk_bytes(manifest.block_bytes, self.after.data_chunks)
         capacity = max(manifest.data_chunks * manifest.chunk_bytes, self.after.data_chunks * after)
-        return Gather(manifest, placement, needed, np.zeros(capacity, np.uint8))
+        memory = np.zeros(capacity, np.uint8)
+        return Gather(manifest, placement, manifest.data_chunks, memory)
 
     def advance(self, gather: Gather) -> None:
         """Do the next step that the chunks allow."""
@@ -155,21 +171,32 @@ class Recoder:
         """Decode a piece. After the last one verify the block, encode it, hash and store."""
         old, new, missing = gather.manifest, gather.placement, self.before.missing(sources)
 
+        last = stop == old.chunk_bytes
+
         def decode() -> None:
-            present, absent = (
-                {index: gather.row(index)[start:stop] for index in indices}
-                for indices in (sources, missing)
-            )
-            self.before.recover(present, absent)
+            present = {index: gather.row(index)[start:stop] for index in sources}
+            if not last:
+                pieces = {index: np.empty(stop - start, np.uint8) for index in missing}
+                self.before.recover(present, pieces)
+                for index, piece in pieces.items():
+                    gather.aside.setdefault(index, []).append((start, piece))
+                return
+            # Enough chunks are verified, and no more come.
+            rows = {index: gather.row(index) for index in missing}
+            self.before.recover(present, {index: row[start:] for index, row in rows.items()})
+            for index, row in rows.items():
+                for begin, piece in gather.aside.get(index, ()):
+                    row[begin : begin + len(piece)] = piece
 
         yield Task("decode", (stop - start) * old.data_chunks if missing else 0, decode)
         gather.decoding = False
         gather.decoded = stop
-        if stop < old.chunk_bytes:
+        if not last:
             self.advance(gather)
             return
+        gather.aside.clear()
         block = gather.buffer.data[: old.block_bytes]
-        if not (yield Task("other", len(block), lambda: sha3(block) == old.block_hash)):
+        if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
             if gather.redone:
                 raise DataError(
                     f"block {old.block_hash[:16]} has another hash although all its chunks are "
@@ -181,6 +208,7 @@ class Recoder:
             self.advance(gather)
             return
         gather.whole = True
+        gather.drop_parity()
         self._own.record.verified_blocks += 1
         chunks: list[Bytes] = yield Task(
             "encode", len(block), lambda: self.after.chunks_of(gather.buffer, len(block))

@@ -22,16 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.reencode.protocol.chunks import Fetcher, Server
+from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
+from pqchain.reencode.protocol.server import Server
 from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
 from pqchain.wire.node import Task
-from pqchain.wire.session import Event, Key, Opened, Received, Transport
+from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 
 LOG = logging.getLogger("pqchain.reencode")
 
@@ -108,7 +109,7 @@ class ReencodingNode:
     def handle(self, event: Event, now: float) -> None:
         """Take in what the transport tells."""
         self._count(now)
-        if isinstance(event, Received):
+        if isinstance(event, Received | Filled):
             self._received(event)
         elif isinstance(event, Opened):
             peer = self._peers.opened(event)
@@ -297,7 +298,7 @@ class ReencodingNode:
 
     # What comes in.
 
-    def _received(self, event: Received) -> None:
+    def _received(self, event: Received | Filled) -> None:
         if (peer := self._peers.by_session.get(event.session)) is None:
             return
         self._peers.heard(peer)
@@ -308,11 +309,14 @@ class ReencodingNode:
                 return  # of a channel that we have stopped
             reader = self._peers.readers[key] = Reader()
         try:
-            for item in reader.feed(event.data):
-                if isinstance(item, int):
-                    self._fetcher.chunk_bytes(key, item)
-                else:
-                    self._message(peer, key, reader, item)
+            if isinstance(event, Filled):
+                self._fetcher.chunk_bytes(key, reader.filled(event.count))
+            else:
+                self._read(peer, key, reader, event.data)
+            if reader.left and not reader.placed:
+                reader.placed = True
+                place = self._own.transport.place
+                place(*key, reader.memory, reader.free, offset=reader.offset)
         except _BROKEN as error:
             LOG.warning("node %d: node %d broke the protocol: %s", self.index, peer.index, error)
             self._own.transport.close(event.session, "protocol broken", now=self._own.now)
@@ -320,6 +324,13 @@ class ReencodingNode:
             return
         if event.end and key not in self._fetcher.lines:
             self._peers.readers.pop(key, None)
+
+    def _read(self, peer: Peer, key: Key, reader: Reader, data: bytes) -> None:
+        for item in reader.feed(data):
+            if isinstance(item, int):
+                self._fetcher.chunk_bytes(key, item)
+            else:
+                self._message(peer, key, reader, item)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         kind = message["type"]
@@ -332,7 +343,7 @@ class ReencodingNode:
             self._peers.echoed(peer, message)
         elif kind == "get":
             block, epoch, index = message["block"], message["epoch"], message["index"]
-            self._own.add(self._server.serve(key, str(block), int(epoch), int(index)))
+            self._server.serve(key, str(block), int(epoch), int(index))
         elif kind in ("chunk", "none"):
             self._fetcher.announced(peer, key, reader, message)
         else:

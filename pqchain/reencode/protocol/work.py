@@ -86,6 +86,8 @@ class Own:
         if self.running is not None or not self._line:
             return None
         self.running, self._rest = self._line.popleft()
+        # A chunk that is decoded while others come may be asked for, and come, after all.
+        self.running.alone = self.scenario.overlap
         return self.running
 
     def started(self) -> None:

@@ -43,7 +43,9 @@ class Job:
     """Makes a node: "module:function", called as (index, transport, folder, **parameters)."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Plain JSON."""
-    transport: str = "aioquic"
+    transport: str = field(default_factory=registry.default)
+    others: Mapping[int, str] = field(default_factory=dict)
+    """Nodes that speak by another transport, of the same protocol, on sockets."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
     identity: str = "auto"
@@ -63,10 +65,17 @@ class Job:
         """The registry's row of the transport. Raises UnknownName."""
         return registry.get(self.transport)
 
-    def identities(self) -> list[Identity]:
-        """Return a fresh identity for each node."""
-        key = self.row.certificate_key
-        return generate(self.nodes, algorithm=self.identity, certificate_key=key)
+    def speaks(self, index: int) -> str:
+        """Return the name of a node's transport."""
+        return self.others.get(index, self.transport)
+
+    def identities(self, *, seed: int | None = None) -> list[Identity]:
+        """Return an identity for each node: fresh ones, or those that follow from a seed."""
+        rows = [registry.get(self.speaks(index)) for index in range(self.nodes)]
+        # Every transport knows P-256.
+        keys = {row.certificate_key for row in rows}
+        key = keys.pop() if len(keys) == 1 else "p256"
+        return generate(self.nodes, algorithm=self.identity, certificate_key=key, seed=seed)
 
     def open(
         self,
@@ -76,8 +85,27 @@ class Job:
         folder: Path,
     ) -> Any:
         """Return a node's transport. Raises Unsupported."""
-        speech = self.datagram_bytes, self.congestion, self.log
-        return self.row.open(registry.Place(identity, directory, addresses, folder, *speech))
+        place = self.place(identity, directory, addresses, folder)
+        return registry.get(self.speaks(identity.index)).open(place)
+
+    def place(
+        self,
+        identity: Identity,
+        directory: Sequence[PublicIdentity],
+        addresses: Mapping[int, Address],
+        folder: Path,
+    ) -> registry.Place:
+        """Return where a node's transport is opened."""
+        return registry.Place(
+            identity=identity,
+            directory=directory,
+            addresses=addresses,
+            folder=folder,
+            datagram_bytes=self.datagram_bytes,
+            congestion=self.congestion,
+            log=self.log,
+            window_bytes=self.link.window_bytes,
+        )
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
         """Make a node."""
@@ -123,6 +151,8 @@ class Result:
     """The signature that nodes proved themselves with."""
     dropped_datagrams: int = 0
     lost_datagrams: int = 0
+    datagram_digest: str = ""
+    """SHA-256 of all datagrams of a modelled network, where that was asked for."""
     machine_busy: float = math.nan
     """Share of the machine's processors that was busy, with whatever else ran."""
 

@@ -7,14 +7,21 @@ on the wire, travels, and waits for the receiver's port; a port whose queue is f
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 from pqchain import checks
 from pqchain.errors import UsageError
+from pqchain.wire.transports.registry import WINDOW_BYTES, Conditions
 
 OVERHEAD_BYTES = 66
 """Of each datagram on the wire: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
+
+_MOST_WINDOW_BYTES = 1 << 29
+"""Of a window, however long and fast the link is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,16 @@ class Link:
     """What a port holds before it drops."""
     coalescing_seconds: float = 20e-6
     """How long a receiver gathers datagrams before it looks, as network cards do."""
+
+    def conditions(self, **more: Any) -> Conditions:
+        """Return what a modelled network of such links is like."""
+        return Conditions(**asdict(self), overhead_bytes=OVERHEAD_BYTES, **more)
+
+    @property
+    def window_bytes(self) -> int:
+        """What a sender may be ahead of acknowledgements: twice what a link and back holds."""
+        held = self.bits_per_second / 8 * 2 * self.delay_seconds
+        return min(max(WINDOW_BYTES, math.ceil(2 * held)), _MOST_WINDOW_BYTES)
 
     def __post_init__(self) -> None:
         checks.positive("link rate", self.bits_per_second, "bit/s")
@@ -58,6 +75,11 @@ class Clock:
         self._count += 1
         heapq.heappush(self._heap, (max(time, self.now), self._count, action))
 
+    @property
+    def due(self) -> float:
+        """When the next event is, or infinity."""
+        return self._heap[0][0] if self._heap else math.inf
+
     def step(self) -> bool:
         """Go on to the next event and let it happen; return False if there is none."""
         if not self._heap:
@@ -67,35 +89,54 @@ class Clock:
         return True
 
 
+class Alarm:
+    """One call that the clock holds for somebody: the earliest that was asked for."""
+
+    def __init__(self, clock: Clock, action: Callable[[], None]) -> None:
+        self._clock, self._action = clock, action
+        self._due = math.inf
+
+    def set(self, time: float) -> None:
+        """Call at that time, or now if it has passed, unless an earlier call is set already."""
+        time = max(time, self._clock.now)
+        if time < self._due:
+            self._due = time
+            self._clock.at(time, partial(self._ring, time))
+
+    def _ring(self, time: float) -> None:
+        if self._due == time:
+            self._due = math.inf
+            self._action()
+
+
 class Network:
     """All ports, and what is on its way between them."""
 
     def __init__(
         self,
-        link: Link,
+        conditions: Conditions,
         nodes: int,
         clock: Clock,
         deliver: Callable[[int, int, bytes], None],
-        *,
-        seed: int,
     ) -> None:
         """Deliver (receiver, sender, datagram) at the time it arrives; losses follow the seed."""
+        self.sent = 0
         self.dropped = 0
         """Datagrams that met a full queue."""
         self.lost = 0
-        self._link = link
+        self._conditions = conditions
         self._clock = clock
         self._deliver = deliver
         # When each port has sent what it holds.
         self._out, self._in = [0.0] * nodes, [0.0] * nodes
         import numpy as np  # late: scenarios hold a link and need no numpy
 
-        self._draws = np.random.default_rng([seed, 1])
+        self._draws = np.random.default_rng([conditions.seed, 1])
 
     def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
         """Return when the last bit has left a port, or None if its queue is full."""
-        rate = self._link.bits_per_second
-        if (free_at[port] - now) * rate / 8 > self._link.queue_bytes:
+        rate = self._conditions.bits_per_second
+        if (free_at[port] - now) * rate / 8 > self._conditions.queue_bytes:
             self.dropped += 1
             return None
         free_at[port] = max(free_at[port], now) + size * 8 / rate
@@ -103,19 +144,21 @@ class Network:
 
     def send(self, sender: int, receiver: int, datagram: bytes) -> None:
         """Put a datagram on its way."""
-        size = len(datagram) + OVERHEAD_BYTES
+        conditions = self._conditions
+        size = len(datagram) + conditions.overhead_bytes
+        self.sent += 1
         left = self._pass(self._out, sender, size, self._clock.now)
         if left is None:
             return
-        if self._link.loss and self._draws.random() < self._link.loss:
+        if conditions.loss and self._draws.random() < conditions.loss:
             self.lost += 1
             return
 
         def arrive() -> None:
             # It could pass the port while its first bits came in: only the queue costs time.
-            first_bit = self._clock.now - size * 8 / self._link.bits_per_second
+            first_bit = self._clock.now - size * 8 / conditions.bits_per_second
             at = self._pass(self._in, receiver, size, first_bit)
             if at is not None:
                 self._clock.at(at, lambda: self._deliver(receiver, sender, datagram))
 
-        self._clock.at(left + self._link.delay_seconds, arrive)
+        self._clock.at(left + conditions.delay_seconds, arrive)

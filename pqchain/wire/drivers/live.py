@@ -19,6 +19,7 @@ from pqchain.errors import UsageError
 from pqchain.wire.drivers.job import Job, NodeResult
 from pqchain.wire.identity import Identity, PublicIdentity
 from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener
+from pqchain.wire.transports import registry
 
 _SOCKET_BYTES = 4 << 20
 """Receive buffer that we ask the system for; it may give less."""
@@ -110,7 +111,7 @@ class LiveNode:
         self._folder = folder
         self._loop = asyncio.get_running_loop()
         transport = job.open(identity, directory, self.addresses, folder)
-        self._udp = UdpSocket(transport) if job.row.datagrams else None
+        self._udp = UdpSocket(transport) if registry.get(job.speaks(index)).endpoint else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks follow each other. Codec and hashes leave the interpreter.

@@ -1,26 +1,29 @@
 """Nodes on a modelled clock: every byte of the protocol and every task is run, time is modelled.
 
-All nodes live in this process. Their datagrams cross a modelled network; a task is done at once,
-and its end is set on the clock. Nothing reads a real clock, so the same job gives the same result
-to the last bit, if its nodes and its transport do.
+All nodes live in this process. Their datagrams cross a modelled network, the `Fabric`; a task is
+done by a thread, and its end is set on the clock, where its outcome is waited for. Nothing reads a
+real clock, so the same job gives the same result to the last bit, if nodes and transport do.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
+from pqchain.wire.drivers.datagrams import DatagramFabric
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
-from pqchain.wire.drivers.link import Clock, Network
+from pqchain.wire.drivers.link import Alarm, Clock
 from pqchain.wire.node import Node, Task
-from pqchain.wire.session import Endpoint
+from pqchain.wire.session import Event, Fabric
 from pqchain.wire.transports import registry
 
 
@@ -35,31 +38,33 @@ class Model:
     jitter_seconds: float = 0.0
     """Up to so much later than the first each node starts, by chance."""
     seed: int = 0
+    digest: bool = False
+    """Whether all datagrams are hashed, where the transport can."""
 
 
 @dataclass(eq=False)
 class _Host:
-    """One life of a node, its endpoint, and what the clock holds for them."""
+    """One life of a node, and what the clock holds for it."""
 
     world: World
     index: int
-    endpoint: Endpoint = field(init=False)
     node: Node = field(init=False)
     alive: bool = False
     returns: bool = False
     """Whether another life follows this one."""
-    inbox: list[tuple[int, bytes]] = field(default_factory=list)
-    wake_at: float = math.inf
-    busy_until: float = 0.0
     reported: int = 0
+    working: Future[Any] | None = None
+    """The task that is under way."""
+
+    def __post_init__(self) -> None:
+        self.alarm = Alarm(self.world.clock, self.act)
 
     def start(self) -> None:
         """Begin, with nothing but the files."""
         world, folder = self.world, self.world.folder / str(self.index)
         self.alive = True
-        identity = world.identities[self.index]
-        self.endpoint = world.job.open(identity, world.directory, world.addresses, folder)
-        self.node = world.job.node(self.index, self.endpoint, folder)
+        transport = world.fabric.start(self.index)
+        self.node = world.job.node(self.index, transport, folder)
         self.node.start(world.clock.now)
         self.flush()
 
@@ -68,95 +73,90 @@ class _Host:
             self.node.begin(self.world.clock.now)
             self.flush()
 
-    def datagram(self, sender: int, data: bytes) -> None:
-        """Take a datagram in, to be looked at a little later with those that follow it."""
-        if self.alive:
-            self.inbox.append((sender, data))
-            self.wake(self.world.clock.now + self.world.job.link.coalescing_seconds)
+    def end(self) -> None:
+        """Die, when what a thread does for the node has reached its files."""
+        if self.working is not None:
+            wait([self.working])
+        self.alive = False
+        self.world.fabric.stop(self.index)
 
-    def wake(self, time: float) -> None:
-        """Be called at that time, unless an earlier call is set already."""
-        time = max(time, self.busy_until, self.world.clock.now)
-        if time < self.wake_at:
-            self.wake_at = time
-            self.world.clock.at(time, partial(self.act, time))
-
-    def act(self, time: float) -> None:
-        if not self.alive or self.wake_at != time:
+    def act(self) -> None:
+        if not self.alive:
             return
-        self.wake_at = math.inf
         now = self.world.clock.now
-        came, self.inbox = self.inbox, []
-        for sender, data in came:
-            self.endpoint.receive(data, self.world.addresses[sender], now)
-        for timed in (self.endpoint, self.node):
-            if (timer := timed.timer()) is not None and timer <= now:
-                timed.handle_timer(now)
-        self.flush(len(came))
+        if (timer := self.node.timer()) is not None and timer <= now:
+            self.node.handle_timer(now)
+        self.flush()
 
-    def flush(self, handled: int = 0) -> None:
-        """Let events, tasks and datagrams out, and set the next call."""
-        world, now = self.world, self.world.clock.now
-        self.handle_events()
-        sent = self.endpoint.datagrams(now)
-        self.handle_events()
-        world.progress(self.node.progress - self.reported)
-        self.reported = self.node.progress
-        cost = world.model.datagram_seconds
-        self.busy_until = max(self.busy_until, now) + handled * cost
-        for data, address in sent:
-            send = partial(world.network.send, self.index, world.by_address[address], data)
-            self.busy_until += cost
-            if cost:
-                world.clock.at(self.busy_until, send)
-            else:
-                send()
-        for timed in (self.endpoint, self.node):
-            if (timer := timed.timer()) is not None:
-                self.wake(timer)
+    def handle(self, events: list[Event]) -> None:
+        for event in events:
+            self.node.handle(event, self.world.clock.now)
+        self.flush()
 
-    def handle_events(self) -> None:
-        """Tell the node what has happened; do its next task now and set the end by the model."""
-        now = self.world.clock.now
-        for event in self.endpoint.events():
-            self.node.handle(event, now)
+    def flush(self) -> None:
+        """Begin the next task, let out what was sent, and set the next call."""
+        world = self.world
+        self.work()
+        world.fabric.settle(self.index)
+        if progress := self.node.progress - self.reported:
+            world.progress(progress)
+            self.reported += progress
+        if (timer := self.node.timer()) is not None:
+            self.alarm.set(timer)
+
+    def work(self) -> None:
+        """Let a thread do the node's next task, and set its end by the model."""
         if (task := self.node.poll()) is None:
             return
+        world, now = self.world, self.world.clock.now
         self.node.started(now)
-        outcome = task.outcome()
+        working = self.working = world.threads.submit(task.outcome)
+        if task.alone:
+            wait([working])
 
         def end() -> None:
             if self.alive:
-                self.node.finished(outcome, self.world.clock.now)
+                self.working = None
+                self.node.finished(working.result(), world.clock.now)
                 self.flush()
 
-        self.world.clock.at(now + self.world.model.task_seconds(task), end)
+        world.clock.at(now + world.model.task_seconds(task), end)
 
 
 class World:
     """All nodes, their network and their clock."""
 
-    def __init__(self, job: Job, folder: Path, model: Model, progress: Progress) -> None:
+    def __init__(
+        self, job: Job, folder: Path, model: Model, progress: Progress, threads: Executor
+    ) -> None:
         self.job = job
         self.folder = folder
         self.model = model
         self.progress = progress
+        self.threads = threads
         self.clock = Clock()
         self.hosts = [_Host(self, index) for index in range(job.nodes)]
-        self.network = Network(
-            job.link,
-            job.nodes,
-            self.clock,
-            lambda receiver, sender, data: self.hosts[receiver].datagram(sender, data),
-            seed=model.seed,
-        )
-        self.identities = job.identities()
+        self.identities = job.identities(seed=model.seed)
         self.directory = [identity.public for identity in self.identities]
-        self.addresses = {index: (f"node-{index}", 4433) for index in range(job.nodes)}
-        self.by_address = {address: index for index, address in self.addresses.items()}
+        self.fabric = self._fabric()
         self._struck: dict[int, float] = {}
         self._later = [strike for strike in job.strikes if strike.when == "begun"]
         """Strikes that wait for a node to begin."""
+
+    def _fabric(self) -> Fabric:
+        job, model = self.job, self.model
+        addresses = {index: (f"node-{index}", 4433) for index in range(job.nodes)}
+        conditions = job.link.conditions(
+            datagram_seconds=model.datagram_seconds, seed=model.seed, digest=model.digest
+        )
+        places = [
+            job.place(identity, self.directory, addresses, self.folder / str(identity.index))
+            for identity in self.identities
+        ]
+        if not job.row.endpoint:
+            fabric: Fabric = job.row.open_fabric(conditions, places)
+            return fabric
+        return DatagramFabric(conditions, addresses, lambda index: job.row.open(places[index]))
 
     def run(self) -> Result:
         """Run until every living node is done. Raises PqchainError if that takes too long."""
@@ -177,7 +177,8 @@ class World:
         if job.log:
             for host in self.hosts:
                 log = self.folder / f"node-{host.index}.qlog"
-                log.write_text(json.dumps(host.endpoint.qlog()), encoding="utf-8")
+                log.write_text(json.dumps(self.fabric.qlog(host.index)), encoding="utf-8")
+        totals = self.fabric.totals()
         return Result(
             nodes=tuple(
                 NodeResult.of(host.index, host.node)
@@ -188,14 +189,22 @@ class World:
             connected=connected,
             struck=self._struck,
             identity=self.directory[0].algorithm,
-            dropped_datagrams=self.network.dropped,
-            lost_datagrams=self.network.lost,
+            dropped_datagrams=totals.dropped,
+            lost_datagrams=totals.lost,
+            datagram_digest=totals.digest,
         )
 
     def _step(self) -> None:
-        if not self.clock.step() or self.clock.now > self.job.limit_seconds:
+        """Go on to what happens next: on the network, or what our clock holds."""
+        clock, limit = self.clock, self.job.limit_seconds
+        if happened := self.fabric.advance(min(clock.due, limit)):
+            # A host has its own time, and may be a little ahead of another.
+            for (now, index), events in groupby(happened, key=lambda each: each[:2]):
+                clock.now = now
+                self.hosts[index].handle([event for *_, event in events])
+        elif clock.due > limit or not clock.step():
             raise PqchainError(
-                f"the run did not end within {self.job.limit_seconds} s of its own clock; "
+                f"the run did not end within {limit} s of its own clock; "
                 "raise limit_seconds (--limit-seconds), or use a faster link"
             )
         if self._later and any(host.alive and host.node.begun for host in self.hosts):
@@ -209,7 +218,7 @@ class World:
     def _strike(self, strike: Strike) -> None:
         """Let a node die: it says nothing more and hears nothing more."""
         host = self.hosts[strike.node]
-        host.alive = False
+        host.end()
         self._struck[strike.node] = self.clock.now
         if strike.down_seconds is None:
             return
@@ -237,4 +246,9 @@ def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda cou
     if not job.row.virtual:
         runs = ", ".join(registry.names(virtual=True))
         raise Unsupported(f"{job.transport} needs sockets; a modelled clock runs {runs} only")
-    return World(job, folder, model, progress).run()
+    with ThreadPoolExecutor() as threads:
+        world = World(job, folder, model, progress, threads)
+        try:
+            return world.run()
+        finally:
+            world.fabric.close()

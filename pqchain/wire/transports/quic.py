@@ -11,6 +11,7 @@ gone, so that it is neither decrypted nor answered.
 from __future__ import annotations
 
 import itertools
+import os
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +20,7 @@ from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, Owner
+from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, QuicOwner
 from pqchain.wire.transports.registry import Place
 
 ALPN = "pqchain-reencode/1"
@@ -36,7 +37,7 @@ _SLACK_SECONDS = 1e-6
 """aioquic sends an acknowledgement after its time, not at it."""
 
 
-class QuicEndpoint(Owner):
+class QuicEndpoint(QuicOwner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, place: Place, library: Library) -> None:
@@ -49,7 +50,7 @@ class QuicEndpoint(Owner):
                 "or aioquic 1.7 on Python 3.11"
             )
         directory = {public.index: public for public in place.directory}
-        super().__init__(library, place.identity, directory)
+        super().__init__(place.identity, directory, os.urandom, library)
         self._quic, self._resumes = package.quic, registry.get(package.__name__).resumes
         self._addresses = place.addresses
         self._now = 0.0
@@ -115,6 +116,11 @@ class QuicEndpoint(Owner):
             piece = (memoryview(data).cast("B"), end)
             connection.outgoing.setdefault(channel, deque()).append(piece)
             self.dirty[session] = connection
+
+    def place(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Do nothing: these libraries hand out bytes of their own."""
 
     def stop(self, session: int, channel: int) -> None:
         """Ask the sender to stop."""
@@ -218,7 +224,9 @@ class QuicEndpoint(Owner):
         """Return a new connection, which was dialled if a peer is given."""
         quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
-        connection = Connection(self, quic, session, dialled, created=self._now, peer=peer)
+        connection = Connection(
+            owner=self, quic=quic, session=session, dialled=dialled, created=self._now, peer=peer
+        )
         for table in (self.sessions, self._all, self.dirty):
             table[session] = connection
         self._by_name[quic.host_cid] = connection
@@ -250,7 +258,7 @@ class QuicEndpoint(Owner):
         event: Any
         while (event := quic.next_event()) is not None:
             if isinstance(event, events.StreamDataReceived):
-                connection.received(event.stream_id, event.data, event.end_stream)
+                connection.take(event.stream_id, event.data, event.end_stream)
             elif isinstance(event, events.ConnectionIdIssued):
                 self._by_name[event.connection_id] = connection
             elif isinstance(event, events.ConnectionIdRetired):

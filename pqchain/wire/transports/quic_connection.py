@@ -1,35 +1,19 @@
-"""One QUIC connection of an endpoint: who is at the other end, and what waits to be sent.
-
-A server shows a pinned certificate. A client, of which aioquic cannot ask one, answers a challenge
-that comes with the server's first flight, with its post-quantum signature over the challenge and
-the server's certificate.
-"""
+"""One QUIC connection of an endpoint, and what waits to be sent; `proof` says who is there."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pqchain.wire.identity import Identity, PublicIdentity, verify
-from pqchain.wire.session import Buffer, Event, Opened, Received
+from pqchain.wire.session import Buffer
+from pqchain.wire.transports.proof import REFUSED, UNPROVEN_SECONDS, Owner, Proving
 
 WINDOW_BYTES = 4 << 20
 """What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
 
 SLICE_BYTES = 256 << 10
-_UNPROVEN_BYTES = 64 << 10
-"""What an unproven client may send before it is cut off."""
-
-_UNPROVEN_SECONDS = 10.0
-_ANSWER, _CHALLENGE = 2, 3
-"""The first one-way streams of the client and of the server."""
-
-_CHALLENGE_BYTES = 32
-_REFUSED = 0x101
-"""Error code of a connection that the node never heard of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,34 +36,23 @@ class Library:
 
 
 @dataclass(eq=False)
-class Owner:
+class QuicOwner(Owner):
     """What an endpoint shares with its connections."""
 
     library: Library
-    identity: Identity
-    directory: Mapping[int, PublicIdentity]
     sessions: dict[int, Connection] = field(default_factory=dict, init=False)
     """Those that are not over."""
     dirty: dict[int, Connection] = field(default_factory=dict, init=False)
     """Those that may have something to send."""
-    happened: list[Event] = field(default_factory=list, init=False)
 
 
-@dataclass(slots=True, eq=False)
-class Connection:
+@dataclass(slots=True, eq=False, kw_only=True)
+class Connection(Proving):
     """One connection and what we know about it."""
 
-    owner: Owner
+    owner: QuicOwner
     quic: Any
-    session: int
-    dialled: bool
     created: float
-    peer: int | None = None
-    opened: bool = False
-    challenge: bytes = b""
-    answer: bytearray = field(default_factory=bytearray)
-    waiting: list[Received] = field(default_factory=list)
-    """What came before there was proof."""
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     stopped: set[int] = field(default_factory=set)
     """Streams on which the other side wants nothing more."""
@@ -92,78 +65,24 @@ class Connection:
         """Whether the node hears no more of it."""
         return self.session not in self.owner.sessions
 
-    # Who it is.
+    def say(self, data: bytes) -> None:
+        """Send that on a one-way stream of its own."""
+        stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
+        self.write(stream, data, end=True)
 
-    def negotiated(self) -> None:
-        """Challenge a client whose hello was understood, unless a ticket says who it is."""
-        if self.dialled:
-            return
-        if self.peer is not None:
-            self.prove(early=True)
-        else:
-            self.challenge = os.urandom(_CHALLENGE_BYTES)
-            stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
-            self.write(stream, self.challenge, end=True)
-
-    def received(self, stream: int, data: bytes, end: bool) -> None:
-        """Sort proof from data, and hold data back until there is proof."""
-        if self.over:
-            return
-        if stream == (_CHALLENGE if self.dialled else _ANSWER):
-            self.answer += data
-            if len(self.answer) > _UNPROVEN_BYTES:
-                self.end("too long an answer", _REFUSED)
-            elif end:
-                self._answered(bytes(self.answer))
-            return
+    def take(self, stream: int, data: bytes, end: bool) -> None:
+        """Take in bytes of a stream, of whose end older versions tell more than once."""
         if stream in self.ended:
             return
         if end:
             self.ended.add(stream)
-        event = Received(self.session, stream, data, end)
-        if self.opened:
-            self.owner.happened.append(event)
-            return
-        self.waiting.append(event)
-        if sum(len(each.data) for each in self.waiting) > _UNPROVEN_BYTES:
-            self.end("too much before a proof of identity", _REFUSED)
-
-    def _answered(self, answer: bytes) -> None:
-        own, directory = self.owner.identity, self.owner.directory
-        if self.dialled:
-            assert self.peer is not None
-            proof = own.sign(answer, directory[self.peer])
-            stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
-            self.write(stream, own.index.to_bytes(4, "big") + proof, end=True)
-            self.prove()
-            return
-        client = directory.get(int.from_bytes(answer[:4], "big"))
-        if (
-            self.opened
-            or client is None
-            or client.index == own.index
-            or not verify(answer[4:], self.challenge, client=client, server=own.public)
-        ):
-            self.end("no known identity was proven", _REFUSED)
-            return
-        self.peer = client.index
-        self.prove()
-
-    def prove(self, *, early: bool = False) -> None:
-        """Tell the node of the session, and of what came before the proof."""
-        if self.opened:
-            return
-        assert self.peer is not None
-        self.opened = True
-        self.owner.happened.append(Opened(self.session, self.peer, self.dialled, early))
-        self.owner.happened += self.waiting
-        self.waiting.clear()
+        self.received(stream, data, end)
 
     def check_time(self, now: float) -> None:
         """Refuse a client that proves nothing for too long."""
         unproven = not self.dialled and not self.opened and not self.over
-        if unproven and now > self.created + _UNPROVEN_SECONDS:
-            self.end("no proof of identity in time", _REFUSED)
+        if unproven and now > self.created + UNPROVEN_SECONDS:
+            self.end("no proof of identity in time", REFUSED)
 
     def end(self, reason: str, code: int = 0) -> None:
         """Say goodbye with a CONNECTION_CLOSE."""

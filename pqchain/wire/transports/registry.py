@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import UnknownName, Unsupported
+from pqchain.installation import folders
 from pqchain.wire.session import Address
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
 """QUIC's least, and the longest that aioquic 1.7.2 and qh3 send without breaking the connection."""
 
-CONGESTION = ("reno", "cubic")
+CONGESTION = ("reno", "cubic", "bbr")
+"""All that any transport has: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
+
+WINDOW_BYTES = 4 << 20
+"""What a peer is sent ahead of its acknowledgements, unless the link holds more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,26 @@ class Place:
     congestion: str = "reno"
     log: bool = False
     """Whether to keep a log, where the library can."""
+    window_bytes: int = WINDOW_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a modelled network is like."""
+
+    bits_per_second: float
+    """Of each port; every host has one in and one out."""
+    delay_seconds: float
+    loss: float
+    queue_bytes: int
+    coalescing_seconds: float
+    overhead_bytes: int
+    """Of each datagram on the wire."""
+    datagram_seconds: float = 0.0
+    """Processor time of each datagram that is sent or received."""
+    seed: int = 0
+    digest: bool = False
+    """Whether all datagrams are hashed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +75,17 @@ class Row:
     package: str = ""
     """What must be installed; nothing beyond Python if it is empty."""
     datagrams: bool = True
-    """Whether it is an `Endpoint` on datagrams, else it is a `Listener` too."""
+    """Whether it sends datagrams, and `live_seconds` is for one of them."""
+    endpoint: bool = True
+    """Whether it is an `Endpoint`, else it is a `Listener` too."""
     virtual: bool = False
-    """Whether it runs on a modelled clock, the same bytes every time."""
+    """Whether it runs on a modelled clock, the same bytes every time: as endpoints that a driver
+    feeds, or else as a `Fabric` of its own."""
     resumes: bool = False
     """Whether a session can be resumed with 0-RTT."""
     logs: bool = False
     """Whether it writes qlog."""
-    congestion: tuple[str, ...] = CONGESTION
+    congestion: tuple[str, ...] = ("reno", "cubic")
     """The congestion controls that may be asked for."""
     streams_at_once: int | None = None
     """How many channels a session has at a time."""
@@ -65,6 +93,8 @@ class Row:
     """The kind of key that its certificates need."""
     live_seconds: float
     """Processor seconds per datagram, or per byte where there are none, on a processor of 2021."""
+    virtual_seconds: float = 0.0
+    """Those of a datagram on a modelled clock, with its share of acknowledgements."""
 
     def reason(self) -> str:
         """Return "" if it can be opened here, else why not."""
@@ -77,10 +107,13 @@ class Row:
     def load(self) -> Any:
         """Return its module. Raises Unsupported with the reason if its library is lacking."""
         try:
-            return importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
+            module = importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
         except ImportError as error:
             needs = f"{self.package} ({error}): pip install {self.package}"
             raise Unsupported(f"the transport {self.name} needs {needs}") from error
+        if hasattr(module, "load"):
+            module.load()
+        return module
 
     def longest_datagram_bytes(self) -> int:
         """Return the longest datagram that the installed version sends. Raises Unsupported."""
@@ -90,8 +123,22 @@ class Row:
         """Return the transport. Raises Unsupported if its library is lacking or too old."""
         return self.load().open_transport(place)
 
+    def open_fabric(self, conditions: Conditions, places: Sequence[Place]) -> Any:
+        """Return the `Fabric` of a modelled network with a host at each place."""
+        return self.load().open_fabric(conditions, places)
+
 
 _ROWS = (
+    Row(
+        name="native",
+        endpoint=False,
+        virtual=True,
+        resumes=True,
+        congestion=CONGESTION,
+        certificate_key="ed25519",
+        live_seconds=5e-6,
+        virtual_seconds=4e-6,
+    ),
     Row(
         name="aioquic",
         package="aioquic",
@@ -100,11 +147,15 @@ _ROWS = (
         logs=True,
         certificate_key="ed25519",
         live_seconds=250e-6,
+        virtual_seconds=360e-6,
     ),
     Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6),
-    Row(name="tcp-tls", module="tcp", datagrams=False, live_seconds=5e-9),
-    Row(name="grpc", package="grpcio", datagrams=False, live_seconds=4e-9),
+    Row(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
+    Row(name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9),
 )
+NATIVE = "_native/quic/lib/libpqchain_quic.so"
+"""The library behind the first of them, in a folder of the package."""
+
 TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
 """All of them, by name."""
 
@@ -119,6 +170,13 @@ def get(name: str) -> Row:
 def names(**traits: Any) -> list[str]:
     """Return the transports whose rows have these values: `names(virtual=True)`."""
     return [row.name for row in _ROWS if traits.items() <= asdict(row).items()]
+
+
+def default() -> str:
+    """Return the transport that is taken unless one is named: native where it was built."""
+    name = _ROWS[0].name
+    built = any((folder / NATIVE).is_file() for folder in folders())
+    return name if built else names(virtual=True)[1]
 
 
 def needed() -> str:

@@ -63,6 +63,11 @@ class Sockets(ABC, Generic[SessionT]):
         if (task := self._dialling.pop(session, None)) is not None:
             task.cancel()
 
+    def place(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Do nothing: what comes is in frames, whose bytes are told of as they are."""
+
     def close_all(self) -> None:
         """End every session, those that are not open yet too."""
         for session in [*self.sessions, *self._dialling]:

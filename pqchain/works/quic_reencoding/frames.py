@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import results
 from pqchain.errors import UsageError
 from pqchain.reencode import replay
-from pqchain.reencode.replay import CONTRAST
+from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.results import Contract
 from pqchain.works import papers
 
@@ -40,6 +41,24 @@ TRANSPORTS = Contract.of(
     ("str", "status verdict"),
 )
 
+LIBRARIES = Contract.of(
+    "reencode_libraries",
+    ("str", "experiment streams transport"),
+    ("Int64", "blocks block_bytes repeats"),
+    ("float64", "transfer_seconds over_native total_seconds first_chunk_seconds"),
+    ("float64", "mean_chunk_seconds dropped_datagrams"),
+    ("str", "status note"),
+)
+
+TROUBLE = Contract.of(
+    "reencode_trouble",
+    ("str", "comparison streams sessions transport"),
+    ("float64", "delay_seconds loss"),
+    ("Int64", "blocks block_bytes repeat"),
+    ("float64", "first_chunk_seconds mean_chunk_seconds transfer_seconds"),
+    ("str", "status"),
+)
+
 CLAIMED_PERCENT = 3.7
 """What multiplexing saves, as printed."""
 
@@ -55,8 +74,14 @@ PHASES = {
 TOTAL = "총 소요 시간"
 """The row of the total."""
 
-LINK_ONLY, CALIBRATED, LOOPBACK = "link only", "link and processor", "loopback"
-"""Our three runs of Table 1."""
+LINK_ONLY, CALIBRATED = "link only", "link and processor"
+"""Our runs of Table 1 on the virtual clock."""
+
+LOOPBACK = "loopback"
+"""That over native QUIC on sockets; others say what they ran over."""
+
+EARLY, LOSSY = "0-RTT", "loss"
+"""What is compared under latency: handshakes, and streams with loss and without."""
 
 
 def kind_of(mode: str) -> str:
@@ -76,8 +101,9 @@ def contrast(series: pd.DataFrame) -> pd.DataFrame:
 def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return Table 1, printed and ours, a row for each phase.
 
-    Takes "reencode" frames by the name of the run. Columns: run, kind ("published", "replayed" or
-    "measured", never mixed in a run), phase, seconds (mean over nodes and runs), share_percent,
+    Takes "reencode" frames by the name of the run; blocks that were replayed after each other are
+    rows of one repeat, whose times add up. Columns: run, kind ("published", "replayed" or
+    "measured", never mixed in a run), phase, seconds (mean over nodes and repeats), share_percent,
     mode, transport, nodes (that re-encode), blocks, block_bytes, payload_bytes (of all blocks),
     status, note. Shares compare across sizes and machines; seconds do not.
     """
@@ -94,16 +120,26 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for run, frame in phases.items():
         first = frame.iloc[0]
         fine = frame[frame["status"] == "ok"]
-        total = float(fine["total_seconds"].mean())
-        about = [first[name] for name in ("mode", "transport", "nodes", "blocks", "block_bytes")]
-        payload = int(first["blocks"]) * int(first["block_bytes"])
-        status = "ok" if len(fine) else str(first["status"])
-        note = str(first["verdict"])
+        failed = frame[frame["status"] != "ok"]
+        repeats = frame["repeat"].nunique()
+        blocks = int(frame["blocks"].sum()) // repeats
+        about = [first["mode"], first["transport"], first["nodes"], blocks, first["block_bytes"]]
+        payload = blocks * int(first["block_bytes"])
+        # Blocks without one of them are another amount of work.
+        whole = fine if failed.empty else fine.head(0)
+        row = first if failed.empty else failed.iloc[0]
+        status, note = str(row["status"]), str(row["verdict"])
+        total = _each(whole, "total", repeats)
         for phase in PHASES:
-            seconds = float(fine[f"{phase}_seconds"].mean())
+            seconds = _each(whole, phase, repeats)
             values = [kind_of(first["mode"]), phase, seconds, 100 * seconds / total]
             rows.append([run, *values, *about, payload, status, note])
     return TABLE1.frame(rows)
+
+
+def _each(runs: pd.DataFrame, phase: str, repeats: int) -> float:
+    """Return a phase's seconds in one repeat, NaN without runs."""
+    return float(runs[f"{phase}_seconds"].sum(min_count=1)) / repeats
 
 
 def figure1(runs: pd.DataFrame) -> pd.DataFrame:
@@ -121,6 +157,46 @@ def figure1(runs: pd.DataFrame) -> pd.DataFrame:
         about = (kind_of(str(mode)), mode, streams, blocks, size, len(times))
         rows.append((*about, times.mean(), times.min(), times.max()))
     return FIGURE1.frame(rows)
+
+
+def libraries(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return what several libraries of QUIC came to at the same sizes on the virtual clock.
+
+    Takes "reencode" rows. Columns: experiment, streams, transport, blocks, block_bytes, repeats,
+    transfer_seconds, over_native (that time over the native one's), total_seconds,
+    first_chunk_seconds and mean_chunk_seconds (means over runs), dropped_datagrams (mean), status,
+    note.
+    """
+    rows = []
+    keys = ["experiment", "blocks", "block_bytes", "streams"]
+    for group, those in runs.groupby(keys, sort=False):
+        experiment, blocks, size, streams = group
+        fine = those[those["status"] == "ok"]
+        native = fine.loc[fine["transport"] == "native", "transfer_seconds"].mean()
+        for transport, each in those.groupby("transport", sort=False):
+            ran = each[each["status"] == "ok"]
+            names = ("total_seconds", "first_chunk_seconds", "mean_chunk_seconds")
+            transfer = ran["transfer_seconds"].mean()
+            means = [transfer, transfer / native, *(ran[name].mean() for name in names)]
+            first = each.iloc[0]
+            about = [experiment, streams, transport, blocks, size, len(ran)]
+            dropped = ran["dropped_datagrams"].astype(float).mean()
+            rows.append([*about, *means, dropped, first["status"], first["verdict"]])
+    return LIBRARIES.frame(rows)
+
+
+def trouble(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd.DataFrame:
+    """Return runs under latency and loss, one row each.
+
+    Takes what was set (comparison, sessions, delay_seconds, loss) with "reencode" rows. Columns:
+    comparison (EARLY or LOSSY), streams, sessions ("full", "0-rtt" or "kept"), transport,
+    delay_seconds (one way), loss (a probability), blocks, block_bytes, repeat,
+    first_chunk_seconds, mean_chunk_seconds (from a node's beginning until the first chunk is
+    complete, and the mean of all; over nodes), transfer_seconds, status.
+    """
+    names = [name for name in TROUBLE.columns if name in RUN.columns]
+    parts = [frame[names].assign(**conditions) for conditions, frame in runs]
+    return results.check(pd.concat(parts), TROUBLE) if parts else TROUBLE.frame()
 
 
 def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.DataFrame:

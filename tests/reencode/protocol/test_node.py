@@ -15,6 +15,7 @@ class Wire:
 
     def __init__(self):
         self.dialled, self.sent, self.closed, self.stopped = {}, [], [], []
+        self.placed = []
         self.channels = 0
 
     def dial(self, peer, *, early, now):
@@ -27,6 +28,9 @@ class Wire:
 
     def send(self, session, channel, data, *, end=False):
         self.sent.append((session, channel, bytes(data)))
+
+    def place(self, session, channel, memory, count, *, offset):
+        self.placed.append((session, channel, count, offset))
 
     def stop(self, session, channel):
         self.stopped.append((session, channel))

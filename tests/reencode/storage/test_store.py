@@ -135,7 +135,7 @@ def test_fsync_stores_the_same(tmp_path, block):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2, this pqchain reads 1"),
+        ({"version": 1}, "version 1, this pqchain reads 2"),
         ({"version": None}, "version None"),
         ({"block_bytes": 999}, "contradicts itself"),
         ({"block_bytes": "x"}, "wrong type"),

@@ -4,13 +4,15 @@ import pytest
 
 from pqchain.errors import UsageError
 from pqchain.wire.drivers.link import OVERHEAD_BYTES, Clock, Link, Network
+from pqchain.wire.transports.registry import WINDOW_BYTES
 
 
 def run(link, sends, seed=0):
     """Return (time, receiver, sender, size) of every arrival."""
     clock, came = Clock(), []
+    conditions = link.conditions(seed=seed)
     network = Network(
-        link, 4, clock, lambda to, by, data: came.append((clock.now, to, by, len(data))), seed=seed
+        conditions, 4, clock, lambda to, by, data: came.append((clock.now, to, by, len(data)))
     )
     for time, sender, receiver, size in sends:
         clock.at(time, lambda s=sender, r=receiver, n=size: network.send(s, r, bytes(n)))
@@ -55,6 +57,13 @@ def test_losses_follow_the_seed_and_the_rate():
     assert 330 < network.lost < 470  # five standard deviations around 400
     assert run(link, sends)[0] == came
     assert run(link, sends, seed=1)[0] != came
+
+
+def test_a_window_holds_twice_what_is_on_the_way():
+    assert Link().window_bytes == WINDOW_BYTES
+    long = Link(bits_per_second=1e9, delay_seconds=0.1)
+    assert long.window_bytes == 2 * 2 * 0.1 * 1e9 / 8
+    assert Link(bits_per_second=1e12, delay_seconds=1.0).window_bytes == 1 << 29
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.live import LiveNode
+from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened
 from pqchain.wire.transports import registry
 
@@ -23,7 +24,7 @@ from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.live import LiveNode
 
 async def main():
-    for transport in ("aioquic", "tcp-tls", "grpc"):
+    for transport in ("native", "aioquic", "tcp-tls", "grpc"):
         job = Job(nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2},
                   transport=transport, identity="Ed25519")
         me, other = job.identities()
@@ -52,7 +53,7 @@ def test_a_port_in_use_is_named(tmp_path):
                 check=False,
             )
     lines = [line for line in done.stdout.splitlines() if line]
-    assert len(lines) == 3, done.stderr
+    assert len(lines) == 4, done.stderr
     assert all(f"port {port}" in line and "free the port" in line for line in lines)
 
 
@@ -83,7 +84,8 @@ def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
     )
 
     async def main():
-        live = LiveNode(0, job, tmp_path, None, [])
+        (me,) = generate(1, algorithm="Ed25519")
+        live = LiveNode(0, job, tmp_path, me, [])
         await live.listen("127.0.0.1")
         live._deliver(Opened(7, 1, True))
         assert not live.node.connected

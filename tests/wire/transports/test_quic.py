@@ -4,13 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
+from aioquic.quic.stream import QuicStream
 
 from pqchain.errors import Unsupported
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import quic_connection
+from pqchain.wire.transports import quic_connection, registry
 from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
-from pqchain.wire.transports.quic import QuicEndpoint
-from tests.wire.pair import Pair
+from pqchain.wire.transports.quic import ALPN, QuicEndpoint
+from tests.wire.pair import NativePair, Pair
 
 
 def events(pair, index, kind):
@@ -22,15 +23,30 @@ def pair():
     return Pair()
 
 
-@pytest.fixture(params=["aioquic", "qh3"])
+@pytest.fixture(params=["aioquic", "qh3", "native"])
 def either(request):
     """Return a pair of each library."""
     if request.param == "aioquic":
         return Pair()
+    if request.param == "native":
+        return native_pair()
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     return Pair(library=QH3)
+
+
+def native_pair(**changes):
+    """Return a pair over our own library; skip where an install says that it was left out."""
+    if reason := registry.get("native").reason():
+        pytest.skip(reason)
+    return NativePair(**changes)
+
+
+@pytest.fixture(params=["aioquic", "native"])
+def resuming(request):
+    """Return what makes a pair of each library that resumes."""
+    return Pair if request.param == "aioquic" else native_pair
 
 
 def opened(pair, *, early=False):
@@ -69,19 +85,19 @@ def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
     channel = client.open(session)
     payload = bytes(3 * quic_connection.WINDOW_BYTES)
     client.send(session, channel, payload, end=True)
-    client.datagrams(either.now)
+    either.carry()
     assert client.queued_bytes() >= 2 * quic_connection.WINDOW_BYTES - quic_connection.SLICE_BYTES
+    either.run()
+    assert client.queued_bytes() == 0
 
 
 def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
     stranger = either.strangers(3)[2]
-    either.endpoints[2] = either.endpoint(stranger)
-    either.endpoints[2].dial(1, early=False, now=either.now)
-    session = 1
+    either.join(2, stranger)
+    session = either.endpoints[2].dial(1, early=False, now=either.now)
     either.run()
     # It believes in the session, because it has seen the certificate; it learns better.
-    channel = 0
-    either.endpoints[2].send(session, channel, b"give me chunks", end=True)
+    either.endpoints[2].send(session, 0, b"give me chunks", end=True)
     either.run()
     assert either.endpoints[1].events() == []
     closed = events(either, 2, Closed)
@@ -91,42 +107,35 @@ def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
 def test_a_known_name_with_a_wrong_key_is_shut_out(either):
     impostor = either.strangers(1)[0]
     assert impostor.index == 0
-    either.endpoints[2] = either.endpoint(impostor)
-    either.endpoints[2].dial(1, early=False, now=either.now)
+    either.join(0, impostor)
+    either.endpoints[0].dial(1, early=False, now=either.now)
     either.run()
     assert either.endpoints[1].events() == []
 
 
 def test_a_server_with_another_certificate_is_not_believed(either):
     impostor = either.strangers(2)[1]
-    either.endpoints[1] = either.endpoint(impostor)
+    either.join(1, impostor)
     opened(either)
-    assert events(either, 0, Opened) == []
+    assert [type(event) for event in either.endpoints[0].events()] == [Closed]
+    assert either.endpoints[1].events() == []
 
 
 def request_time(pair, *, early):
-    """Return how long after dialling the server has a request."""
-    begun = pair.now
-    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
-    client = pair.endpoints[0]
+    """Return how many one-way delays after dialling the server has a request."""
+    begun, client = pair.now, pair.endpoints[0]
+    session = client.dial(1, early=early, now=pair.now)
     asked = False
-    while True:
+    while not events(pair, 1, Received):
         if not asked and any(isinstance(event, Opened) for event in client.events()):
             client.send(session, client.open(session), b"request", end=True)
             asked = True
-        before = pair.now
-        sent = [(i, d, a[1]) for i, e in pair.endpoints.items() for d, a in e.datagrams(pair.now)]
-        pair.wire += [(pair.now, by, to, data) for by, data, to in sent]
-        pair.now += pair.delay_seconds
-        for by, data, to in sent:
-            pair.endpoints[to].receive(data, ("127.0.0.1", by), pair.now)
-        if any(isinstance(event, Received) for event in pair.endpoints[1].events()):
-            return round((pair.now - begun) / pair.delay_seconds)
-        assert pair.now > before
+        pair.step() if isinstance(pair, NativePair) else pair.carry()
+    return round((pair.now - begun) / pair.delay_seconds)
 
 
-def test_0_rtt_saves_a_round_trip():
-    pair = Pair(delay_seconds=0.05)
+def test_0_rtt_saves_a_round_trip(resuming):
+    pair = resuming(delay_seconds=0.05)
     full = request_time(pair, early=False)
     pair.run()
     early = request_time(pair, early=True)
@@ -175,9 +184,10 @@ def test_a_ticket_is_good_for_one_session(pair):
     assert len(events(pair, 1, Opened)) == 3
 
 
-def test_0_rtt_to_a_server_that_has_forgotten_falls_back(pair):
+def test_0_rtt_to_a_server_that_has_forgotten_falls_back(resuming):
+    pair = resuming()
     opened(pair)
-    pair.endpoints[1] = pair.endpoint(pair.identities[1])
+    pair.join(1, pair.identities[1])
     session = pair.endpoints[0].dial(1, early=True, now=pair.now)
     pair.endpoints[0].send(session, pair.endpoints[0].open(session), b"request", end=True)
     pair.run()
@@ -189,8 +199,15 @@ def test_0_rtt_to_a_server_that_has_forgotten_falls_back(pair):
 
 @pytest.mark.parametrize("garbage", [b"", b"\x40" + bytes(30), bytes(1200), b"\xc0" * 1300])
 def test_garbage_is_ignored(either, garbage):
-    either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
-    assert either.endpoints[1].datagrams(0.0) == []
+    if isinstance(either, NativePair):
+        either.tap()
+        either.inject(3, 1, garbage)
+        either.run()
+        # At most a stateless reset, or which versions it speaks.
+        assert all(len(data) < max(len(garbage), 100) for *_, data in either.tapped())
+    else:
+        either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
+        assert either.endpoints[1].datagrams(0.0) == []
     assert either.endpoints[1].events() == []
 
 
@@ -212,10 +229,10 @@ def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
     client.events()
     server.events()
     server.close(1, "enough", now=either.now)
-    for data, _ in server.datagrams(either.now):
-        client.receive(data, ("127.0.0.1", 1), either.now)
+    either.carry()
     client.send(session, channel, b"into the void", end=True)
-    client.send(session, client.open(session), bytes(1_000_000), end=True)
+    if session in client.sessions:
+        client.send(session, client.open(session), bytes(1_000_000), end=True)
     either.run(quiet_seconds=20)
     assert [event.reason for event in events(either, 0, Closed)] == ["enough"]
     assert server.events() == []
@@ -229,12 +246,22 @@ def test_a_stopped_channel_takes_nothing_more(either):
     either.run()
     server.events()
     server.send(1, channel, bytes(20_000_000))
-    server.datagrams(either.now)
+    either.carry()
     client.stop(session, channel)
     either.run()
     server.send(1, channel, b"more", end=True)
     either.run()
     assert server.queued_bytes() == 0
+
+
+def test_streams_of_one_packet_go_on_in_an_order_that_memory_does_not_decide():
+    """aioquic puts those that it has served at the end, in the order of a set."""
+    orders, kept = set(), []
+    for _ in range(50):
+        streams = [QuicStream(stream_id=4 * number) for number in range(40, 20, -3)]
+        kept.append(streams[::2])  # so that the next ones lie elsewhere
+        orders.add(tuple(stream.stream_id for stream in set(streams)))
+    assert len(orders) == 1
 
 
 def test_the_log_is_on_our_clock(pair):
@@ -287,6 +314,21 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
     pair.run()
     assert [event.session for event in events(pair, 0, Closed)] == [first]
     assert [event.session for event in events(pair, 1, Received)] == [2]
+
+
+@pytest.mark.parametrize("lengthened", [True, False])
+def test_qh3_answers_a_hello_of_aioquic_that_is_long_enough(lengthened):
+    """Not ours to mend: what aioquic fills its first datagram up with does not count for qh3."""
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import LIBRARY as QH3
+
+    pair = Pair(library=QH3)
+    over = pair.endpoints[0] = QuicEndpoint(pair.place(pair.identities[0]), AIOQUIC)
+    if not lengthened:
+        over._common["alpn_protocols"] = [ALPN]
+    over.dial(1, early=False, now=pair.now)
+    pair.run()
+    assert [type(event) for event in over.events()] == [Opened] * lengthened
 
 
 def test_sessions_of_qh3_are_not_resumed():

@@ -1,15 +1,12 @@
-"""A small model of verification in ML-DSA (FIPS 204) and Dilithium (round 3, version 3.1).
+"""What ML-DSA (FIPS 204) and Dilithium (round 3, version 3.1) are made of: sets, sums, encodings.
 
 Written from the two specifications, independent of the C code under test: products of polynomials
-go through the matrix of all powers of the roots, in exact 64-bit integers. Beside `verify` there
-is `forge`: with t1 = 0 the verifier computes w' = A z, which does not depend on the challenge, so
-every short z and every hint has a valid signature that needs no secret key and no search. That
-reaches each corner of verification on purpose. Slow, and nothing here is secret.
+go through the matrix of all powers of the roots, in exact 64-bit integers. Slow, and
+nothing here is secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import shake_128, shake_256
@@ -58,6 +55,26 @@ class ParameterSet:
         """Number of values that the high part of a coefficient can take."""
         return self.gamma2_divisor // 2
 
+    @property
+    def bound(self) -> int:
+        """The least size that a coefficient of z must not have."""
+        return self.gamma1 - self.beta
+
+    @property
+    def z_bytes(self) -> int:
+        """Length of z in a signature."""
+        return 32 * (self.gamma1_bits + 1) * self.columns
+
+    @property
+    def public_key_bytes(self) -> int:
+        """Length of rho and t1."""
+        return 32 + 320 * self.rows
+
+    @property
+    def signature_bytes(self) -> int:
+        """Length of challenge hash, z and hints."""
+        return self.challenge_bytes + self.z_bytes + self.omega + self.rows
+
 
 PARAMETER_SETS = {
     parameters.name: parameters
@@ -93,16 +110,35 @@ def _transform() -> tuple[Integers, Integers]:
 FORWARD, INVERSE = _transform()
 
 
+def transform(polynomials: Integers) -> Integers:
+    """Return the values of polynomials (rows of 256 coefficients) at all roots."""
+    values: Integers = (FORWARD @ (polynomials % Q).T % Q).T
+    return values
+
+
+def inverse(values: Integers) -> Integers:
+    """Return the polynomials with these values at all roots, coefficients in [0, q)."""
+    polynomials: Integers = (INVERSE @ (values % Q).T % Q).T
+    return polynomials
+
+
+def centred(values: Integers) -> Integers:
+    """Return representatives modulo q between -q/2 and q/2."""
+    reduced = values % Q
+    return np.where(reduced > Q // 2, reduced - Q, reduced)
+
+
 def pack(values: Integers, bits: int) -> bytes:
-    """Write each value with that many bits, lowest first."""
+    """Write each value with that many bits, lowest first (FIPS 204, algorithm 16)."""
     digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
     return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
 
 
 def unpack(data: bytes, bits: int) -> Integers:
-    """Read rows of 256 values of that many bits."""
+    """Read rows of 256 values of that many bits (FIPS 204, algorithm 18)."""
     digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
-    return (digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))).reshape(-1, N)
+    values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
+    return values.reshape(-1, N)
 
 
 @lru_cache(maxsize=64)
@@ -118,16 +154,17 @@ def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
     return matrix
 
 
+def product(parameters: ParameterSet, rho: bytes, z: Integers) -> Integers:
+    """Return A z modulo q, as rows x 256 in [0, q)."""
+    return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1))
+
+
 def commitment(
     parameters: ParameterSet, rho: bytes, z: Integers, c: Integers, t1: Integers
 ) -> Integers:
     """Return w' = A z - c t1 2^d modulo q, as rows x 256 in [0, q)."""
-    z_values = (FORWARD @ (z % Q).T % Q).T
-    product = (expand_a(parameters, rho) * z_values % Q).sum(axis=1)
-    if t1.any():
-        t1_values = (FORWARD @ ((t1 << D) % Q).T % Q).T
-        product -= t1_values * (FORWARD @ (c % Q) % Q) % Q
-    return (INVERSE @ (product % Q).T % Q).T
+    shifted = transform(t1 << D) * transform(c[None]) % Q
+    return inverse((expand_a(parameters, rho) * transform(z) % Q).sum(axis=1) - shifted)
 
 
 def decompose(parameters: ParameterSet, values: Integers) -> tuple[Integers, Integers]:
@@ -152,26 +189,20 @@ def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
     return bytes(positions + [0] * (parameters.omega - len(positions)) + counters)
 
 
-def decode_hints(parameters: ParameterSet, data: bytes, *, strict: bool = True) -> Integers | None:
-    """Return the hints, None if the encoding is not the canonical one (FIPS 204, algorithm 21).
+def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
+    """Return the hints (rows x 256), also of what is no encoding of hints.
 
-    Not strict, it reads what a careless verifier would: positions in any order, any padding, and
-    beyond the positions the counters themselves.
+    Positions may stand in any order and before any padding; beyond them the counters are read.
     """
     hints = np.zeros((parameters.rows, N), dtype=np.int64)
     index = 0
     for row, count in enumerate(data[parameters.omega :]):
-        if strict and not index <= count <= parameters.omega:
-            return None
-        first = index
-        for position in range(index, min(count, len(data))):
-            if strict and position > first and data[position] <= data[position - 1]:
-                return None
-            hints[row, data[position]] = 1
+        hints[row, list(data[index : max(index, count)])] = 1
         index = count
-    return None if strict and any(data[index : parameters.omega]) else hints
+    return hints
 
 
+@lru_cache(maxsize=4096)
 def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
     """Return the challenge polynomial of a challenge hash (FIPS 204, algorithm 29)."""
     stream = iter(shake_256(seed).digest(2048))
@@ -185,86 +216,20 @@ def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
     return c
 
 
+def prefix(parameters: ParameterSet, context: bytes) -> bytes:
+    """Return what stands before the message (FIPS 204, algorithm 3, line 5); not in Dilithium."""
+    return bytes([0, len(context)]) + context if parameters.standard else b""
+
+
 def message_hash(
-    parameters: ParameterSet, public_key: bytes, message: bytes, context: bytes
+    parameters: ParameterSet, public_key: bytes, message: bytes, prefix: bytes
 ) -> bytes:
-    """Return mu; only ML-DSA puts a domain byte and the context before the message."""
-    if not parameters.standard:
-        return shake_256(shake_256(public_key).digest(32) + message).digest(64)
-    prefix = bytes([0, len(context)]) + context
-    return shake_256(shake_256(public_key).digest(64) + prefix + message).digest(64)
+    """Return mu, from what stands before the message: only ML-DSA has a domain and a context."""
+    key_hash = shake_256(public_key).digest(64 if parameters.standard else 32)
+    return shake_256(key_hash + prefix + message).digest(64)
 
 
 def challenge_hash(parameters: ParameterSet, mu: bytes, high: Integers) -> bytes:
     """Return the hash that a signature begins with, from the corrected high parts."""
     bits = (parameters.high_parts - 1).bit_length()
     return shake_256(mu + pack(high, bits)).digest(parameters.challenge_bytes)
-
-
-def verify(
-    parameters: ParameterSet,
-    message: bytes,
-    signature: bytes,
-    public_key: bytes,
-    context: bytes = b"",
-) -> bool:
-    """Return whether the signature is valid; lengths are taken to be right."""
-    z_bytes = 32 * (parameters.gamma1_bits + 1) * parameters.columns
-    seed, rest = signature[: parameters.challenge_bytes], signature[parameters.challenge_bytes :]
-    z = parameters.gamma1 - unpack(rest[:z_bytes], parameters.gamma1_bits + 1)
-    hints = decode_hints(parameters, rest[z_bytes:])
-    if hints is None or np.abs(z).max() >= parameters.gamma1 - parameters.beta:
-        return False
-    rho, t1 = public_key[:32], unpack(public_key[32:], 10)
-    values = commitment(parameters, rho, z, sample_in_ball(parameters, seed), t1)
-    mu = message_hash(parameters, public_key, message, context)
-    return seed == challenge_hash(parameters, mu, use_hint(parameters, hints, values))
-
-
-def degenerate_public_key(parameters: ParameterSet, rho: bytes) -> bytes:
-    """Return the public key with t1 = 0, for which anyone can sign."""
-    return rho + bytes(320 * parameters.rows)
-
-
-def forge(
-    parameters: ParameterSet,
-    message: bytes,
-    z: Integers,
-    hint_bytes: bytes,
-    *,
-    rho: bytes = bytes(32),
-    context: bytes = b"",
-    rounding: Callable[[ParameterSet, Integers, Integers], Integers] = use_hint,
-) -> bytes:
-    """Return a signature under the degenerate key whose challenge agrees with z and the hints.
-
-    It is valid if z is short, the hints are canonical and the rounding is the right one; else
-    only the one check in question can tell.
-    """
-    hints = decode_hints(parameters, hint_bytes, strict=False)
-    assert hints is not None
-    zero = np.zeros((parameters.rows, N), dtype=np.int64)
-    values = commitment(parameters, rho, z, zero[0], zero)
-    mu = message_hash(parameters, degenerate_public_key(parameters, rho), message, context)
-    seed = challenge_hash(parameters, mu, rounding(parameters, hints, values))
-    return seed + pack(parameters.gamma1 - z, parameters.gamma1_bits + 1) + hint_bytes
-
-
-def steer(
-    parameters: ParameterSet, z: Integers, row: int, position: int, value: int, *, rho: bytes
-) -> Integers:
-    """Return z with one coefficient changed so that (A z)[row][position] is the value given."""
-    # The coefficient is linear in z; these are its 256 x columns factors.
-    factors = (INVERSE[position] * expand_a(parameters, rho)[row] % Q) @ FORWARD % Q
-    missing = (value - int((factors * (z % Q) % Q).sum())) % Q
-    bound = parameters.gamma1 - parameters.beta
-    for column in range(parameters.columns):
-        for n in range(N):
-            if factors[column, n]:
-                step = missing * pow(int(factors[column, n]), -1, Q) % Q
-                moved = int(z[column, n]) + (step if step <= Q // 2 else step - Q)
-                if abs(moved) < bound:
-                    steered = z.copy()
-                    steered[column, n] = moved
-                    return steered
-    raise AssertionError("no single coefficient of z reaches the value; use another z")

@@ -1,0 +1,55 @@
+"""`pqchain links`: the same repair over links of many kinds, and which way is the quickest."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from pqchain.commands import console
+from pqchain.errors import UsageError
+from pqchain.reencode.scenario import Scenario
+
+_KINDS: Mapping[str, Literal["svg", "png", "pdf"]] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+"""Formats of a plot, by the ending of its file."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay every condition in every way, show a table and draw it."""
+    from pqchain import results
+    from pqchain.reencode import sweep, tables
+
+    plot: Path | None = arguments.plot
+    kind = _KINDS.get(plot.suffix) if plot is not None else None
+    if plot is not None and kind is None:
+        raise UsageError(f"--plot {plot}: give a file that ends in {', '.join(_KINDS)}")
+    base = replace(sweep.SMALL, **console.changes(arguments, Scenario))
+    if base.mode == "loopback":
+        raise UsageError("--mode loopback: its links are not shaped; choose virtual or netns")
+    frame = sweep.sweep(
+        base,
+        bits_per_second=_numbers("--bits-per-second", arguments.rates),
+        delay_seconds=_numbers("--delay-seconds", arguments.delays),
+        loss=_numbers("--loss", arguments.losses),
+        ways=list(dict.fromkeys(arguments.ways.split(","))),
+        repeats=arguments.repeats,
+        progress=console.watched(),
+    )
+    console.save(frame, arguments.output)
+    if plot is not None and kind is not None:
+        from pqchain import plots
+
+        results.write_atomically(plot, plots.figure_bytes(plots.plot_links(frame), kind))
+    plain = {"provenance": frame.attrs["provenance"], "links": console.records(frame)}
+    fine = not (frame["status"] == "failed").any()
+    return console.show(arguments, plain, tables.links_table(frame), fine=fine)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    """Return the numbers between commas. Raises UsageError."""
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{option} {text}: expected numbers separated by commas") from None

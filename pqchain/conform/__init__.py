@@ -1,0 +1,32 @@
+"""Which verifiers agree: boundary vectors, adapters, and a table that a chain can act on.
+
+made = pqchain.conform.vectors(["ML-DSA-44"])    # every rule of verification, probed
+pqchain.conform.write(made, Path("vectors"))     # in Wycheproof's form and in ACVP's
+checks = pqchain.conform.checks(made[0])         # the rules of the specification, one by one
+
+Each name is loaded at first use, so that an adapter starts without pandas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pqchain.installation import late
+
+if TYPE_CHECKING:
+    from pqchain.conform.oracles import checks
+    from pqchain.conform.signers import ModelSigner
+    from pqchain.conform.suite import digests, vectors, write
+    from pqchain.conform.vector import Family, Vector, families
+
+__all__ = ["Family", "ModelSigner", "Vector", "checks", "digests", "families", "vectors", "write"]
+
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "oracles": "checks",
+        "signers": "ModelSigner",
+        "suite": "digests vectors write",
+        "vector": "Family Vector families",
+    },
+)

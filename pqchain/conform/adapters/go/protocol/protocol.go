@@ -1,0 +1,76 @@
+// Package protocol reads cases as lines of JSON from stdin and writes answers to stdout.
+package protocol
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"time"
+)
+
+// Case is one verification; bytes are in hexadecimal digits.
+type Case struct {
+	ID        uint64 `json:"id"`
+	Algorithm string `json:"algorithm"`
+	PublicKey Bytes  `json:"public_key"`
+	Message   Bytes  `json:"message"`
+	Context   Bytes  `json:"context"`
+	Signature Bytes  `json:"signature"`
+	Repeat    int    `json:"repeat"`
+}
+
+type answer struct {
+	ID          uint64  `json:"id"`
+	Verdict     string  `json:"verdict"`
+	Nanoseconds []int64 `json:"nanoseconds"`
+}
+
+// Bytes are written as hexadecimal digits.
+type Bytes []byte
+
+// UnmarshalText reads hexadecimal digits.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	decoded, err := hex.DecodeString(string(text))
+	*b = decoded
+	return err
+}
+
+// Judge says what a verdict is called.
+func Judge(valid bool) string {
+	if valid {
+		return "accept"
+	}
+	return "reject"
+}
+
+func guarded(verify func(*Case) string, c *Case) (verdict string) {
+	defer func() {
+		if recover() != nil {
+			verdict = "panic"
+		}
+	}()
+	return verify(c)
+}
+
+// Serve answers until stdin ends.
+func Serve(verify func(*Case) string) {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(make([]byte, 1<<20), 1<<26)
+	out := json.NewEncoder(os.Stdout)
+	for in.Scan() {
+		var c Case
+		if err := json.Unmarshal(in.Bytes(), &c); err != nil {
+			panic(err)
+		}
+		a := answer{ID: c.ID}
+		for i := 0; i == 0 || i < c.Repeat; i++ {
+			start := time.Now()
+			a.Verdict = guarded(verify, &c)
+			a.Nanoseconds = append(a.Nanoseconds, time.Since(start).Nanoseconds())
+		}
+		if err := out.Encode(a); err != nil {
+			panic(err)
+		}
+	}
+}

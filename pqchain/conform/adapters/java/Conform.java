@@ -1,0 +1,100 @@
+// Answers for Bouncy Castle's lightweight interface, over lines of JSON.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.bouncycastle.crypto.DataLengthException;
+import org.bouncycastle.crypto.params.MLDSAParameters;
+import org.bouncycastle.crypto.params.MLDSAPublicKeyParameters;
+import org.bouncycastle.crypto.params.ParametersWithContext;
+import org.bouncycastle.crypto.signers.MLDSASigner;
+import org.bouncycastle.pqc.crypto.falcon.FalconParameters;
+import org.bouncycastle.pqc.crypto.falcon.FalconPublicKeyParameters;
+import org.bouncycastle.pqc.crypto.falcon.FalconSigner;
+
+public final class Conform {
+    private static final Map<String, MLDSAParameters> ML_DSA = Map.of(
+        "ML-DSA-44", MLDSAParameters.ml_dsa_44,
+        "ML-DSA-65", MLDSAParameters.ml_dsa_65,
+        "ML-DSA-87", MLDSAParameters.ml_dsa_87);
+    private static final Map<String, FalconParameters> FALCON = Map.of(
+        "Falcon-512", FalconParameters.falcon_512,
+        "Falcon-1024", FalconParameters.falcon_1024);
+
+    private static final Pattern FIELD =
+        Pattern.compile("\"(\\w+)\"\\s*:\\s*(?:\"([^\"\\\\]*)\"|(\\d+))");
+
+    private final Map<String, String> fields = new java.util.HashMap<>();
+
+    /** Reads a flat object of strings without escapes and of whole numbers, which all requests are. */
+    private Conform(String line) {
+        Matcher field = FIELD.matcher(line);
+        while (field.find()) {
+            fields.put(field.group(1), field.group(2) == null ? field.group(3) : field.group(2));
+        }
+    }
+
+    private byte[] bytes(String name) {
+        return HexFormat.of().parseHex(fields.get(name));
+    }
+
+    private static String judge(boolean valid) {
+        return valid ? "accept" : "reject";
+    }
+
+    private static String verify(String algorithm, byte[] key, byte[] message, byte[] context, byte[] signature) {
+        try {
+            if (ML_DSA.containsKey(algorithm)) {
+                var signer = new MLDSASigner();
+                var parameters = new MLDSAPublicKeyParameters(ML_DSA.get(algorithm), key);
+                signer.init(false, new ParametersWithContext(parameters, context));
+                signer.update(message, 0, message.length);
+                return judge(signer.verifySignature(signature));
+            }
+            if (FALCON.containsKey(algorithm) && context.length == 0) {
+                var parameters = FALCON.get(algorithm);
+                // The class takes h alone: the header and the length are the caller's to check.
+                if (key.length != 1 + 14 * (1 << parameters.getLogN()) / 8 || key[0] != parameters.getLogN()) {
+                    return "refuse";
+                }
+                var h = java.util.Arrays.copyOfRange(key, 1, key.length);
+                var signer = new FalconSigner();
+                signer.init(false, new FalconPublicKeyParameters(parameters, h));
+                return judge(signer.verifySignature(message, signature));
+            }
+            return "unsupported";
+        } catch (IllegalArgumentException | IllegalStateException | DataLengthException error) {
+            return "refuse";
+        } catch (RuntimeException error) {
+            return "panic";
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        var in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line; (line = in.readLine()) != null; ) {
+            var request = new Conform(line);
+            byte[] key = request.bytes("public_key");
+            byte[] message = request.bytes("message");
+            byte[] context = request.bytes("context");
+            byte[] signature = request.bytes("signature");
+            var nanoseconds = new StringJoiner(",");
+            String verdict = "";
+            int repeat = Math.max(1, Integer.parseInt(request.fields.get("repeat")));
+            for (int i = 0; i < repeat; i++) {
+                long start = System.nanoTime();
+                verdict = verify(request.fields.get("algorithm"), key, message, context, signature);
+                nanoseconds.add(Long.toString(System.nanoTime() - start));
+            }
+            System.out.printf(
+                "{\"id\":%s,\"verdict\":\"%s\",\"nanoseconds\":[%s]}%n",
+                request.fields.get("id"), verdict, nanoseconds);
+            System.out.flush();
+        }
+    }
+}

@@ -1,0 +1,3 @@
+#!/bin/sh -e
+# Run in a copy of this folder.
+cargo build --release --locked --quiet

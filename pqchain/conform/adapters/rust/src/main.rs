@@ -1,0 +1,124 @@
+//! `conform-rust NAME` answers for one crate; NAME is that of `adapters.toml`.
+
+mod protocol;
+
+use protocol::{judge, serve, Case, Verdict};
+use Verdict::{Reject, Refuse, Unsupported};
+
+fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case) -> Verdict {
+    let Ok(key) = ml_dsa::EncodedVerifyingKey::<P>::try_from(&case.public_key[..]) else {
+        return Refuse;
+    };
+    let Ok(bytes) = ml_dsa::EncodedSignature::<P>::try_from(&case.signature[..]) else {
+        return Refuse;
+    };
+    let Some(signature) = ml_dsa::Signature::<P>::decode(&bytes) else { return Reject };
+    let key = ml_dsa::VerifyingKey::<P>::decode(&key);
+    judge(key.verify_with_context(&case.message, &case.context, &signature))
+}
+
+macro_rules! fips204 {
+    ($set:ident, $case:expr) => {{
+        use fips204::traits::{SerDes, Verifier};
+        let Ok(key) = <[u8; fips204::$set::PK_LEN]>::try_from(&$case.public_key[..]) else {
+            return Refuse;
+        };
+        let Ok(signature) = <[u8; fips204::$set::SIG_LEN]>::try_from(&$case.signature[..]) else {
+            return Refuse;
+        };
+        let Ok(key) = fips204::$set::PublicKey::try_from_bytes(key) else { return Refuse };
+        judge(key.verify(&$case.message, &signature, &$case.context))
+    }};
+}
+
+macro_rules! libcrux {
+    ($set:ident :: $variant:ident, $key:ident, $signature:ident, $case:expr) => {{
+        let Ok(key) = $case.public_key[..].try_into() else { return Refuse };
+        let Ok(signature) = $case.signature[..].try_into() else { return Refuse };
+        let key = libcrux_ml_dsa::$set::$key::new(key);
+        let signature = libcrux_ml_dsa::$set::$signature::new(signature);
+        let said =
+            libcrux_ml_dsa::$set::$variant::verify(&key, &$case.message, &$case.context, &signature);
+        judge(said.is_ok())
+    }};
+}
+
+macro_rules! pqclean {
+    ($module:path, $verify:ident($($context:expr)?), $case:expr) => {{
+        use pqcrypto_traits::sign::{DetachedSignature as _, PublicKey as _};
+        use $module as set;
+        let Ok(key) = set::PublicKey::from_bytes(&$case.public_key) else { return Refuse };
+        let Ok(signature) = set::DetachedSignature::from_bytes(&$case.signature) else {
+            return Refuse;
+        };
+        judge(set::$verify(&signature, &$case.message, $($context,)? &key).is_ok())
+    }};
+}
+
+/// PQClean's portable code, which the crate has but offers only to who calls C.
+macro_rules! pqclean_portable {
+    ($verify:ident, $key_bytes:expr, $case:expr) => {{
+        if $case.public_key.len() != $key_bytes {
+            return Refuse;
+        }
+        let c = $case;
+        // The lengths are those of the slices, and that of the key has been checked.
+        let said = unsafe {
+            pqcrypto_mldsa::ffi::$verify(
+                c.signature.as_ptr(), c.signature.len(), c.message.as_ptr(), c.message.len(),
+                c.context.as_ptr(), c.context.len(), c.public_key.as_ptr(),
+            )
+        };
+        judge(said == 0)
+    }};
+}
+
+fn aws_lc(set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm, case: &Case) -> Verdict {
+    if !case.context.is_empty() {
+        return Unsupported; // the crate's interface has no context
+    }
+    let key = aws_lc_rs::signature::UnparsedPublicKey::new(set, &case.public_key);
+    judge(key.verify(&case.message, &case.signature).is_ok())
+}
+
+fn fn_dsa(case: &Case) -> Verdict {
+    use fn_dsa::{VerifyingKey, VerifyingKeyStandard, DOMAIN_NONE, HASH_ID_ORIGINAL_FALCON};
+    let Some(key) = VerifyingKeyStandard::decode(&case.public_key) else { return Refuse };
+    judge(key.verify(&case.signature, &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, &case.message))
+}
+
+fn verify(name: &str, c: &Case) -> Verdict {
+    match (name, c.algorithm.as_str()) {
+        ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c),
+        ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c),
+        ("rustcrypto", "ML-DSA-87") => rustcrypto::<ml_dsa::MlDsa87>(c),
+        ("fips204", "ML-DSA-44") => fips204!(ml_dsa_44, c),
+        ("fips204", "ML-DSA-65") => fips204!(ml_dsa_65, c),
+        ("fips204", "ML-DSA-87") => fips204!(ml_dsa_87, c),
+        ("libcrux/portable", "ML-DSA-44") => libcrux!(ml_dsa_44::portable, MLDSA44VerificationKey, MLDSA44Signature, c),
+        ("libcrux/portable", "ML-DSA-65") => libcrux!(ml_dsa_65::portable, MLDSA65VerificationKey, MLDSA65Signature, c),
+        ("libcrux/portable", "ML-DSA-87") => libcrux!(ml_dsa_87::portable, MLDSA87VerificationKey, MLDSA87Signature, c),
+        ("libcrux/avx2", "ML-DSA-44") => libcrux!(ml_dsa_44::avx2, MLDSA44VerificationKey, MLDSA44Signature, c),
+        ("libcrux/avx2", "ML-DSA-65") => libcrux!(ml_dsa_65::avx2, MLDSA65VerificationKey, MLDSA65Signature, c),
+        ("libcrux/avx2", "ML-DSA-87") => libcrux!(ml_dsa_87::avx2, MLDSA87VerificationKey, MLDSA87Signature, c),
+        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c),
+        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c),
+        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c),
+        ("pqclean/avx2", "ML-DSA-44") => pqclean!(pqcrypto_mldsa::mldsa44, verify_detached_signature_ctx(&c.context), c),
+        ("pqclean/avx2", "ML-DSA-65") => pqclean!(pqcrypto_mldsa::mldsa65, verify_detached_signature_ctx(&c.context), c),
+        ("pqclean/avx2", "ML-DSA-87") => pqclean!(pqcrypto_mldsa::mldsa87, verify_detached_signature_ctx(&c.context), c),
+        ("pqclean/portable", "ML-DSA-44") => pqclean_portable!(PQCLEAN_MLDSA44_CLEAN_crypto_sign_verify_ctx, 1312, c),
+        ("pqclean/portable", "ML-DSA-65") => pqclean_portable!(PQCLEAN_MLDSA65_CLEAN_crypto_sign_verify_ctx, 1952, c),
+        ("pqclean/portable", "ML-DSA-87") => pqclean_portable!(PQCLEAN_MLDSA87_CLEAN_crypto_sign_verify_ctx, 2592, c),
+        ("pqclean/avx2", "Falcon-512") => pqclean!(pqcrypto_falcon::falcon512, verify_detached_signature(), c),
+        ("pqclean/avx2", "Falcon-1024") => pqclean!(pqcrypto_falcon::falcon1024, verify_detached_signature(), c),
+        ("pqclean/avx2", "Falcon-padded-512") => pqclean!(pqcrypto_falcon::falconpadded512, verify_detached_signature(), c),
+        ("pqclean/avx2", "Falcon-padded-1024") => pqclean!(pqcrypto_falcon::falconpadded1024, verify_detached_signature(), c),
+        ("fn-dsa", "Falcon-padded-512" | "Falcon-padded-1024") => fn_dsa(c),
+        _ => Unsupported,
+    }
+}
+
+fn main() {
+    serve(verify);
+}

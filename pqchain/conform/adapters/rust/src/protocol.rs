@@ -1,0 +1,80 @@
+//! Cases come as lines of JSON on stdin, answers go as lines of JSON to stdout.
+
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+/// What a verifier said. `Refuse`: the interface raised an error instead of judging.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Accept,
+    Reject,
+    Refuse,
+    Unsupported,
+    Panic,
+}
+
+pub struct Case {
+    pub algorithm: String,
+    pub public_key: Vec<u8>,
+    pub message: Vec<u8>,
+    pub context: Vec<u8>,
+    pub signature: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Request {
+    id: u64,
+    algorithm: String,
+    public_key: String,
+    message: String,
+    context: String,
+    signature: String,
+    repeat: usize,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    id: u64,
+    verdict: Verdict,
+    nanoseconds: Vec<u64>,
+}
+
+pub fn judge(valid: bool) -> Verdict {
+    if valid {
+        Verdict::Accept
+    } else {
+        Verdict::Reject
+    }
+}
+
+/// Answer until stdin ends.
+pub fn serve(verify: fn(&str, &Case) -> Verdict) {
+    let name = std::env::args().nth(1).expect("expected the name of an implementation");
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let request: Request = serde_json::from_str(&line.expect("stdin")).expect("a request");
+        let bytes = |text: &str| hex::decode(text).expect("hexadecimal digits");
+        let case = Case {
+            public_key: bytes(&request.public_key),
+            message: bytes(&request.message),
+            context: bytes(&request.context),
+            signature: bytes(&request.signature),
+            algorithm: request.algorithm,
+        };
+        let mut verdict = Verdict::Unsupported;
+        let mut nanoseconds = Vec::with_capacity(request.repeat);
+        for _ in 0..request.repeat.max(1) {
+            let start = Instant::now();
+            let said = std::panic::catch_unwind(|| verify(&name, &case));
+            nanoseconds.push(start.elapsed().as_nanos() as u64);
+            verdict = said.unwrap_or(Verdict::Panic);
+        }
+        let answer = Answer { id: request.id, verdict, nanoseconds };
+        writeln!(out, "{}", serde_json::to_string(&answer).expect("an answer")).expect("stdout");
+        out.flush().expect("stdout");
+    }
+}

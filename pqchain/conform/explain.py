@@ -1,0 +1,59 @@
+"""Why a vector is valid or not: the rules of the specification, with the numbers that decide."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pqchain.conform import oracles
+from pqchain.conform.models.checks import expected
+from pqchain.conform.vector import Vector, families, scheme
+from pqchain.render.table import Column, Shown, Table, verdict
+
+
+def plain(vector: Vector) -> dict[str, Any]:
+    """Return all that is known of a vector, as plain JSON."""
+    checks = oracles.checks(vector)
+    return {
+        "vector": vector.ident,
+        "family": vector.family,
+        "probe": vector.probe,
+        "probes": families(scheme(vector.algorithm))[vector.family].probes,
+        "rule": vector.rule,
+        "key": vector.key,
+        "expected": vector.expected,
+        "model": expected(checks),
+        "checks": [asdict(check) for check in checks],
+        "public_key": vector.public_key.hex(),
+        "message": vector.message.hex(),
+        "context": vector.context.hex(),
+        "signature": vector.signature.hex(),
+    }
+
+
+def text(vector: Vector) -> str:
+    """Return the same in words; long bytes are shortened."""
+    lines = [
+        f"{vector.ident}: {vector.probe}",
+        f"expected    {vector.expected}",
+        f"family      {vector.family}: {families(scheme(vector.algorithm))[vector.family].probes}",
+        f"rule        {vector.rule}",
+    ]
+    for name in ("public_key", "message", "context", "signature"):
+        data: bytes = getattr(vector, name)
+        digits = data.hex()
+        short = digits if len(digits) <= 48 else f"{digits[:32]}...{digits[-16:]}"
+        lines.append(f"{name:<12}{len(data)} bytes {short}")
+    return "\n".join(lines)
+
+
+def table(vector: Vector) -> Table:
+    """Return a row for each rule that is applied."""
+    rows = []
+    for check in oracles.checks(vector):
+        said: Shown | str = verdict("holds" if check.holds else "does not hold")
+        if check.open and not check.holds:
+            said = "left open"
+        rows.append([check.name, said, check.rule, check.said])
+    columns = [Column("rule"), Column("verdict"), Column("where"), Column("the numbers")]
+    return Table(columns=columns, rows=rows, caption="The rules of the specification")

@@ -1,0 +1,210 @@
+"""Files of vectors: the form of Project Wycheproof, and that of NIST's ACVP server.
+
+Both are read too, ours and theirs. ACVP has no word for what the specification leaves open, so its
+files lack those vectors; the numbers stay the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pqchain.conform.vector import Family, Vector, families, scheme
+from pqchain.errors import DataError, UsageError
+
+VERSION = "1"
+"""Of the vectors: raised when a file's bytes change."""
+
+_OBJECT_IDENTIFIERS = {
+    "ML-DSA-44": "608648016503040311",
+    "ML-DSA-65": "608648016503040312",
+    "ML-DSA-87": "608648016503040313",
+}
+"""2.16.840.1.101.3.4.3.17 to 19, as DER has them."""
+
+
+def stem(algorithm: str) -> str:
+    """Return the name of an algorithm's files, such as ml_dsa_44_verify."""
+    return f"{algorithm.lower().replace('-', '_')}_verify"
+
+
+def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
+    """Return the content of a file in Project Wycheproof's form; vectors are of one algorithm."""
+    algorithm = vectors[0].algorithm
+    known = families(scheme(algorithm))
+    kind, schema = _WYCHEPROOF[scheme(algorithm)]
+    groups = []
+    for (public_key, key), members in groupby(vectors, key=_owner):
+        group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
+        if algorithm in _OBJECT_IDENTIFIERS:
+            group["publicKeyDer"] = _public_key_info(algorithm, public_key).hex()
+        group["source"] = {"name": "pqchain/conform", "version": VERSION}
+        group["tests"] = [_wycheproof_test(each, known, key) for each in members]
+        groups.append(group)
+    used = {each.family for each in vectors}
+    return {
+        "algorithm": algorithm,
+        "schema": schema,
+        "numberOfTests": len(vectors),
+        "header": [
+            f"Boundary vectors for verification with {algorithm}, made by pqchain.",
+            'A result "acceptable" is left to the verifier by the specification.',
+        ],
+        "notes": {row.flag: _note(row) for name, row in known.items() if name in used},
+        "testGroups": groups,
+    }
+
+
+def _owner(vector: Vector) -> tuple[bytes, str]:
+    return vector.public_key, vector.key
+
+
+_WYCHEPROOF = {
+    "ml-dsa": ("MlDsaVerify", "mldsa_verify_schema.json"),
+    "falcon": ("FalconVerify", "falcon_verify_schema.json"),
+}
+"""The type of a group and the name of the schema; Project Wycheproof has none for Falcon."""
+
+
+def _note(family: Family) -> dict[str, Any]:
+    return {
+        "bugType": family.bug,
+        "description": f"{family.probes[0].upper()}{family.probes[1:]}.",
+        "links": [family.rule],
+    }
+
+
+def _wycheproof_test(vector: Vector, known: Mapping[str, Family], key: str) -> dict[str, Any]:
+    flags = [known[vector.family].flag]
+    test: dict[str, Any] = {
+        "tcId": vector.number,
+        "comment": vector.probe if key in vector.probe else f"{vector.probe} ({key})",
+        "msg": vector.message.hex(),
+    }
+    if vector.context:
+        test["ctx"] = vector.context.hex()
+    return test | {"sig": vector.signature.hex(), "result": vector.expected, "flags": flags}
+
+
+def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
+    """Return the key as a SubjectPublicKeyInfo in DER."""
+    identifier = _der(0x30, _der(0x06, bytes.fromhex(_OBJECT_IDENTIFIERS[algorithm])))
+    return _der(0x30, identifier + _der(0x03, b"\0" + public_key))
+
+
+def _der(tag: int, content: bytes) -> bytes:
+    count = len(content)
+    if count < 128:
+        return bytes([tag, count]) + content
+    length = count.to_bytes((count.bit_length() + 7) // 8, "big")
+    return bytes([tag, 128 + len(length)]) + length + content
+
+
+def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
+    """Return a file's content in the form of ACVP's signature verification, answers included."""
+    algorithm = vectors[0].algorithm
+    standard = scheme(algorithm) == "ml-dsa"
+    group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
+    if standard:
+        group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
+    group["tests"] = [_acvp_test(each) for each in vectors if each.expected != "acceptable"]
+    return {
+        "vsId": 0,
+        "algorithm": "ML-DSA" if standard else "Falcon",
+        "mode": "sigVer",
+        "revision": "FIPS204" if standard else "1.2",
+        "isSample": False,
+        "testGroups": [group],
+    }
+
+
+def _acvp_test(vector: Vector) -> dict[str, Any]:
+    return {
+        "tcId": vector.number,
+        "testPassed": vector.expected == "valid",
+        "deferred": False,
+        "pk": vector.public_key.hex().upper(),
+        "message": vector.message.hex().upper(),
+        "context": vector.context.hex().upper(),
+        "hashAlg": "none",
+        "signature": vector.signature.hex().upper(),
+        "reason": f"{vector.family}: {vector.probe}",
+    }
+
+
+def text(content: Mapping[str, Any]) -> str:
+    """Return a file's text, the same bytes for the same content."""
+    return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
+
+
+def read(path: Path) -> tuple[Vector, ...]:
+    """Return the vectors of a file in either form.
+
+    What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
+        return tuple(found)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}; name a file of vectors") from error
+    except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
+        raise DataError(
+            f"{path} holds no vectors for verification ({type(error).__name__}: {error}); expected "
+            "the JSON of Project Wycheproof or of ACVP"
+        ) from error
+
+
+def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
+    algorithm = content["algorithm"]
+    names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
+    for group in content["testGroups"]:
+        for test in group["tests"]:
+            flag = test["flags"][0] if test["flags"] else ""
+            yield Vector(
+                algorithm=algorithm,
+                family=names.get(flag, flag),
+                key="",
+                probe=test["comment"],
+                expected=test["result"],
+                public_key=bytes.fromhex(group["publicKey"]),
+                message=bytes.fromhex(test["msg"]),
+                context=bytes.fromhex(test.get("ctx", "")),
+                signature=bytes.fromhex(test["sig"]),
+                number=test["tcId"],
+            )
+
+
+def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
+    if content["mode"] != "sigVer":
+        raise ValueError(f"mode {content['mode']!r} is not sigVer")
+    for group in content["testGroups"]:
+        if group.get("preHash", "pure") != "pure" or group.get("externalMu"):
+            continue
+        if group.get("signatureInterface", "external") != "external":
+            continue
+        for test in group["tests"]:
+            family, _, probe = test["reason"].partition(": ")
+            yield Vector(
+                algorithm=group["parameterSet"],
+                family=family,
+                key="",
+                probe=probe or family,
+                expected="valid" if test["testPassed"] else "invalid",
+                public_key=bytes.fromhex(test["pk"]),
+                message=bytes.fromhex(test["message"]),
+                context=bytes.fromhex(test.get("context", "")),
+                signature=bytes.fromhex(test["signature"]),
+                number=test["tcId"],
+            )
+
+
+def files(vectors: Iterable[Vector]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of both files of every algorithm."""
+    for algorithm, members in groupby(vectors, key=lambda each: each.algorithm):
+        own = list(members)
+        yield f"wycheproof/{stem(algorithm)}.json", text(wycheproof(own))
+        yield f"acvp/{stem(algorithm)}.json", text(acvp(own))

@@ -1,0 +1,237 @@
+"""Vectors for Falcon under a key that is a constant, h = 111, and its relatives.
+
+There s1 = c - 111 s2 holds coefficient by coefficient, so each pair of coefficients is a point of a
+shifted plane lattice, and anyone finds signatures of any norm above a hundredth of the bound; also
+one whose squared norm is the bound to the unit. No secret key is needed, and no search.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import numpy as np
+
+from pqchain.conform.generators.falcon_forms import Forms, Material
+from pqchain.conform.models import falcon as model
+from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
+from pqchain.conform.vector import Collector, Vector
+
+K = 111
+"""The key. Its plane lattice has a short basis: (111, -1) and (-31, -110)."""
+
+SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
+"""Greatest squared norm in the second round's submission (its reference code)."""
+
+
+def collect(algorithm: str) -> tuple[Vector, ...]:
+    """Return the vectors of an algorithm."""
+    from pqchain.conform.generators import falcon_honest
+
+    collector = Collector(algorithm)
+    forger = Forger(collector)
+    forger.norms()
+    forger.coefficients_of_s2()
+    forger.coefficients_of_s1()
+    forger.messages()
+    forger.keys()
+    forger.forms.add_all(forger.material())
+    falcon_honest.extend(collector)
+    return collector.vectors()
+
+
+class Forger:
+    """Makes the vectors of one parameter set."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self.p = PARAMETER_SETS[collector.algorithm]
+        self.n = self.p.n
+        self.random = random.Random(f"falcon {self.n}")
+        self.h = [K] + [0] * (self.n - 1)
+        self.public_key = model.encode_key(self.h)
+        self.room_bits = 8 * (self.p.padded_bytes - 41)
+        self.forms = Forms(collector, f"h = {K}", self.public_key)
+
+    # -- points ------------------------------------------------------------------------------------
+
+    def salted(self, message: bytes) -> tuple[bytes, Integers]:
+        """Return a salt and the point that it hashes to with the message."""
+        salt = self.random.randbytes(model.SALT_BYTES)
+        return salt, model.hash_to_point(self.n, salt + message)
+
+    def costs(self, c: Integers, reach: int) -> Integers:
+        """Return |s1|^2 + |s2|^2 of every coefficient, for s2 from -reach to reach."""
+        s2 = np.arange(-reach, reach + 1)
+        costs: Integers = model.centred(c[:, None] - K * s2) ** 2 + s2**2
+        return costs
+
+    def shortest(self, c: Integers) -> Integers:
+        """Return the s2 that is as short as it comes."""
+        s2: Integers = self.costs(c, 60).argmin(axis=1) - 60
+        return s2
+
+    def norm(self, c: Integers, s2: Integers) -> int:
+        """Return the squared norm of a signature."""
+        s1 = model.centred(c - K * s2)
+        return int(s1 @ s1 + s2 @ s2)
+
+    def of_norm(self, c: Integers, target: int) -> Integers | None:
+        """Return an s2 of this squared norm to the unit, None if this point has none in reach."""
+        order = list(range(self.n))
+        self.random.shuffle(order)
+        last, free = order[:3], order[3:]
+        reach = 60 if target / self.n > 3e5 else 200
+        table = self.costs(c, reach)
+        s2 = np.zeros(self.n, dtype=np.int64)
+        spent = 0
+        for count, i in enumerate(free):
+            left = (target - spent) / (self.n - count)
+            # Near the bound costs scatter as in an honest signature; beyond, they cannot.
+            wish = 3 * left * self.random.random() ** 2 if reach > 60 else left
+            best = int(np.abs(table[i] - wish).argmin())
+            s2[i] = best - reach
+            spent += int(table[i, best])
+        missing = target - spent
+        a, b, rest = self.costs(c[last], 500)
+        values, at = np.unique(rest, return_index=True)
+        wanted = missing - a[:, None] - b[None, :]
+        found = np.searchsorted(values, wanted).clip(max=len(values) - 1)
+        hits = np.argwhere(values[found] == wanted)
+        if not len(hits):
+            return None
+        # Of all that fit, the one whose encoding is shortest.
+        picks = np.stack([hits[:, 0], hits[:, 1], at[found[hits[:, 0], hits[:, 1]]]], axis=1) - 500
+        s2[last] = picks[np.abs(picks).sum(axis=1).argmin()]
+        assert self.norm(c, s2) == target
+        return s2
+
+    # -- families ----------------------------------------------------------------------------------
+
+    def put(
+        self,
+        family: str,
+        probe: str,
+        expected: str | bool,
+        message: bytes,
+        salt: bytes,
+        s2: Integers,
+        h: Mapping[int, int] | None = None,
+    ) -> None:
+        """Add a vector in the algorithm's own form; `h` gives the key's values that are not 0."""
+        bits = model.compress([int(value) for value in s2])
+        values = [(h or {0: K}).get(i, 0) for i in range(self.n)]
+        signature = self.forms.signature(salt, bits)
+        self.forms.put(family, probe, expected, message, signature, model.encode_key(values))
+
+    def norms(self) -> None:
+        """Add norms: the bound, its neighbours, the second round's, and sums that run over."""
+        p, old = self.p, SECOND_ROUND_BOUNDS[self.n]
+        wanted = [(f"the bound {delta:+d}", p.bound + delta) for delta in (-2, -1, 0, 1, 2)]
+        wanted += [(f"the second round's bound {delta:+d}", old + delta) for delta in (-1, 0, 1)]
+        wanted += [("2^31 - 1", 2**31 - 1), ("2^31", 2**31), ("2^32", 2**32)]
+        for base, words in ((2**31, "2^31"), (2**32, "2^32"), (2 * 2**32, "2 * 2^32")):
+            wanted += [(f"{words} + half the bound", base + p.bound // 2)]
+            wanted += [(f"{words} + the bound", base + p.bound)]
+        for words, target in wanted:
+            for _ in range(50):
+                salt, c = self.salted(b"norm")
+                s2 = self.of_norm(c, target)
+                if s2 is not None and len(model.compress(list(s2))) <= self.room_bits:
+                    break
+            else:
+                raise AssertionError(f"no signature of squared norm {target} in 50 salts")
+            probe = f"squared norm {target}: {words}"
+            self.put("norm", probe, target <= p.bound, b"norm", salt, s2)
+
+    def coefficients_of_s2(self) -> None:
+        """Add s2 with one coefficient given, all others as short as they come."""
+        for size in (127, 128, 255, 256, 840, 841, 1023, 1024, 2046, 2047):
+            for value in (size, -size):
+                for i in (0, self.n // 2, self.n - 1):
+                    self._given(value, i, "coefficient", "valid")
+        for size in (2048, 2049, 2175, 3000, 4095, 4096, 5000):
+            for value in (size, -size):
+                self._given(value, 0, "beyond-encoding", "acceptable")
+
+    def _given(self, value: int, i: int, family: str, expected: str) -> None:
+        while True:
+            salt, c = self.salted(b"coefficient")
+            s2 = self.shortest(c)
+            s2[i] = value
+            if self.norm(c, s2) <= self.p.bound:
+                break
+        self.put(family, f"s2[{i}] = {value}", expected, b"coefficient", salt, s2)
+
+    def coefficients_of_s1(self) -> None:
+        """Add a large coefficient of s1, which Falcon does not bound."""
+        for size in (841, 2047, 2048, 4095, 4096, 5600):
+            for value in (size, -size):
+                salt, c = self.salted(b"s1")
+                s2 = self.shortest(c)
+                s1 = model.centred(int(c[0]) - K * np.arange(-60, 61))
+                s2[0] = int(np.abs(s1 - value).argmin()) - 60
+                assert self.norm(c, s2) <= self.p.bound
+                probe = f"s1[0] = {int(model.centred(c - K * s2)[0])}"
+                self.put("coefficient", probe, True, b"s1", salt, s2)
+
+    def messages(self) -> None:
+        """Add lengths of messages, special salts, and samples of the hash at their limit."""
+        for length in (0, 1, 95, 96, 97, 136, 1000, 100_000):
+            message = bytes(i % 253 for i in range(length))
+            salt, c = self.salted(message)
+            probe = f"message of {length} bytes"
+            self.put("message", probe, True, message, salt, self.shortest(c))
+        for byte in (0, 255):
+            salt = bytes([byte]) * model.SALT_BYTES
+            c = model.hash_to_point(self.n, salt + b"salt")
+            self.put("salt", f"salt of bytes {byte}", True, b"salt", salt, self.shortest(c))
+        wanted, number = {0, Q - 1, Q, 5 * Q - 1, 5 * Q, 65535}, 0
+        while wanted:
+            salt, number = number.to_bytes(model.SALT_BYTES, "big"), number + 1
+            samples = model.samples_used(self.n, salt + b"sample")
+            for value in sorted(wanted & set(samples.tolist())):
+                wanted.discard(value)
+                c = model.hash_to_point(self.n, salt + b"sample")
+                probe = f"a sample of the hash is {value}"
+                self.put("hash-to-point", probe, True, b"sample", salt, self.shortest(c))
+
+    def keys(self) -> None:
+        """Add keys with values at both ends, at both ends of the key."""
+        n = self.n
+        for probe, h in (
+            ("h = 111 x^(n-1)", {n - 1: K}),
+            ("h = -111: a value of q - 111", {0: Q - K}),
+            ("h = 111 - x^(n/2): a value of q - 1", {0: K, n // 2: Q - 1}),
+            ("h = 111 - x^(n-1): its last value q - 1", {0: K, n - 1: Q - 1}),
+            ("h = 111 + x", {0: K, 1: 1}),
+        ):
+            salt, c = self.salted(b"key")
+            self.put("key", probe, True, b"key", salt, self._near(c, h), h)
+        salt, c = self.salted(b"key")
+        self.put("key", "h = 0", False, b"key", salt, 0 * c, {0: 0})
+
+    def _near(self, c: Integers, h: Mapping[int, int]) -> Integers:
+        """Return a short s2 for a key that is 111 or -111 at one place, and small elsewhere."""
+        place = next(i for i, value in h.items() if value in (K, Q - K))
+        # Divided by x^place, coefficients stand where they do not meet.
+        turned = -model.times(np.eye(self.n, dtype=np.int64)[-place], c) if place else c
+        s2 = self.shortest(turned % Q) * (1 if h[place] == K else -1)
+        values = np.array([h.get(i, 0) for i in range(self.n)], dtype=np.int64)
+        s1 = model.centred(c - model.times(s2, values))
+        assert int(s1 @ s1 + s2 @ s2) <= self.p.bound
+        return s2
+
+    def material(self) -> Material:
+        """Return a signature that has zeros and spare bits, for all other encodings of it."""
+        zeros = (0, 3, self.n - 1)
+        while True:
+            salt, c = self.salted(b"forms")
+            s2 = self.shortest(c)
+            s2[list(zeros)] = 0
+            # Coefficients above 127, so that the bits do not fill the last byte.
+            large = self.costs(c[5:8], 255)[:, 255 + 128 :]
+            s2[5:8] = large.argmin(axis=1) + 128
+            bits = model.compress(list(s2))
+            if self.norm(c, s2) <= self.p.bound and 1 <= len(bits) % 8 <= 6:
+                return Material(b"forms", salt, s2, zeros)

@@ -1,0 +1,179 @@
+"""Other encodings of one Falcon signature: what anyone can make of it without a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pqchain.conform.models import falcon as model
+from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
+from pqchain.conform.vector import Collector
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A valid signature in parts."""
+
+    message: bytes
+    salt: bytes
+    s2: Integers
+    zeros: tuple[int, ...]
+    """Positions where s2 is zero."""
+
+
+class Forms:
+    """Writes signatures of one algorithm under one key."""
+
+    def __init__(self, collector: Collector, kind: str, public_key: bytes) -> None:
+        self.collector = collector
+        self.p = PARAMETER_SETS[collector.algorithm]
+        self.kind, self.public_key = kind, public_key
+        self.words = "honest key, " if kind == "honest" else ""
+        self.room = self.p.padded_bytes - 41
+
+    def signature(self, salt: bytes, bits: str, header: int | None = None) -> bytes:
+        """Return the signature in the algorithm's own form."""
+        head = bytes([0x30 + self.p.log_n if header is None else header])
+        body = model.to_bytes(bits)
+        return head + salt + (body.ljust(self.room, b"\0") if self.p.padded else body)
+
+    def put(
+        self,
+        family: str,
+        probe: str,
+        expected: str | bool,
+        message: bytes,
+        signature: bytes,
+        public_key: bytes | None = None,
+    ) -> None:
+        """Add a vector."""
+        self.collector.add(
+            family, self.words + probe, expected, key=self.kind, message=message,
+            signature=signature, public_key=self.public_key if public_key is None else public_key,
+        )  # fmt: skip
+
+    def add_all(self, material: Material) -> None:
+        """Add every other encoding of the signature, of its key, and of what was signed."""
+        self.signs_and_bits(material)
+        self.padding(material)
+        self.truncated(material)
+        self.headers(material)
+        self.uncompressed(material)
+        self.keys(material)
+        self.salts(material)
+
+    def signs_and_bits(self, m: Material) -> None:
+        """Add zeros with a sign, and bits behind the last coefficient."""
+        s2 = [int(value) for value in m.s2]
+        bits = model.compress(s2)
+        good = self.signature(m.salt, bits)
+        self.put("form", "all as it should be", True, m.message, good)
+        for i in m.zeros:
+            at = len(model.compress(s2[:i]))
+            other = bits[:at] + "1" + bits[at + 1 :]
+            probe = f"minus zero at s2[{i}]"
+            self.put("minus-zero", probe, False, m.message, self.signature(m.salt, other))
+        spare = -len(bits) % 8
+        for place in range(spare):
+            other = bits + "0" * place + "1"
+            probe = f"bit {place} of {spare} behind the last coefficient"
+            self.put("unused-bits", probe, False, m.message, self.signature(m.salt, other))
+
+    def padding(self, m: Material) -> None:
+        """Add padding that is not zero, partial, or of the other form."""
+        bare = self.signature(m.salt, model.compress(list(m.s2)))[:41] + model.to_bytes(
+            model.compress(list(m.s2))
+        )
+        full = bare.ljust(self.p.padded_bytes, b"\0")
+        room = len(full) - len(bare)
+        for place, words in ((len(bare), "first"), (len(full) - 1, "last")):
+            for value in (1, 128, 255):
+                other = full[:place] + bytes([value]) + full[place + 1 :]
+                probe = f"padded, {words} byte of padding {value}"
+                self.put("padding", probe, False, m.message, other)
+        for count in (1, 2, room - 1, room + 1):
+            probe = f"{count} bytes of padding where {room} fill it"
+            self.put("padding", probe, False, m.message, bare + bytes(count))
+        for value in (1, 128, 255):
+            probe = f"byte {value} behind the last coefficient, no padding"
+            self.put("padding", probe, False, m.message, bare + bytes([value]))
+            probe = f"byte {value} behind the padding"
+            self.put("padding", probe, False, m.message, full + bytes([value]))
+        if self.p.padded:
+            self.put("form", "no padding", "acceptable", m.message, bare)
+        else:
+            self.put("form", "padded", "acceptable", m.message, full)
+
+    def truncated(self, m: Material) -> None:
+        """Add signatures that end early."""
+        bits = model.compress(list(m.s2))
+        good = self.signature(m.salt, bits)
+        body = model.to_bytes(bits)
+        for words, other in (
+            ("empty", b""),
+            ("the header alone", good[:1]),
+            ("one byte less than header and salt", good[:40]),
+            ("header and salt", good[:41]),
+            ("one byte of s2", good[:42]),
+            ("half of s2", good[: 41 + len(body) // 2]),
+            ("last byte of s2 missing", good[: 40 + len(body)]),
+        ):
+            self.put("truncated", f"signature ends early: {words}", False, m.message, other)
+        endless = self.signature(m.salt, bits[:-1] + "0")
+        self.put("truncated", "the last coefficient does not end", False, m.message, endless)
+        zeros = good[:41] + bytes(self.room)
+        self.put("truncated", "s2 of zero bytes", False, m.message, zeros)
+
+    def headers(self, m: Material) -> None:
+        """Add first bytes: each bit changed, other degrees, other forms."""
+        right = 0x30 + self.p.log_n
+        values = [right ^ 1 << bit for bit in range(8)]
+        values += [self.p.log_n, 0x20 + self.p.log_n, 0x50 + self.p.log_n, 0x30, 0x3F, 0xFF]
+        for value in dict.fromkeys(values):
+            other = self.signature(m.salt, model.compress(list(m.s2)), value)
+            self.put("header", f"signature header {value:02x}", False, m.message, other)
+
+    def uncompressed(self, m: Material) -> None:
+        """Add the form with 12 bits for each coefficient, which a verifier need not know."""
+        head = bytes([0x50 + self.p.log_n]) + m.salt
+        body = model.encode_uncompressed(list(m.s2))
+        self.put("form", "uncompressed", "acceptable", m.message, head + body)
+        wrong = bytes([0x30 + self.p.log_n]) + m.salt + body
+        probe = "uncompressed, with the header of the compressed form"
+        self.put("form", probe, False, m.message, wrong)
+        lowest = model.encode_uncompressed([-2048, *m.s2[1:]])
+        probe = "uncompressed, with a coefficient of -2048"
+        self.put("form", probe, False, m.message, head + lowest)
+
+    def keys(self, m: Material) -> None:
+        """Add other encodings of the public key."""
+        good = self.signature(m.salt, model.compress(list(m.s2)))
+        h = [int(value) for value in model.decode_key(self.public_key[1:])]
+        small = [i for i, value in enumerate(h) if value + Q < 1 << 14]
+        log_n, key = self.p.log_n, self.public_key
+        others = [
+            (f"h[{i}] + q", model.encode_key([*h[:i], h[i] + Q, *h[i + 1 :]]))
+            for i in (small[0], small[len(small) // 2], small[-1])
+        ]
+        for value in (0, 19 - log_n, *(log_n ^ 1 << bit for bit in range(4, 8))):
+            others.append((f"header {value:02x}", bytes([value]) + key[1:]))
+        others += [
+            ("a zero appended", key + b"\0"),
+            ("last byte missing", key[:-1]),
+            ("without its header", key[1:]),
+            ("empty", b""),
+        ]
+        for words, other in others:
+            self.put("key", f"public key: {words}", False, m.message, good, other)
+
+    def salts(self, m: Material) -> None:
+        """Add salt and message, changed and moved."""
+        good = self.signature(m.salt, model.compress(list(m.s2)))
+        for i in (0, 1, 20, 38, 39):
+            changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]
+            self.put("salt", f"salt changed in byte {i}", False, m.message, changed)
+        changed_message = bytes([m.message[0] ^ 1]) + m.message[1:]
+        self.put("salt", "message changed", False, changed_message, good)
+        moved = good[:1] + m.message[:1] + m.salt[1:] + good[41:]
+        self.put(
+            "salt", "first byte of the message moved into the salt", False, m.message[1:], moved
+        )

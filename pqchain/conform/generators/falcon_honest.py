@@ -1,0 +1,149 @@
+"""Vectors for Falcon under a key of liboqs, its signatures moved to the bound with the secret.
+
+Any multiple of (g, -f) may be added to a signature (s1, s2); with the secret key's short f and g,
+single ones and pairs of them reach each squared norm near the bound.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import shake_256
+
+import numpy as np
+
+from pqchain.conform.generators.falcon_forms import Forms, Material
+from pqchain.conform.models import falcon as model
+from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
+from pqchain.conform.vector import Collector
+from pqchain.crypto import native, open_signer
+
+BUILD = "liboqs-0.13/ref"
+"""Whose key generation and signing is used: portable, whole numbers only, the same everywhere."""
+
+SECRET_BITS = {512: 6, 1024: 5}
+"""Bits of each coefficient of f and of g in an encoded secret key (section 3.11.5)."""
+
+
+def extend(collector: Collector) -> None:
+    """Add the vectors of an algorithm under an honest key."""
+    p = PARAMETER_SETS[collector.algorithm]
+    honest = key_and_signatures(p.n)
+    forms = Forms(collector, "honest", honest.public_key)
+    for delta, message, salt, s2 in at_the_bound(p.n):
+        probe = f"squared norm {p.bound + delta}: the bound {delta:+d}"
+        signature = forms.signature(salt, model.compress([int(value) for value in s2]))
+        forms.put("norm", probe, delta <= 0, message, signature)
+    for message, signature in honest.signatures[16:]:
+        s2 = np.array(model.decompress(p.n, signature[41:]).s2)
+        bits = model.compress([int(value) for value in s2])
+        zeros = [int(i) for i in np.flatnonzero(s2 == 0)]
+        if 1 <= len(bits) % 8 <= 6 and len(zeros) > 1 and len(bits) < 8 * (p.padded_bytes - 45):
+            places = (zeros[0], zeros[-1])
+            forms.add_all(Material(message, signature[1:41], s2, places))
+            break
+    else:
+        raise AssertionError("no signature has zeros and spare bits; sign more")
+
+
+class Honest:
+    """A key pair of liboqs, and 48 signatures."""
+
+    def __init__(self, n: int) -> None:
+        signer, library = open_signer(f"Falcon-{n}", BUILD), native.library(BUILD)
+        drawn = 0
+
+        def draw(count: int) -> bytes:
+            nonlocal drawn
+            drawn += 1
+            return shake_256(f"pqchain conform Falcon-{n} {drawn}".encode()).digest(count)
+
+        with library.randomness(draw):
+            self.public_key, secret_key = signer.generate_keypair()
+            messages = [b"honest %d" % i for i in range(48)]
+            self.signatures = [(each, signer.sign(each, secret_key)) for each in messages]
+        self.h = model.decode_key(self.public_key[1:])
+        bits, width = model.to_bits(secret_key[1:]), SECRET_BITS[n]
+        small = [int(bits[width * i : width * (i + 1)], 2) for i in range(2 * n)]
+        signed = np.array([v - (1 << width) if v >> (width - 1) else v for v in small])
+        self.f, self.g = signed[:n], signed[n:]
+        assert not ((model.times(self.f, self.h) - self.g) % Q).any()
+
+
+key_and_signatures = cache(Honest)
+
+
+@cache
+def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
+    """Return (difference, message, salt, s2) of signatures with squared norms at the bound."""
+    honest, p = key_and_signatures(n), PARAMETER_SETS[f"Falcon-{n}"]
+    mover, found = Mover(honest), []
+    for delta in (-1, 0, 1, 2):
+        for message, signature in honest.signatures[:16]:
+            salt, s2 = signature[1:41], np.array(model.decompress(n, signature[41:]).s2)
+            c = model.hash_to_point(n, salt + message)
+            s1 = model.centred(c - model.times(s2, honest.h))
+            point = mover.moved(np.concatenate([s1, s2]), p.bound + delta)
+            if point is None:
+                continue
+            s2 = point[n:]
+            again = model.centred(c - model.times(s2, honest.h))
+            room = len(model.compress([int(v) for v in s2])) <= 8 * (p.padded_bytes - 41)
+            if room and int(again @ again + s2 @ s2) == p.bound + delta:
+                found.append((delta, message, salt, s2))
+                break
+        else:
+            raise AssertionError(f"no signature reaches the bound {delta:+d}; sign more")
+    return found
+
+
+class Mover:
+    """Moves signatures by multiples of (g, -f), the rows of a basis and their negatives."""
+
+    def __init__(self, honest: Honest) -> None:
+        n = len(honest.f)
+        rows = [np.concatenate([_turned(honest.g, i), _turned(-honest.f, i)]) for i in range(n)]
+        self.vectors = np.concatenate([np.array(rows), -np.array(rows)])
+        self.random = np.random.default_rng(n)
+        self.products = self._gram(self.vectors)
+        self.second_products = self._gram(self.vectors[:, n:])
+        self.length = int(self.products[0, 0])
+
+    @staticmethod
+    def _gram(vectors: Integers) -> Integers:
+        """Return all products of two vectors; doubles hold them exactly."""
+        exact = vectors.astype(float)
+        products: Integers = (exact @ exact.T).astype(np.int64)
+        return products
+
+    def moved(self, point: Integers, target: int) -> Integers | None:
+        """Return the point moved to this squared norm, None if it cannot get there."""
+        n = len(self.vectors) // 2
+        missing = target - int(point @ point)
+        # How much longer each vector makes the point, and how much longer its second half.
+        gain = 2 * (self.vectors @ point) + self.length
+        longer = 2 * (self.vectors[:, n:] @ point[n:]) + int(self.second_products[0, 0])
+        for _ in range(1000):
+            if missing > 60_000:
+                # Lengthen s1 rather than s2, whose encoding has little room.
+                away = np.abs(gain - min(missing - 30_000, 60_000)) + np.maximum(longer + 5_000, 0)
+                step = int(away.argmin())
+            else:
+                if missing % 2 == 0:
+                    pairs = gain[:, None] + gain[None, :] + 2 * self.products
+                    for i, j in np.argwhere(pairs == missing)[:1000]:
+                        if i % n != j % n:
+                            there: Integers = point + self.vectors[i] + self.vectors[j]
+                            return there
+                elif self.length % 2 == 0:
+                    return None  # pairs change the norm by an even number, and single ones too
+                step = int(self.random.choice(np.argsort(np.abs(gain), kind="stable")[:20]))
+            point = point + self.vectors[step]
+            missing -= int(gain[step])
+            gain = gain + 2 * self.products[step]
+            longer = longer + 2 * self.second_products[step]
+        return None
+
+
+def _turned(a: Integers, i: int) -> Integers:
+    """Return a times x^i modulo x^n + 1."""
+    return np.concatenate([-a[len(a) - i :], a[: len(a) - i]])

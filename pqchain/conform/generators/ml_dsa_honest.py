@@ -1,0 +1,187 @@
+"""Vectors for ML-DSA under a key as key generation makes it, and signatures put where they hurt.
+
+Who refuses weak keys never gets as far as a rule with t1 = 0, so the rules are probed here again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pqchain.conform.models import ml_dsa as model
+from pqchain.conform.models import ml_dsa_signer as signer
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, N
+from pqchain.conform.vector import Collector
+
+BLOCKS = (0, 1, 69, 70, 71, 205, 206, 207, 1000, 100_000)
+"""Lengths of messages: with 66 bytes before them, they end a block of SHAKE256 or begin one."""
+
+
+def extend(collector: Collector) -> None:
+    """Add the vectors of an algorithm of FIPS 204; Dilithium has none under honest keys."""
+    if PARAMETER_SETS[collector.algorithm].standard:
+        honest = Honest(collector)
+        honest.bounds_on_z()
+        honest.hints()
+        honest.messages_and_contexts()
+        honest.lengths()
+
+
+class Honest:
+    """One key pair, and a signer that goes where it is told."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self.p = PARAMETER_SETS[collector.algorithm]
+        self.random = np.random.default_rng([1, *collector.algorithm.encode()])
+        self.key = signer.generate(collector.algorithm, bytes(32))
+
+    def add(
+        self,
+        family: str,
+        probe: str,
+        valid: bool,
+        signature: bytes,
+        message: bytes = b"honest",
+        *,
+        context: bytes = b"",
+        public_key: bytes = b"",
+        other_key: bool = False,
+    ) -> None:
+        """Add a vector under the honest key, or under `public_key` if that is another."""
+        self.collector.add(
+            family, f"honest key, {probe}", valid, key="honest",
+            public_key=public_key if other_key else self.key.public_key,
+            message=message, signature=signature, context=context,
+        )  # fmt: skip
+
+    def sign(
+        self,
+        message: bytes = b"honest",
+        prefix: bytes = b"\0\0",
+        *,
+        public_key: bytes | None = None,
+        place: tuple[int, int] = (0, 0),
+        value: int | None = None,
+        wanted: Callable[[bytes], bool] = lambda signature: True,
+    ) -> bytes:
+        """Return a signature with z at `place` as wished, of hints and challenge as wanted.
+
+        `prefix` is what stands before the message, `public_key` what is hashed with it.
+        """
+        key = self.key.public_key if public_key is None else public_key
+        mu = model.message_hash(self.p, key, message, prefix)
+        return signer.steered(self.key, mu, self.random, place=place, value=value, wanted=wanted)
+
+    def bounds_on_z(self) -> None:
+        """Probe the bound on z where a key with t1 = 0 is not even looked at."""
+        bound = self.p.bound
+        for column, n in ((0, 0), (0, N - 1), (self.p.columns - 1, 0), (self.p.columns - 1, N - 1)):
+            for value in (bound - 1, 1 - bound, bound, -bound, bound + 1, -bound - 1):
+                signature = self.sign(place=(column, n), value=value)
+                probe = f"z[{column}][{n}] = {value}"
+                self.add("z-bound", probe, abs(value) < bound, signature)
+
+    def hints(self) -> None:
+        """Add an honest signature, and other encodings of the same hints that anyone can make."""
+        p = self.p
+        start = p.signature_bytes - p.omega - p.rows
+
+        def roomy(signature: bytes) -> bool:
+            counts = signature[start + p.omega :]
+            first_row, last_row = counts[0], counts[-1] - counts[-2]
+            return first_row >= 2 and last_row >= 2 and counts[-1] < p.omega - 2
+
+        good = self.sign(b"hints", wanted=roomy)
+        counts = list(good[start + p.omega :])
+        positions = list(good[start : start + counts[-1]])
+        self.add("hint-order", "hints as they should be", True, good, b"hints")
+
+        def put(family: str, probe: str, positions: list[int], counts: list[int]) -> None:
+            filled = bytes([*positions, *[0] * (p.omega - len(positions)), *counts])
+            self.add(family, probe, False, good[:start] + filled, b"hints")
+
+        def swapped(at: int) -> list[int]:
+            return [*positions[:at], positions[at + 1], positions[at], *positions[at + 2 :]]
+
+        put("hint-order", "first two hints exchanged", swapped(0), counts)
+        put("hint-order", "last two hints exchanged", swapped(len(positions) - 2), counts)
+        doubled = [count + 1 for count in counts]
+        put("hint-order", "first hint twice", [positions[0], *positions], doubled)
+        more = [*counts[:-1], counts[-1] + 1]
+        put("hint-order", "last hint twice", [*positions, positions[-1]], more)
+        room = p.omega - len(positions)
+        for value in (1, 255):
+            put("hint-padding", f"first byte of padding {value}", [*positions, value], counts)
+            last = [*positions, *[0] * (room - 1), value]
+            put("hint-padding", f"last byte of padding {value}", last, counts)
+
+    def messages_and_contexts(self) -> None:
+        """Add messages of all lengths; contexts up to 255 bytes, and beyond."""
+        for length in BLOCKS:
+            message = bytes(i * 7 % 251 for i in range(length))
+            signature = self.sign(message)
+            self.add("message", f"message of {length} bytes", True, signature, message)
+        self.add("message", "another message", False, self.sign(b"message"), b"massage")
+        plain = self.sign()
+        for length in (1, 127, 128, 254, 255):
+            context = bytes(range(length))
+            signature = self.sign(prefix=bytes([0, length]) + context)
+            self.add("context", f"context of {length} bytes", True, signature, context=context)
+            probe = f"context of {length} bytes, signature without"
+            self.add("context", probe, False, plain, context=context)
+        moved = self.sign(prefix=b"\0\2ab")
+        self.add("context", "context moved into the message", False, moved, b"abhonest")
+        probe = "end of the context moved into the message"
+        self.add("context", probe, False, moved, b"bhonest", context=b"a")
+        for length in (256, 257, 511, 512, 65536):
+            probe = f"context of {length} bytes, signature without"
+            self.add("context", probe, False, plain, context=bytes(length))
+        long = bytes(range(256))
+        for said, prefix in (
+            ("length modulo 256", b"\0\0" + long),
+            ("length cut to 255", b"\0\xff" + long),
+            ("context and length cut to 255", b"\0\xff" + long[:255]),
+            ("two bytes of length, big end first", b"\0\1\0" + long),
+            ("two bytes of length, little end first", b"\0\0\1" + long),
+            ("none at all", b"\0\0"),
+        ):
+            probe = f"context of 256 bytes, signed as {said}"
+            self.add("context", probe, False, self.sign(prefix=prefix), context=long)
+        for said, prefix in (
+            ("signed as prehashed (first byte 1)", b"\1\0"),
+            ("signed without domain and length, as Dilithium does", b""),
+        ):
+            self.add("context", said, False, self.sign(prefix=prefix))
+
+    def lengths(self) -> None:
+        """Add signatures and keys of other lengths, and signatures made for such keys."""
+        p = self.p
+        good, key = self.sign(), self.key.public_key
+        self.add("length", "all lengths as they should be", True, good)
+        for said, other in (
+            ("empty", b""),
+            ("one byte", good[:1]),
+            ("last byte missing", good[:-1]),
+            ("first byte missing", good[1:]),
+            ("a zero appended", good + b"\0"),
+            ("a one appended", good + b"\1"),
+            ("its message appended", good + b"honest"),
+            ("challenge alone", good[: p.challenge_bytes]),
+            ("hints missing", good[: -p.omega - p.rows]),
+            ("twice", good + good),
+        ):
+            self.add("length", f"signature {said}", False, other)
+        for said, other in (
+            ("empty", b""),
+            ("rho alone", key[:32]),
+            ("last byte missing", key[:-1]),
+            ("first byte missing", key[1:]),
+            ("a zero appended", key + b"\0"),
+        ):
+            probe = f"public key {said}"
+            self.add("length", probe, False, good, public_key=other, other_key=True)
+            signature = self.sign(public_key=other)
+            probe = f"{probe}, signed for it"
+            self.add("length", probe, False, signature, public_key=other, other_key=True)

@@ -1,0 +1,149 @@
+"""What Falcon (specification 1.2, round 3) is made of: parameter sets, hashing, and its encodings.
+
+Written from the specification, independent of the C under test, with whole numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import shake_256
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+Q = 12289
+SALT_BYTES = 40
+LONGEST = 2047
+"""Greatest coefficient of s2 that the reference code writes and reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSet:
+    """One column of the specification's table 3.3, in one of its two lengths of signatures."""
+
+    name: str
+    n: int
+    bound: int
+    """Greatest squared norm of a signature."""
+    padded_bytes: int
+    padded: bool
+    """Whether signatures are padded to one length."""
+
+    @property
+    def log_n(self) -> int:
+        """What stands in the low bits of both header bytes."""
+        return self.n.bit_length() - 1
+
+    @property
+    def public_key_bytes(self) -> int:
+        """Length of the header and n values of 14 bits."""
+        return 1 + 14 * self.n // 8
+
+
+PARAMETER_SETS = {
+    parameters.name: parameters
+    for parameters in (
+        ParameterSet("Falcon-512", 512, 34034726, 666, False),
+        ParameterSet("Falcon-1024", 1024, 70265242, 1280, False),
+        ParameterSet("Falcon-padded-512", 512, 34034726, 666, True),
+        ParameterSet("Falcon-padded-1024", 1024, 70265242, 1280, True),
+    )
+}
+
+
+def centred(values: Integers) -> Integers:
+    """Return representatives modulo q between -q/2 and q/2."""
+    reduced: Integers = (values + Q // 2) % Q - Q // 2
+    return reduced
+
+
+def times(a: Integers, b: Integers) -> Integers:
+    """Return the product modulo x^n + 1, over the integers."""
+    n = len(a)
+    full = np.convolve(a, b)
+    product: Integers = full[:n] - np.append(full[n:], 0)
+    return product
+
+
+def samples_used(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
+    """Return the samples of 16 bits that are looked at until n are kept (algorithm 3)."""
+    samples = np.frombuffer(shake_256(data).digest(4 * n), ">u2").astype(np.int64)
+    kept = np.flatnonzero(samples < limit)
+    assert len(kept) >= n, "2n samples hold n that are kept, but for one chance in 2^300"
+    return samples[: kept[n - 1] + 1]
+
+
+@lru_cache(maxsize=4096)
+def hash_to_point(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
+    """Return the n coefficients that salt and message hash to (algorithm 3)."""
+    samples = samples_used(n, data, limit)
+    return samples[samples < limit] % Q
+
+
+def to_bytes(bits: str) -> bytes:
+    """Return bits as bytes, highest first, filled with zeros."""
+    bits += "0" * (-len(bits) % 8)
+    return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
+
+
+def to_bits(data: bytes) -> str:
+    """Return the bits of bytes, highest first."""
+    return f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}" if data else ""
+
+
+def compress(s2: Sequence[int]) -> str:
+    """Return sign, seven low bits, and the rest in unary of each coefficient (algorithm 17)."""
+    return "".join(f"{int(v < 0)}{abs(v) & 127:07b}{'0' * (abs(v) >> 7)}1" for v in map(int, s2))
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What the bits behind the salt hold."""
+
+    s2: list[int]
+    """All coefficients, or those before the bits ended."""
+    minus_zeros: list[int]
+    """Positions of zeros with a sign."""
+    used_bits: int
+
+
+@lru_cache(maxsize=4096)
+def decompress(n: int, data: bytes) -> Decoded:
+    """Read n coefficients (algorithm 18)."""
+    bits, at = to_bits(data), 0
+    s2: list[int] = []
+    minus_zeros = []
+    while len(s2) < n:
+        end = bits.find("1", at + 8)
+        if end < 0:
+            break
+        size = int(bits[at + 1 : at + 8], 2) + 128 * (end - at - 8)
+        if bits[at] == "1" and not size:
+            minus_zeros.append(len(s2))
+        s2.append(-size if bits[at] == "1" else size)
+        at = end + 1
+    return Decoded(s2, minus_zeros, at)
+
+
+def encode_key(coefficients: Sequence[int], header: int | None = None) -> bytes:
+    """Return a public key: header and 14 bits each (section 3.11.4)."""
+    n = len(coefficients)
+    head = n.bit_length() - 1 if header is None else header
+    return bytes([head]) + to_bytes("".join(f"{int(value):014b}" for value in coefficients))
+
+
+@lru_cache(maxsize=256)
+def decode_key(body: bytes) -> Integers:
+    """Return the values of 14 bits each."""
+    bits = np.unpackbits(np.frombuffer(body, np.uint8)).reshape(-1, 14)
+    values: Integers = bits @ (np.int64(1) << np.arange(13, -1, -1))
+    return values
+
+
+def encode_uncompressed(s2: Sequence[int]) -> bytes:
+    """Return 12 bits for each coefficient (section 3.11.3, cc = 10)."""
+    return to_bytes("".join(f"{int(value) & 4095:012b}" for value in s2))

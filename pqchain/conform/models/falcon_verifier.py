@@ -1,0 +1,219 @@
+"""Verification with Falcon, rule by rule.
+
+`Verifier.checks` applies every rule and goes on after one that fails, as far as there is something
+to apply. What the specification leaves to the verifier is marked as open: the form without padding
+or with it, the uncompressed form, coefficients that its reference code does not write. Each rule is
+a method that returns what breaks it; a wrong verifier is a subclass that overrides one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from pqchain.conform.models.checks import Check, Model
+from pqchain.conform.models.falcon import (
+    LONGEST,
+    PARAMETER_SETS,
+    SALT_BYTES,
+    Decoded,
+    Integers,
+    Q,
+    centred,
+    decode_key,
+    decompress,
+    hash_to_point,
+    times,
+    to_bits,
+)
+
+
+@lru_cache(maxsize=4096)
+def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limit: int) -> Integers:
+    """Return s1 = c - s2 h modulo q, centred: what most wrong verifiers compute alike."""
+    c = hash_to_point(len(s2), salt + message, limit)
+    return centred(c - times(np.array(s2, dtype=np.int64), decode_key(h) % Q))
+
+
+class Verifier(Model):
+    """Verification with one parameter set. The methods are its rules, in the order applied."""
+
+    sample_limit = 5 * Q
+    """Samples of the hash from here on are refused (algorithm 3)."""
+
+    def __init__(self, name: str) -> None:
+        self.parameters = PARAMETER_SETS[name]
+
+    def checks(
+        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
+    ) -> Iterator[Check]:
+        """Yield the rules applied to this case, as far as there is something to apply them to."""
+        p = self.parameters
+        section = "Falcon 1.2, section 3.11.4"
+        if context:
+            yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon takes no context")
+            return
+        fits = self.key_fits(len(public_key))
+        said = f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}"
+        yield Check("public key length", section, fits, said)
+        if not fits:
+            return
+        said = f"{public_key[0]:02x}; expected {p.log_n:02x}"
+        yield Check("public key header", section, self.key_header_fits(public_key[0]), said)
+        h = public_key[1 : p.public_key_bytes]
+        large = self.large_values(decode_key(h))
+        said = (
+            f"h[{large[0]}] = {decode_key(h)[large[0]]}; it must be below q = {Q}"
+            if large
+            else ("every value of h is below q")
+        )
+        yield Check("public key range", section, not large, said)
+        yield from self.signature_checks(message, signature, h)
+
+    def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[Check]:
+        """Yield the rules on a signature under a key of the right length."""
+        p = self.parameters
+        section = "Falcon 1.2, section 3.11.3"
+        enough = len(signature) > 1 + SALT_BYTES
+        said = f"{len(signature)} bytes; header and salt alone take {1 + SALT_BYTES}"
+        yield Check("signature length", section, enough, said)
+        if not enough:
+            return
+        header, salt = signature[0], signature[1 : 1 + SALT_BYTES]
+        body = signature[1 + SALT_BYTES :]
+        if header == 0x50 + p.log_n and len(body) == 12 * p.n // 8:
+            yield from self.uncompressed_checks(message, salt, body, h)
+            return
+        said = f"{header:02x}; expected {0x30 + p.log_n:02x}"
+        yield Check("signature header", section, self.header_fits(header), said)
+
+        decoded = decompress(p.n, body)
+        whole = len(decoded.s2) == p.n
+        said = f"the bits hold {len(decoded.s2)} coefficients of {p.n}"
+        yield Check("end of s2", "Falcon 1.2, algorithm 18, line 6", whole, said)
+        if not whole:
+            return
+        signed = self.signed_zeros(decoded)
+        said = f"s2[{signed[0]}] is zero with the sign bit set" if signed else "no zero has a sign"
+        yield Check("minus zero", "Falcon 1.2, algorithm 18, line 9", not signed, said)
+        yield from self.padding_checks(body, decoded.used_bits)
+        yield from self.norm_checks(message, salt, decoded.s2, h)
+
+    def padding_checks(self, body: bytes, used_bits: int) -> Iterator[Check]:
+        """Yield the rules on what stands behind the last coefficient."""
+        p = self.parameters
+        used = -(-used_bits // 8)
+        spare = to_bits(body[used - 1 : used])[used_bits - 8 * (used - 1) :]
+        yield Check(
+            "unused bits",
+            "Falcon 1.2, algorithm 18, line 12",
+            self.unused_bits_fit(spare),
+            f"the last byte of s2 ends in {spare or 'no spare bits'}; all must be 0",
+        )
+        padding = body[used:]
+        places = self.padding_faults(padding)
+        yield Check(
+            "padding",
+            "Falcon 1.2, section 3.11.3",
+            not places,
+            f"byte {places[0]} of the padding is {padding[places[0]]}; it must be 0"
+            if places else f"{len(padding)} bytes of padding, all zero",
+        )  # fmt: skip
+        length = 1 + SALT_BYTES + len(body)
+        is_full, is_bare = length == p.padded_bytes, not padding
+        fits = self.length_fits(length, len(padding))
+        yield Check(
+            "form",
+            "Falcon 1.2, section 3.11.3",
+            fits,
+            f"{length} bytes with {len(padding)} of padding; {p.name} has "
+            + (f"{p.padded_bytes}" if p.padded else "no padding"),
+            open=is_full or is_bare,
+        )
+
+    def uncompressed_checks(
+        self, message: bytes, salt: bytes, body: bytes, h: bytes
+    ) -> Iterator[Check]:
+        """Yield the rules on the uncompressed form, which a verifier need not know."""
+        said = "the uncompressed form (cc = 10), where the compressed one is expected"
+        form = "Falcon 1.2, section 3.11.3"
+        yield Check("form", form, self.uncompressed_fits(), said, open=True)
+        bits = to_bits(body)
+        values = [int(bits[i : i + 12], 2) for i in range(0, len(bits), 12)]
+        s2 = [value - 4096 if value >= 2048 else value for value in values]
+        fits = min(s2) > -2048
+        yield Check("range of s2", form, fits, f"the least coefficient is {min(s2)}; -2048 is none")
+        yield from self.norm_checks(message, salt, s2, h)
+
+    def norm_checks(
+        self, message: bytes, salt: bytes, s2: Sequence[int], h: bytes
+    ) -> Iterator[Check]:
+        """Yield the rules on the size of coefficients and of the whole."""
+        p = self.parameters
+        longest = max(map(abs, s2))
+        yield Check(
+            "size of s2",
+            "Falcon 1.2, algorithm 18; the reference code stops at 2047",
+            self.size_fits(longest),
+            f"the greatest coefficient of s2 has {longest}; the reference code reads {LONGEST}",
+            open=True,
+        )
+        s1 = self.first_half(h, tuple(s2), salt, message)
+        first, second = int(s1 @ s1), sum(value * value for value in s2)
+        yield Check(
+            "norm",
+            "Falcon 1.2, algorithm 16, line 6",
+            self.norm_fits(first, second),
+            f"|s1|^2 + |s2|^2 = {first} + {second} = {first + second}; at most {p.bound}",
+        )
+
+    def key_fits(self, length: int) -> bool:
+        """Return whether a public key can have so many bytes."""
+        return length == self.parameters.public_key_bytes
+
+    def key_header_fits(self, header: int) -> bool:
+        """Return whether a public key can begin so."""
+        return header == self.parameters.log_n
+
+    def large_values(self, h: Integers) -> list[int]:
+        """Return the positions of values that are not below q."""
+        return [int(i) for i in np.flatnonzero(h >= Q)]
+
+    def header_fits(self, header: int) -> bool:
+        """Return whether a compressed signature can begin so."""
+        return header == 0x30 + self.parameters.log_n
+
+    def signed_zeros(self, decoded: Decoded) -> list[int]:
+        """Return the positions of zeros with a sign."""
+        return decoded.minus_zeros
+
+    def unused_bits_fit(self, spare: str) -> bool:
+        """Return whether the bits between s2 and the end of its last byte are zero."""
+        return "1" not in spare
+
+    def padding_faults(self, padding: bytes) -> list[int]:
+        """Return the bytes of padding that are not zero."""
+        return [i for i, byte in enumerate(padding) if byte]
+
+    def length_fits(self, length: int, padding: int) -> bool:
+        """Return whether a signature can have so many bytes, so many of them padding."""
+        p = self.parameters
+        return length == p.padded_bytes if p.padded else not padding
+
+    def uncompressed_fits(self) -> bool:
+        """Return whether the uncompressed form is taken."""
+        return False
+
+    def size_fits(self, longest: int) -> bool:
+        """Return whether a coefficient of s2 can be so large."""
+        return longest <= LONGEST
+
+    def first_half(self, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes) -> Integers:
+        """Return s1."""
+        return _first_half(h, s2, salt, message, self.sample_limit)
+
+    def norm_fits(self, first: int, second: int) -> bool:
+        """Return whether halves of these squared norms are short enough together."""
+        return first + second <= self.parameters.bound

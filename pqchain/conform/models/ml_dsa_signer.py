@@ -1,0 +1,145 @@
+"""Keys and signatures of ML-DSA (FIPS 204), for vectors under keys as key generation makes them.
+
+`sign` is the standard's signer. `respond` is its core without any check, so that `steered` can put
+a signature where no honest signer would leave it. The arithmetic is not constant time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import shake_256
+
+import numpy as np
+
+from pqchain.conform.models import ml_dsa
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, N, ParameterSet, Q
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key pair in parts."""
+
+    parameters: ParameterSet
+    rho: bytes
+    signing_seed: bytes
+    s1: Integers
+    s2: Integers
+    t0: Integers
+    t1: Integers
+
+    @property
+    def public_key(self) -> bytes:
+        """The encoding (FIPS 204, algorithm 22)."""
+        return self.rho + ml_dsa.pack(self.t1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the signer's core makes of one masking vector."""
+
+    seed: bytes
+    c: Integers
+    z: Integers
+    hints: Integers
+    repaired: bool
+    """Whether the hints lead from w' to the high parts that were committed to."""
+
+    def encoded(self, parameters: ParameterSet) -> bytes:
+        """Return the signature (FIPS 204, algorithm 26); there must be at most omega hints."""
+        z = ml_dsa.pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
+        return self.seed + z + ml_dsa.encode_hints(parameters, self.hints)
+
+
+def generate(name: str, seed: bytes) -> Key:
+    """Return the key pair of a 32-byte seed (FIPS 204, algorithm 6)."""
+    p = PARAMETER_SETS[name]
+    expanded = shake_256(seed + bytes([p.rows, p.columns])).digest(128)
+    rho, secret_seed, signing_seed = expanded[:32], expanded[32:96], expanded[96:]
+    short = [_short(p, secret_seed, nonce) for nonce in range(p.columns + p.rows)]
+    s1, s2 = np.array(short[: p.columns]), np.array(short[p.columns :])
+    t = (ml_dsa.product(p, rho, s1) + s2) % Q
+    t0 = t % (1 << D)  # algorithm 35
+    t0 = np.where(t0 > 1 << (D - 1), t0 - (1 << D), t0)
+    return Key(p, rho, signing_seed, s1, s2, t0, (t - t0) >> D)
+
+
+def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
+    """Return 256 coefficients of at most eta (FIPS 204, algorithms 15 and 31)."""
+    eta = p.beta // p.tau
+    stream = shake_256(secret_seed + nonce.to_bytes(2, "little")).digest(1024)
+    halves = (half for byte in stream for half in (byte & 15, byte >> 4))
+    kept = (2 - half % 5 if eta == 2 else 4 - half for half in halves if half < (15, 9)[eta == 4])
+    return [next(kept) for _ in range(N)]
+
+
+def mask(p: ParameterSet, seed: bytes, count: int) -> Integers:
+    """Return the masking vector of a 64-byte seed (FIPS 204, algorithm 34)."""
+    bits = p.gamma1_bits + 1
+    rows = [
+        shake_256(seed + (count + row).to_bytes(2, "little")).digest(32 * bits)
+        for row in range(p.columns)
+    ]
+    return p.gamma1 - ml_dsa.unpack(b"".join(rows), bits)
+
+
+def respond(key: Key, mu: bytes, y: Integers) -> Response:
+    """Answer with z = y + c s1 and the hints that verification needs, whatever their size."""
+    p = key.parameters
+    w1, _ = ml_dsa.decompose(p, ml_dsa.product(p, key.rho, y))
+    seed = ml_dsa.challenge_hash(p, mu, w1)
+    c = ml_dsa.sample_in_ball(p, seed)
+    z = y + _times_challenge(c, key.s1)
+    values = ml_dsa.commitment(p, key.rho, z, c, key.t1)
+    hints = (ml_dsa.decompose(p, values)[0] != w1).astype(np.int64)
+    repaired = bool((ml_dsa.use_hint(p, hints, values) == w1).all() and hints.sum() <= p.omega)
+    return Response(seed, c, z, hints, repaired)
+
+
+def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(32)) -> bytes:
+    """Return the standard's signature for 32 random bytes (FIPS 204, algorithms 2 and 7)."""
+    p = key.parameters
+    mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
+    mask_seed = shake_256(key.signing_seed + rnd + mu).digest(64)
+    count = 0
+    while True:
+        y = mask(p, mask_seed, count)
+        count += p.columns
+        answer = respond(key, mu, y)
+        low = ml_dsa.product(p, key.rho, y) - _times_challenge(answer.c, key.s2)
+        _, r0 = ml_dsa.decompose(p, low % Q)
+        if np.abs(answer.z).max() >= p.bound or np.abs(r0).max() >= p.gamma2 - p.beta:
+            continue
+        shifted = _times_challenge(answer.c, key.t0)
+        if np.abs(shifted).max() < p.gamma2 and answer.hints.sum() <= p.omega:
+            return answer.encoded(p)
+
+
+def steered(
+    key: Key,
+    mu: bytes,
+    random: np.random.Generator,
+    *,
+    place: tuple[int, int] = (0, 0),
+    value: int | None = None,
+    wanted: Callable[[bytes], bool] = lambda signature: True,
+) -> bytes:
+    """Return a signature with z at `place` of that value, as wanted; all else in it is right."""
+    p = key.parameters
+    most = p.bound - p.beta
+    for _ in range(20_000):
+        y: Integers = random.integers(-most + 1, most, (p.columns, N))
+        if value is not None:
+            y[place] = value  # it stays where c s1 is 0 there
+        answer = respond(key, mu, y)
+        if not answer.repaired or (value is not None and answer.z[place] != value):
+            continue
+        signature = answer.encoded(p)
+        if wanted(signature):
+            return signature
+    raise AssertionError(f"no signature with z{place} = {value}; the wish is too rare")
+
+
+def _times_challenge(c: Integers, vector: Integers) -> Integers:
+    """Return c times each row, coefficients between -q/2 and q/2."""
+    return ml_dsa.centred(ml_dsa.inverse(ml_dsa.transform(c[None]) * ml_dsa.transform(vector) % Q))

@@ -1,0 +1,196 @@
+"""Verification with ML-DSA and Dilithium, rule by rule.
+
+`Verifier.checks` applies every rule and does not stop at the first that fails, so that it can be
+seen whether one rule alone stands between a signature and acceptance. Each rule is a method that
+returns what breaks it; a wrong verifier is a subclass that overrides one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from pqchain.conform.models.checks import Check, Model
+from pqchain.conform.models.ml_dsa import (
+    PARAMETER_SETS,
+    Integers,
+    ParameterSet,
+    challenge_hash,
+    commitment,
+    message_hash,
+    prefix,
+    read_hints,
+    sample_in_ball,
+    unpack,
+    use_hint,
+)
+
+
+@lru_cache(maxsize=8192)
+def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: bytes) -> Integers:
+    """Return w' of the encodings: what most wrong verifiers compute alike."""
+    return commitment(
+        parameters,
+        public_key[:32],
+        parameters.gamma1 - unpack(z, parameters.gamma1_bits + 1),
+        sample_in_ball(parameters, seed),
+        unpack(public_key[32:], 10),
+    )
+
+
+def _compared(given: bytes, found: bytes) -> str:
+    """Say whether two hashes are equal, else where they differ first."""
+    if given == found:
+        return f"{given[:8].hex()}..., which is what comes"
+    at = next(i for i, pair in enumerate(zip(given, found, strict=True)) if pair[0] != pair[1])
+    start = max(0, at - 2)
+    ours, theirs = (each[start : start + 6].hex() for each in (given, found))
+    return f"{ours} from byte {start} on, but {theirs} comes"
+
+
+class Verifier(Model):
+    """Verification with one parameter set. The methods are its rules, in the order applied."""
+
+    def __init__(self, name: str) -> None:
+        self.parameters = PARAMETER_SETS[name]
+
+    def checks(
+        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
+    ) -> Iterator[Check]:
+        """Yield every rule applied to this case; after a wrong length there is nothing to apply."""
+        p = self.parameters
+        lengths = self.lengths(signature, public_key, context)
+        yield from lengths
+        if not all(check.holds for check in lengths):
+            return
+        signature, shortened = signature[: p.signature_bytes], public_key[: p.public_key_bytes]
+        seed, rest = signature[: p.challenge_bytes], signature[p.challenge_bytes :]
+        z_bytes, hint_bytes = rest[: p.z_bytes], rest[p.z_bytes :]
+
+        faults = self.counter_faults(hint_bytes)
+        yield Check(
+            "hint counters",
+            "FIPS 204, algorithm 21, line 4",
+            not faults,
+            f"the counter of row {faults[0][0]} is {faults[0][1]}; at least {faults[0][2]} and at "
+            f"most {p.omega}" if faults else f"counters {list(hint_bytes[p.omega :])}",
+        )  # fmt: skip
+        faults = self.order_faults(hint_bytes)
+        yield Check(
+            "hint order",
+            "FIPS 204, algorithm 21, line 9",
+            not faults,
+            f"in row {faults[0][0]} position {faults[0][1]} follows {faults[0][2]}; it must be "
+            "greater" if faults else "positions rise in every row",
+        )  # fmt: skip
+        padding = self.padding_faults(hint_bytes)
+        yield Check(
+            "hint padding",
+            "FIPS 204, algorithm 21, line 17",
+            not padding,
+            f"byte {padding[0]} is {hint_bytes[padding[0]]}, behind the last hint; it must be 0"
+            if padding else "nothing but zeros behind the last hint",
+        )  # fmt: skip
+
+        z = p.gamma1 - unpack(z_bytes, p.gamma1_bits + 1)
+        long = self.long_coefficients(z)
+        row, n = long[0] if long else np.unravel_index(int(np.abs(z).argmax()), z.shape)
+        yield Check(
+            "bound on z",
+            "FIPS 204, algorithm 8, line 13",
+            not long,
+            f"|z[{row}][{n}]| = {abs(int(z[row, n]))}; it must be below gamma1 - beta = {p.bound}",
+        )
+
+        values = _commitment_of(p, z_bytes, self.ball_seed(seed), shortened)
+        high = self.corrected(read_hints(p, hint_bytes), values)
+        mu = message_hash(p, self.hashed_key(public_key), message, self.prefix(context))
+        found = challenge_hash(p, mu, high)
+        yield Check(
+            "challenge",
+            "FIPS 204, algorithm 8, line 13",
+            self.same_challenge(seed, found),
+            f"the signature has {_compared(seed, found)} from its z, hints and message",
+        )
+
+    def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[Check]:
+        """Apply the rules on lengths (FIPS 204, section 3.6.2 and algorithm 3, line 1)."""
+        p = self.parameters
+        most = 255 if p.standard else 0
+        section = "FIPS 204, section 3.6.2"
+        return [
+            Check(
+                "public key length", section, self.key_fits(len(public_key)),
+                f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}",
+            ),
+            Check(
+                "signature length", section, self.signature_fits(len(signature)),
+                f"{len(signature)} bytes; {p.name} has {p.signature_bytes}",
+            ),
+            Check(
+                "context length", "FIPS 204, algorithm 3, line 1", self.context_fits(len(context)),
+                f"{len(context)} bytes; at most {most}",
+            ),
+        ]  # fmt: skip
+
+    def key_fits(self, length: int) -> bool:
+        """Return whether a public key can have so many bytes."""
+        return length == self.parameters.public_key_bytes
+
+    def signature_fits(self, length: int) -> bool:
+        """Return whether a signature can have so many bytes."""
+        return length == self.parameters.signature_bytes
+
+    def context_fits(self, length: int) -> bool:
+        """Return whether a context can have so many bytes."""
+        return length <= (255 if self.parameters.standard else 0)
+
+    def counter_faults(self, data: bytes) -> list[tuple[int, int, int]]:
+        """Return (row, counter, the one before) where a counter falls or exceeds omega."""
+        counters = list(data[self.parameters.omega :])
+        pairs = zip(counters, [0, *counters], strict=False)
+        return [
+            (row, count, before)
+            for row, (count, before) in enumerate(pairs)
+            if not before <= count <= self.parameters.omega
+        ]
+
+    def order_faults(self, data: bytes) -> list[tuple[int, int, int]]:
+        """Return (row, position, the one before it) where positions of a row do not rise."""
+        faults, index = [], 0
+        for row, count in enumerate(data[self.parameters.omega :]):
+            positions = data[index:count]
+            pairs = zip(positions[1:], positions, strict=False)
+            faults += [(row, after, before) for after, before in pairs if after <= before]
+            index = count
+        return faults
+
+    def padding_faults(self, data: bytes) -> list[int]:
+        """Return the bytes behind the last hint that are not zero."""
+        return [i for i in range(data[-1], self.parameters.omega) if data[i]]
+
+    def long_coefficients(self, z: Integers) -> list[tuple[int, int]]:
+        """Return (row, position) of the coefficients of z that are too long."""
+        return [(int(row), int(n)) for row, n in np.argwhere(np.abs(z) >= self.parameters.bound)]
+
+    def ball_seed(self, seed: bytes) -> bytes:
+        """Return what of the challenge hash the challenge polynomial is made of."""
+        return seed
+
+    def corrected(self, hints: Integers, values: Integers) -> Integers:
+        """Return the high parts of w' that the hints correct."""
+        return use_hint(self.parameters, hints, values)
+
+    def hashed_key(self, public_key: bytes) -> bytes:
+        """Return what of the public key is hashed."""
+        return public_key
+
+    def prefix(self, context: bytes) -> bytes:
+        """Return what stands before the message."""
+        return prefix(self.parameters, context)
+
+    def same_challenge(self, given: bytes, found: bytes) -> bool:
+        """Return whether the challenge hash is the one that the signature holds."""
+        return given == found

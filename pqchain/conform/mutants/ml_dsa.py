@@ -1,0 +1,218 @@
+"""Wrong verifiers of ML-DSA: each overrides one rule of the model.
+
+Many are mistakes that were made: in published code, in drafts, or in the tests of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pqchain.conform.models.ml_dsa import Integers, Q, use_hint
+from pqchain.conform.models.ml_dsa_verifier import Verifier
+
+Places = list[tuple[int, int]]
+
+
+LONG = ("ML-DSA-65", "ML-DSA-87")
+"""Sets with a challenge hash of more than 32 bytes; with 32 the mutant is no mutant."""
+
+UNEVEN = ("ML-DSA-44",)
+"""Sets with 44 high parts; where there are 16, the four bits that are packed wrap by themselves."""
+
+
+def _where(test: Callable[[Verifier, Integers], Any]) -> dict[str, Any]:
+    """Override the bound on z: a place is refused where the test is true."""
+
+    def long_coefficients(self: Verifier, z: Integers) -> Places:
+        return [(int(row), int(n)) for row, n in np.argwhere(test(self, z))]
+
+    return {"long_coefficients": long_coefficients}
+
+
+def _unless(rule: str, ignored: Callable[[Verifier, Any, bytes], bool]) -> dict[str, Any]:
+    """Override a rule on hints: faults for which `ignored` is true are not seen."""
+    right = getattr(Verifier, rule)
+
+    def faults(self: Verifier, data: bytes) -> list[Any]:
+        return [each for each in right(self, data) if not ignored(self, each, data)]
+
+    return {rule: faults}
+
+
+def _rounded(high: Callable[[Verifier, Integers, Integers], Integers]) -> dict[str, Any]:
+    return {"corrected": high}
+
+
+def _parts(
+    self: Verifier, values: Integers, *, up: bool = False, wrap: bool = True
+) -> tuple[Integers, Integers]:
+    """Return high and low parts: low ones of gamma2 as they should be or `up`, q - 1 likewise."""
+    p = self.parameters
+    width = 2 * p.gamma2
+    low = values % width
+    low = np.where(low >= p.gamma2 if up else low > p.gamma2, low - width, low)
+    wraps = (values - low == Q - 1) & wrap
+    return np.where(wraps, 0, (values - low) // width), np.where(wraps, low - 1, low)
+
+
+def _hinted(
+    self: Verifier, hints: Integers, parts: tuple[Integers, Integers], *, zero_is_up: bool = False
+) -> Integers:
+    high, low = parts
+    moved: Integers = high + hints * np.where(low >= 0 if zero_is_up else low > 0, 1, -1)
+    return moved
+
+
+def _only_bits(self: Verifier, high: Integers) -> Integers:
+    """Return what is left of high parts that did not wrap, in the bits that they are packed in."""
+    bits = (self.parameters.high_parts - 1).bit_length()
+    kept: Integers = high & ((1 << bits) - 1)
+    return kept
+
+
+def _no_wrap(side: str) -> dict[str, Any]:
+    def corrected(self: Verifier, hints: Integers, values: Integers) -> Integers:
+        count = self.parameters.high_parts
+        high = _hinted(self, hints, _parts(self, values))
+        if side == "top":
+            high = np.where(high < 0, high + count, high)
+        else:
+            high = np.where(high >= count, high - count, high)
+        return _only_bits(self, high)
+
+    return _rounded(corrected) | {"only": UNEVEN}
+
+
+def _highest_stays(self: Verifier, hints: Integers, values: Integers) -> Integers:
+    high = _hinted(self, hints, _parts(self, values, wrap=False))
+    return _only_bits(self, np.where(high < 0, high + self.parameters.high_parts, high))
+
+
+def _without(*prefixes: bytes) -> dict[str, Any]:
+    return {"prefix": lambda self, context: b"".join(prefixes)}
+
+
+def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
+    return {
+        "context_fits": lambda self, length: True,
+        "prefix": lambda self, context: prefix(context),
+    }
+
+
+def _key_refused(refused: Callable[[bytes], bool]) -> dict[str, Any]:
+    """Override the check of a key's length: keys are refused by their t1 too."""
+
+    def verify(
+        self: Verifier, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
+    ) -> bool:
+        right = Verifier.verify(self, message, signature, public_key, context)
+        return right and not refused(public_key[32:])
+
+    return {"verify": verify}
+
+
+MUTANTS: dict[str, dict[str, Any]] = {
+    "z: no bound": _where(lambda v, z: z != z),
+    "z: at the bound allowed": _where(lambda v, z: np.abs(z) > v.parameters.bound),
+    "z: one below the bound refused": _where(lambda v, z: np.abs(z) >= v.parameters.bound - 1),
+    "z: bound gamma1": _where(lambda v, z: np.abs(z) >= v.parameters.gamma1),
+    "z: negative side unchecked": _where(lambda v, z: z >= v.parameters.bound),
+    "z: positive side unchecked": _where(lambda v, z: z <= -v.parameters.bound),
+    "z: first polynomial alone": _where(
+        lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(len(z)) == 0)[:, None]
+    ),
+    "z: last polynomial unchecked": _where(
+        lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(len(z)) < len(z) - 1)[:, None]
+    ),
+    "z: first coefficient of each unchecked": _where(
+        lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) > 0)
+    ),
+    "z: middle coefficient of each unchecked": _where(
+        lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) != 128)
+    ),
+    "z: last eight of each unchecked": _where(
+        lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) < 248)
+    ),
+    "hints: order unchecked": _unless("order_faults", lambda v, fault, data: True),
+    "hints: equal positions allowed": _unless(
+        "order_faults", lambda v, fault, data: fault[1] == fault[2]
+    ),
+    "hints: falling positions allowed": _unless(
+        "order_faults", lambda v, fault, data: fault[1] < fault[2]
+    ),
+    "hints: order unchecked in the last row": _unless(
+        "order_faults", lambda v, fault, data: fault[0] == v.parameters.rows - 1
+    ),
+    "hints: order unchecked in the first row": _unless(
+        "order_faults", lambda v, fault, data: fault[0] == 0
+    ),
+    "hints: padding unchecked": _unless("padding_faults", lambda v, fault, data: True),
+    "hints: first byte of padding unchecked": _unless(
+        "padding_faults", lambda v, fault, data: fault == data[-1]
+    ),
+    "hints: last byte of padding unchecked": _unless(
+        "padding_faults", lambda v, fault, data: fault == v.parameters.omega - 1
+    ),
+    "hints: counters may fall": _unless(
+        "counter_faults", lambda v, fault, data: fault[1] < fault[2]
+    ),
+    "hints: counters may exceed omega": _unless(
+        "counter_faults", lambda v, fault, data: fault[1] > v.parameters.omega
+    ),
+    "hints: last counter unchecked": _unless(
+        "counter_faults", lambda v, fault, data: fault[0] == v.parameters.rows - 1
+    ),
+    "hints: omega refused": {
+        "counter_faults": lambda self, data: (
+            Verifier.counter_faults(self, data) or [(0, 0, 0)] * (data[-1] == self.parameters.omega)
+        )
+    },
+    "rounding: hints ignored": _rounded(lambda v, hints, w: use_hint(v.parameters, 0 * hints, w)),
+    "rounding: low part 0 goes up": _rounded(
+        lambda v, hints, w: (
+            _hinted(v, hints, _parts(v, w), zero_is_up=True) % v.parameters.high_parts
+        )
+    ),
+    "rounding: low part gamma2 goes up": _rounded(
+        lambda v, hints, w: _hinted(v, hints, _parts(v, w, up=True)) % v.parameters.high_parts
+    ),
+    "rounding: no wrap at the top": _no_wrap("top"),
+    "rounding: no wrap at the bottom": _no_wrap("bottom"),
+    "rounding: q - 1 keeps its high part": _rounded(_highest_stays) | {"only": UNEVEN},
+    "challenge: not compared": {"same_challenge": lambda self, a, b: True},
+    "challenge: last byte unchecked": {"same_challenge": lambda self, a, b: a[:-1] == b[:-1]},
+    "challenge: first byte unchecked": {"same_challenge": lambda self, a, b: a[1:] == b[1:]},
+    "challenge: compared up to a zero": {
+        "same_challenge": lambda self, a, b: a.split(b"\0")[0] == b.split(b"\0")[0]
+    },
+    "challenge: 32 bytes compared": {
+        "same_challenge": lambda self, a, b: a[:32] == b[:32],
+        "only": LONG,
+    },
+    "challenge: polynomial of 32 bytes": {"ball_seed": lambda self, seed: seed[:32], "only": LONG},
+    "context: ignored": _any_context(lambda context: b"\0\0"),
+    "context: length modulo 256": _any_context(
+        lambda context: bytes([0, len(context) % 256]) + context
+    ),
+    "context: cut to 255": _any_context(
+        lambda context: bytes([0, min(len(context), 255)]) + context[:255]
+    ),
+    "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
+    "context: domain and length left out": _without(),
+    "length: longer signature cut": {
+        "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
+    },
+    "length: longer key cut": {
+        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes
+    },
+    "length: longer key cut before it is hashed": {
+        "key_fits": lambda self, length: length >= self.parameters.public_key_bytes,
+        "hashed_key": lambda self, key: key[: self.parameters.public_key_bytes],
+    },
+    "key: t1 = 0 refused": _key_refused(lambda t1: not any(t1)),
+    "key: t1 = 1023 refused": _key_refused(lambda t1: set(t1) == {255}),
+}
+"""What is wrong, and the methods of the model that make it so; `only` names the sets concerned."""

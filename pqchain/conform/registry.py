@@ -1,0 +1,217 @@
+"""Which verifiers can be asked: what each needs, and how its adapter is built."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from pqchain import installation, machine
+from pqchain.algorithms import Implementation
+from pqchain.conform import openssl
+from pqchain.conform.protocol import Adapter
+from pqchain.conform.vector import scheme
+from pqchain.crypto import obstacle
+from pqchain.errors import UnknownName, Unsupported
+
+SOURCES = installation.HOME / "conform" / "adapters"
+"""A folder for each language; `python` is pqchain itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verifier:
+    """One verifier that can be asked: a row of data/conform/adapters.toml, or a command line."""
+
+    name: str
+    folder: str
+    command: tuple[str, ...]
+    language: str = ""
+    package: str = ""
+    version: str = ""
+    schemes: tuple[str, ...] = ("ml-dsa", "falcon")
+    cpu_flags: tuple[str, ...] = ()
+    public_defect: str = ""
+    """What is publicly known to be wrong with it."""
+
+    def offers(self, algorithm: str) -> bool:
+        """Return whether it is to be asked; it may still answer "unsupported"."""
+        return scheme(algorithm) in self.schemes
+
+    def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
+        """Return what answers; it must have been built. Raises Unsupported with the reason."""
+        if self.folder == "":
+            return Adapter(self.command, limit_seconds=limit_seconds)
+        if reason := self.obstacle():
+            raise Unsupported(f"{self.name} cannot be asked here: {reason}")
+        command = [part.replace("{python}", sys.executable) for part in self.command]
+        folder = None if self.folder == "python" else build_folder(self.folder)
+        return Adapter(command, folder=folder, limit_seconds=limit_seconds)
+
+    def obstacle(self) -> str:
+        """Return why it cannot be asked here, or ""."""
+        flags = Implementation(self.name, "", cpu_flags=self.cpu_flags)
+        if missing := machine.missing_flags(flags):
+            return f"this processor has no {', '.join(missing)}"
+        if self.folder == "":
+            return ""
+        if self.folder == "python":
+            return _python_obstacle(self.command[-1])
+        if missing_tools := tools_missing(self.folder):
+            return f"no {', '.join(missing_tools)} on the path"
+        if not (build_folder(self.folder) / BUILT).is_file():
+            return "not built; run `pqchain conform build`"
+        program = build_folder(self.folder) / self.command[0]
+        if "/" in self.command[0] and not program.is_file():
+            return "this toolchain has not what it is built from"
+        return ""
+
+
+BUILT = ".built"
+"""A file that is written when a build is whole."""
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return installation.read_toml(installation.data("conform") / "adapters.toml")
+
+
+@cache
+def verifiers() -> dict[str, Verifier]:
+    """Return all that are known, by name, in the order of the table."""
+    found = {}
+    for name, row in _tables().items():
+        if name == "folders":
+            continue
+        fields: dict[str, Any] = {"version": _version(row)}
+        fields |= {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+        found[name] = Verifier(name=name, **fields)
+    return found
+
+
+def _version(row: dict[str, Any]) -> str:
+    """Return the version of what the table cannot know: what runs here, or what built it."""
+    if row["folder"] == "python":
+        return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
+    written = build_folder(row["folder"]) / f"{row['command'][0]}.version"
+    return written.read_text(encoding="utf-8").strip() if written.is_file() else ""
+
+
+def _python_obstacle(name: str) -> str:
+    """Return why what runs in this interpreter cannot be asked, or ""."""
+    if name == "openssl":
+        return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
+    return str(obstacle(name) or "")
+
+
+def chosen(names: Iterable[str] | None) -> list[Verifier]:
+    """Return verifiers by name, all without a choice. Raises UnknownName."""
+    known = verifiers()
+    if names is None:
+        return list(known.values())
+    for name in (names := list(names)):
+        if name not in known:
+            raise UnknownName("verifier", name, known, see="`pqchain conform list`")
+    return [known[name] for name in names]
+
+
+def own(command: Iterable[str]) -> Verifier:
+    """Return a verifier that the user gives as a command line."""
+    given = tuple(command)
+    return Verifier(name=Path(given[0]).name, folder="", command=given, language="given")
+
+
+def folders() -> list[str]:
+    """Return the folders that are built."""
+    return [name for name in _tables()["folders"] if name != "python"]
+
+
+def tools_missing(folder: str) -> list[str]:
+    """Return the programs that a folder needs and that are not on the path."""
+    return [tool for tool in _tables()["folders"][folder]["needs"] if shutil.which(tool) is None]
+
+
+def lock_file(folder: str) -> Path:
+    """Return the file that pins what a folder fetches."""
+    return SOURCES / folder / str(_tables()["folders"][folder]["locks"])
+
+
+@cache
+def build_folder(folder: str) -> Path:
+    """Return where a folder is built: in the user's cache, under a digest of its sources."""
+    digest = hashlib.sha256()
+    for path in _sources(folder):
+        digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
+    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
+    return Path(home).expanduser() / "conform" / f"{folder}-{digest.hexdigest()[:16]}"
+
+
+def _sources(folder: str) -> list[Path]:
+    """Return the files of a folder; what a build may have left there is not among them."""
+    found = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
+    left = {"target", "node_modules", "lib", "classes"}
+    return [path for path in found if not left & set(path.relative_to(SOURCES).parts)]
+
+
+def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
+    """Fetch and build folders side by side; return a status and a reason for each.
+
+    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", then with the
+    end of what was said. Takes from seconds (go, java, javascript) to minutes (rust); a build that
+    was ended goes on where it stood.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
+    with ExitStack() as stack:
+        for folder in names:
+            if missing := tools_missing(folder):
+                found[folder] = "unsupported", f"no {', '.join(missing)} on the path"
+            elif (build_folder(folder) / BUILT).is_file():
+                found[folder] = "cached", ""
+            else:
+                found[folder] = "failed", f"not done in {limit_seconds:g} s; run it again"
+                running[folder] = stack.enter_context(_script(folder))
+        for folder, (process, said) in running.items():
+            try:
+                code = process.wait(timeout=limit_seconds)
+            except subprocess.TimeoutExpired:
+                continue
+            if code == 0:
+                (build_folder(folder) / BUILT).touch()
+                found[folder] = "built", ""
+            else:
+                said.seek(0)
+                last = " ".join(said.read().strip().splitlines()[-5:])
+                found[folder] = "failed", last or f"exit code {code}"
+    return found
+
+
+@contextmanager
+def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """Start the build of a folder in its copy, and end it with all that it started."""
+    target = build_folder(folder)
+    for path in _sources(folder):
+        copy = target / path.relative_to(SOURCES / folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen(
+            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=said,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+        try:
+            yield process, said
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

@@ -1,0 +1,164 @@
+"""Ask verifiers about vectors, and count what they get right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain.conform.protocol import FAILURES
+from pqchain.conform.registry import Verifier
+from pqchain.conform.vector import Vector
+from pqchain.errors import Unsupported
+from pqchain.results import Contract
+
+VERDICTS = Contract.of(
+    "conform-verdicts",
+    ("str", "implementation version algorithm family key vector probe expected verdict outcome"),
+    ("str", "reason"),
+)
+"""A row for each verifier and vector. `outcome` is what `outcome()` returns."""
+
+SUMMARY = Contract.of(
+    "conform-summary",
+    ("str", "implementation version language algorithm family status reason"),
+    ("Int64", "vectors right wrong accepted rejected crashes timeouts unsupported"),
+)
+"""A row for each verifier, algorithm and family. `accepted` and `rejected` count the vectors that
+the specification leaves open; `status` is "ok", "failed" (something wrong), or "unsupported"."""
+
+OUTCOMES = {
+    "right": "right",
+    "wrong": "wrong",
+    "accepted": "accepted",
+    "rejected": "rejected",
+    "crash": "crashes",
+    "timeout": "timeouts",
+    "unsupported": "unsupported",
+}
+"""The outcomes, and the columns of the summary that count them."""
+
+
+MOST_TIMEOUTS, MOST_CRASHES = 3, 10
+"""So many, and a verifier is asked no more; crashes only if it never answered."""
+
+
+def outcome(expected: str, verdict: str) -> str:
+    """Return what a verdict is worth: a key of OUTCOMES. A refusal is a rejection."""
+    if verdict in ("unsupported", "timeout"):
+        return verdict
+    if verdict in FAILURES:
+        return "crash"
+    accepted = verdict == "accept"
+    if expected == "acceptable":
+        return "accepted" if accepted else "rejected"
+    return "right" if accepted == (expected == "valid") else "wrong"
+
+
+def run(
+    verifiers: Iterable[Verifier],
+    vectors: Sequence[Vector],
+    *,
+    limit_seconds: float = 60.0,
+    progress: bool = False,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the verdicts (VERDICTS) and their summary (SUMMARY).
+
+    A verifier that cannot run here is a row of the summary with its reason. A time-out counts only
+    if it comes twice. One that timed out three times, or crashed ten times before its first answer,
+    is asked no more, and fails the rest.
+    """
+    verdicts, summary = [], []
+    for verifier in verifiers:
+        asked = [each for each in vectors if verifier.offers(each.algorithm)]
+        if not asked:
+            continue
+        try:
+            rows = _ask(verifier, asked, limit_seconds=limit_seconds, progress=progress)
+        except Unsupported as error:
+            summary.append(_absent(verifier, str(error)))
+            continue
+        verdicts += rows
+        summary += _counted(verifier, rows)
+    return VERDICTS.frame(verdicts), SUMMARY.frame(summary)
+
+
+def _ask(
+    verifier: Verifier, vectors: Sequence[Vector], *, limit_seconds: float, progress: bool
+) -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = []
+    counts = dict.fromkeys(("answered", "timeout", "crash"), 0)
+    with verifier.adapter(limit_seconds=limit_seconds) as adapter:
+        for vector in tqdm(vectors, desc=verifier.name, disable=not progress, leave=False):
+            if counts["timeout"] >= MOST_TIMEOUTS:
+                verdict, reason = "timeout", f"asked no more after {MOST_TIMEOUTS} time-outs"
+            elif counts["crash"] >= MOST_CRASHES and not counts["answered"]:
+                verdict, reason = "crash", f"asked no more after {MOST_CRASHES} crashes"
+            else:
+                answer = adapter.ask(vector)
+                if answer.verdict == "timeout":
+                    answer = adapter.ask(vector)  # a busy machine is not a verdict
+                verdict, reason = answer.verdict, answer.reason
+                counts[verdict if verdict in counts else "answered"] += 1
+            rows.append(
+                {
+                    "implementation": verifier.name,
+                    "version": verifier.version,
+                    "algorithm": vector.algorithm,
+                    "family": vector.family,
+                    "key": vector.key,
+                    "vector": vector.ident,
+                    "probe": vector.probe,
+                    "expected": vector.expected,
+                    "verdict": verdict,
+                    "outcome": outcome(vector.expected, verdict),
+                    "reason": reason.replace("\r", " "),
+                }
+            )
+    return rows
+
+
+def _counted(verifier: Verifier, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
+    """Return the rows of the summary, without algorithms that are not offered at all."""
+    groups: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault((row["algorithm"], row["family"]), []).append(row)
+    offered = {row["algorithm"] for row in rows if row["outcome"] != "unsupported"}
+    counted: list[dict[str, object]] = []
+    for (algorithm, family), members in groups.items():
+        if algorithm not in offered:
+            continue
+        outcomes = [row["outcome"] for row in members]
+        counts = {column: outcomes.count(name) for name, column in OUTCOMES.items()}
+        bad = counts["wrong"] + counts["crashes"] + counts["timeouts"]
+        reasons = sorted({row["reason"] for row in members if row["reason"]})
+        counted.append(
+            {
+                "implementation": verifier.name,
+                "version": verifier.version,
+                "language": verifier.language,
+                "algorithm": algorithm,
+                "family": family,
+                "status": "failed" if bad else "ok",
+                "reason": "; ".join(reasons[:3]),
+                "vectors": len(members),
+                **counts,
+            }
+        )
+    return counted
+
+
+def _absent(verifier: Verifier, reason: str) -> dict[str, object]:
+    zeros = dict.fromkeys(OUTCOMES.values(), 0)
+    return {
+        "implementation": verifier.name,
+        "version": verifier.version,
+        "language": verifier.language,
+        "algorithm": "",
+        "family": "",
+        "status": "unsupported",
+        "reason": reason,
+        "vectors": 0,
+        **zeros,
+    }

@@ -1,0 +1,67 @@
+"""ML-DSA by the model, as a signer of pqchain: for a chain with a wrong verifier, or a hostile key.
+
+bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # verifies what nobody should
+hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs what nobody should take
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from pqchain import algorithms
+from pqchain.conform.models import ml_dsa, ml_dsa_signer
+from pqchain.conform.mutants import mutants
+from pqchain.conform.oracles import model
+from pqchain.crypto.interface import Signer
+from pqchain.errors import UnknownName, UsageError
+
+
+class ModelSigner(Signer):
+    """ML-DSA by the model of the specification; slow, and its arithmetic is not constant time.
+
+    A secret key is the seed of 32 bytes that FIPS 204 allows to keep in its place.
+    """
+
+    def __init__(self, algorithm: str, *, mutant: str = "", edge: int | None = None) -> None:
+        """Verify with one rule wrong, as `pqchain conform mutants` names it; sign at an edge.
+
+        With `edge` a coefficient of z in every signature is gamma1 - beta + edge: -1 is the
+        greatest that is allowed, 0 the least that is not. Raises UnknownName, and UsageError for
+        an edge that no signature can hold.
+        """
+        standard = {name: each for name, each in ml_dsa.PARAMETER_SETS.items() if each.standard}
+        if algorithm not in standard:
+            raise UnknownName("algorithm of FIPS 204", algorithm, standard)
+        self._parameters = p = standard[algorithm]
+        if edge is not None and not -p.bound < edge <= p.beta:
+            raise UsageError(f"edge={edge}; expected more than {-p.bound}, at most {p.beta}")
+        known = mutants(algorithm)
+        if mutant and mutant not in known:
+            raise UnknownName("mutant", mutant, known, see="`pqchain conform mutants`")
+        self._verifier = known[mutant] if mutant else model(algorithm)
+        self._edge = edge
+        name = f"model ({mutant})" if mutant else "model"
+        super().__init__(algorithms.get(algorithm), name)
+        self._secret_key_bytes = 32
+
+    def _prepare(self) -> None:
+        pass
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh public key and its seed."""
+        seed = secrets.token_bytes(32)
+        return ml_dsa_signer.generate(self.algorithm.name, seed).public_key, seed
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        key = ml_dsa_signer.generate(self.algorithm.name, secret_key)
+        if self._edge is None:
+            return ml_dsa_signer.sign(key, message, context)
+        p = self._parameters
+        mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
+        random = np.random.default_rng(list(mu))
+        return ml_dsa_signer.steered(key, mu, random, value=p.bound + self._edge)
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        return self._verifier.verify(message, signature, public_key, context)

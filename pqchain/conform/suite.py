@@ -1,0 +1,76 @@
+"""All boundary vectors: made, decided by the oracles, and written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from tqdm import tqdm
+
+from pqchain import installation, results
+from pqchain.conform import formats, generators, oracles
+from pqchain.conform.vector import ALGORITHMS, Vector
+from pqchain.errors import DataError, UnknownName, UsageError
+
+
+def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
+    """Return algorithms that have vectors, in our order, all without a choice.
+
+    Raises UnknownName.
+    """
+    if algorithms is None:
+        return ALGORITHMS
+    chosen = list(algorithms)
+    for name in chosen:
+        if name not in ALGORITHMS:
+            raise UnknownName("algorithm with boundary vectors", name, ALGORITHMS)
+    return tuple(name for name in ALGORITHMS if name in chosen)
+
+
+def vectors(
+    algorithms: Iterable[str] | None = None, *, progress: bool = False
+) -> tuple[Vector, ...]:
+    """Return the vectors of these algorithms, or of all, on which the oracles agree.
+
+    Takes half a minute for all. Raises UnknownName; Unsupported without the portable build;
+    DataError if the oracles differ.
+    """
+    names = tqdm(known(algorithms), desc="vectors", disable=not progress)
+    return tuple(each for name in names for each in _decided(name))
+
+
+@cache
+def _decided(algorithm: str) -> tuple[Vector, ...]:
+    return oracles.decided(generators.generate(algorithm), algorithm)
+
+
+def digests() -> Mapping[str, str]:
+    """Return the SHA-256 that each file of vectors has to have, by its name."""
+    path = installation.data("conform") / "digests.json"
+    try:
+        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    return found
+
+
+def write(made: Sequence[Vector], folder: Path) -> dict[str, str]:
+    """Write both files of every algorithm, and the schemas; return the digests by name.
+
+    Raises UsageError if the folder cannot be written.
+    """
+    written = {}
+    for name, text in formats.files(made):
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be a folder: {error}; name another") from error
+        results.write_atomically(path, text)
+        written[name] = hashlib.sha256(text.encode()).hexdigest()
+    for schema in sorted(installation.data("conform").glob("*.schema.json")):
+        results.write_atomically(folder / schema.name, schema.read_text(encoding="utf-8"))
+    return written

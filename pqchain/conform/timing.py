@@ -1,0 +1,102 @@
+"""How long one verification takes: verifiers in turn, on one processor, as ratios to ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain import machine
+from pqchain.bench.timing import median_and_mad, one_processor
+from pqchain.conform.protocol import Adapter
+from pqchain.conform.registry import Verifier
+from pqchain.conform.vector import Vector
+from pqchain.errors import Unsupported
+from pqchain.results import Contract
+
+BASELINE = "pqchain liboqs-0.13/avx2"
+"""Whose times the others are divided by."""
+
+HONEST = ("honest", "")
+"""Kinds of keys that are timed; vectors of others do not say what theirs is: mostly honest."""
+
+TIMES = Contract.of(
+    "conform-times",
+    ("str", "implementation version algorithm"),
+    ("Int64", "samples"),
+    ("float64", "verify_seconds verify_mad_seconds ratio"),
+)
+"""A row for each verifier and algorithm: the median of one verification, its median absolute
+deviation, and the ratio to BASELINE (missing if that was not timed). Decoding the key is part."""
+
+
+def measure(
+    verifiers: Iterable[Verifier],
+    vectors: Sequence[Vector],
+    *,
+    rounds: int = 12,
+    repeat: int = 20,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Return TIMES: all verifiers verify the same honest signature, in turn, on one processor.
+
+    In each round each makes `repeat` verifications; those of the first two rounds are warm-ups.
+    """
+    rows: list[dict[str, object]] = []
+    given = list(verifiers)
+    with one_processor():
+        for vector in _honest(vectors):
+            rows += _times(given, vector, rounds=rounds, repeat=repeat, progress=progress)
+    frame = TIMES.frame(rows)
+    frame.attrs["provenance"] = machine.provenance()
+    return frame
+
+
+def _honest(vectors: Sequence[Vector]) -> Iterator[Vector]:
+    """Yield of each algorithm a valid vector under a key of HONEST, with a short message."""
+    for algorithm in dict.fromkeys(each.algorithm for each in vectors):
+        for each in vectors:
+            valid = each.algorithm == algorithm and each.expected == "valid"
+            if valid and each.key in HONEST and not each.context and len(each.message) < 64:
+                yield each
+                break
+
+
+def _times(
+    verifiers: Sequence[Verifier], vector: Vector, *, rounds: int, repeat: int, progress: bool
+) -> list[dict[str, object]]:
+    with ExitStack() as stack:
+        adapters: dict[str, Adapter] = {}
+        for verifier in verifiers:
+            if not verifier.offers(vector.algorithm):
+                continue
+            try:
+                adapter = stack.enter_context(verifier.adapter())
+            except Unsupported:
+                continue  # the summary of verdicts says why
+            if adapter.ask(vector).verdict == "accept":
+                adapters[verifier.name] = adapter
+        samples: dict[str, list[int]] = {name: [] for name in adapters}
+        for turn in tqdm(range(rounds + 2), desc=vector.algorithm, disable=not progress):
+            for name, adapter in adapters.items():
+                found = adapter.ask(vector, repeat=repeat).nanoseconds
+                if turn >= 2:
+                    samples[name] += found
+    medians = {name: median_and_mad(found) for name, found in samples.items() if found}
+    ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
+    return [
+        {
+            "implementation": verifier.name,
+            "version": verifier.version,
+            "algorithm": vector.algorithm,
+            "samples": len(samples[verifier.name]),
+            "verify_seconds": median / 1e9,
+            "verify_mad_seconds": mad / 1e9,
+            "ratio": median / ours,
+        }
+        for verifier in verifiers
+        if verifier.name in medians
+        for median, mad in [medians[verifier.name]]
+    ]

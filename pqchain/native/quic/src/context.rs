@@ -1,0 +1,77 @@
+//! What handles stand for.
+use crate::fault::{guard, Fault};
+use crate::host::Host;
+use crate::live::Live;
+use crate::memory::Tokens;
+use crate::world::World;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, RwLock};
+use std::time::Instant;
+
+pub enum Face {
+    Modelled(Box<Mutex<World>>),
+    Live(Live),
+}
+
+pub struct Context {
+    pub face: Face,
+    /// Of what was lent and is not needed any more.
+    pub returned: Tokens,
+}
+
+static CONTEXTS: LazyLock<RwLock<HashMap<i64, Arc<Context>>>> = LazyLock::new(Default::default);
+static NEXT: AtomicI64 = AtomicI64::new(1);
+
+/// Make a handle.
+pub fn keep(face: Face) -> Result<i64, Fault> {
+    let handle = NEXT.fetch_add(1, Ordering::Relaxed);
+    let context = Arc::new(Context { face, returned: Tokens::default() });
+    CONTEXTS.write().map_err(Fault::broken)?.insert(handle, context);
+    Ok(handle)
+}
+
+pub fn context(handle: i64) -> Result<Arc<Context>, Fault> {
+    let found = CONTEXTS.read().map_err(Fault::broken)?.get(&handle).cloned();
+    found.ok_or_else(|| Fault::argument(format!("{handle} is no handle")))
+}
+
+impl Context {
+    pub fn world<T>(&self, act: impl FnOnce(&mut World) -> Result<T, Fault>) -> Result<T, Fault> {
+        match &self.face {
+            Face::Modelled(world) => act(&mut *world.lock().map_err(Fault::broken)?),
+            Face::Live(_) => Err(Fault::argument("this handle is that of a socket")),
+        }
+    }
+    pub fn live(&self) -> Result<&Live, Fault> {
+        match &self.face {
+            Face::Live(live) => Ok(live),
+            Face::Modelled(_) => Err(Fault::argument("this handle is that of a modelled network")),
+        }
+    }
+    pub fn host<T>(
+        &self,
+        host: u64,
+        act: impl FnOnce(&mut Host, Instant) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        match &self.face {
+            Face::Modelled(_) => self.world(|world| world.with(host, act)),
+            Face::Live(live) => live.with(act),
+        }
+    }
+}
+
+/// End what a handle stands for, and wait until its thread is gone.
+pub fn free(handle: i64) -> Result<(), Fault> {
+    let removed = CONTEXTS.write().map_err(Fault::broken)?.remove(&handle);
+    removed.map(drop).ok_or_else(|| Fault::argument(format!("{handle} is no handle")))
+}
+
+/// Run a call on a host.
+pub fn on(
+    handle: i64,
+    host: u64,
+    act: impl FnOnce(&mut Host, Instant) -> Result<i64, Fault>,
+) -> i64 {
+    guard(|| context(handle)?.host(host, act))
+}

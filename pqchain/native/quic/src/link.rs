@@ -1,0 +1,397 @@
+//! One connection: its streams, what waits to be sent on them, and where what comes is put.
+use crate::event::{Event, Kind, END};
+use crate::settings::Settings;
+use bytes::{Buf, Bytes};
+use quinn_proto::{
+    Connection, ConnectionError, Dir, Event as QuicEvent, ReadError, Side, StreamEvent, StreamId,
+    VarInt, WriteError,
+};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// What one stream hands to QUIC before it is another's turn.
+const SLICE_BYTES: usize = 256 << 10;
+/// Chunks wait for messages.
+const BULK_PRIORITY: i32 = -1;
+/// When the caller hears of bytes that come into its memory that is not full yet: four times, in steps
+/// of at least and at most that many bytes, and some time after it last heard.
+const FILLED_TIMES: usize = 4;
+const FILLED_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+const FILLED_EVERY: Duration = Duration::from_millis(250);
+pub const CANCELLED: u32 = 0x102;
+pub const REFUSED: u32 = 0x101;
+
+/// Memory of the caller that the next bytes of a stream belong in; null throws them away.
+struct Place {
+    at: *mut u8,
+    left: usize,
+    since: usize,
+    step: usize,
+    told: Option<Instant>,
+}
+// The caller keeps the memory until the place is filled or given up, and touches it from one thread.
+unsafe impl Send for Place {}
+
+struct Piece {
+    data: Bytes,
+    end: bool,
+}
+
+#[derive(Default)]
+struct Queue {
+    pieces: VecDeque<Piece>,
+    bulk: bool,
+}
+
+pub struct Link {
+    pub quic: Connection,
+    pub session: u32,
+    pub dialled: bool,
+    /// Whom we have dialled, or who has resumed or proven; else -1.
+    pub peer: i32,
+    /// By when a client has to prove who it is.
+    pub deadline: Option<Instant>,
+    pub over: bool,
+    pub dirty: bool,
+    pub timer: Option<Instant>,
+    /// Bytes that wait in our queues.
+    pub queued: usize,
+    /// Bytes that a client has sent without proof.
+    unproven: u64,
+    outgoing: BTreeMap<u64, Queue>,
+    places: HashMap<u64, Place>,
+    /// How many bytes of each stream the caller was told of.
+    told: HashMap<u64, u64>,
+    /// Streams of ours, two-way and one-way: how many are wanted, and how many QUIC has opened.
+    wanted: [u64; 2],
+    opened: [u64; 2],
+    /// Two-way streams that the peer has opened.
+    accepted: u64,
+    /// All that was sent in 0-RTT: it is sent again if the server refuses that.
+    early: Option<Vec<(u64, Bytes, bool, bool)>>,
+}
+
+fn kind_of(stream: u64) -> Dir {
+    if stream & 2 == 0 {
+        Dir::Bi
+    } else {
+        Dir::Uni
+    }
+}
+
+fn id_of(stream: u64) -> StreamId {
+    let side = if stream & 1 == 0 { Side::Client } else { Side::Server };
+    StreamId::new(side, kind_of(stream), stream >> 2)
+}
+
+impl Link {
+    pub fn new(
+        quic: Connection,
+        session: u32,
+        dialled: Option<u32>,
+        created: Instant,
+        settings: &Settings,
+    ) -> Self {
+        let early = quic.has_0rtt() && dialled.is_some();
+        Link {
+            quic,
+            session,
+            dialled: dialled.is_some(),
+            peer: dialled.map_or(-1, |peer| peer as i32),
+            deadline: dialled.is_none().then(|| created + Duration::from_nanos(settings.proof_ns)),
+            over: false,
+            dirty: false,
+            timer: None,
+            queued: 0,
+            unproven: 0,
+            outgoing: BTreeMap::new(),
+            places: HashMap::new(),
+            told: HashMap::new(),
+            wanted: [0; 2],
+            opened: [0; 2],
+            accepted: 0,
+            early: early.then(Vec::new),
+        }
+    }
+
+    pub fn early(&self) -> bool {
+        self.early.is_some()
+    }
+
+    /// The number of a new stream of ours; QUIC opens it when the peer allows.
+    pub fn open(&mut self, kind: Dir) -> u64 {
+        let index = self.wanted[kind as usize];
+        self.wanted[kind as usize] += 1;
+        index << 2 | (kind as u64) << 1 | !self.dialled as u64
+    }
+
+    /// Whether a number is that of a stream that we may write on.
+    pub fn writable(&self, stream: u64) -> bool {
+        let ours = (stream & 1 == 0) == self.dialled;
+        let kind = kind_of(stream);
+        if ours {
+            stream >> 2 < self.wanted[kind as usize]
+        } else {
+            kind == Dir::Bi && stream >> 2 < self.accepted
+        }
+    }
+
+    pub fn send(&mut self, stream: u64, data: Bytes, end: bool, bulk: bool) {
+        if let Some(early) = self.early.as_mut() {
+            early.push((stream, data.clone(), end, bulk));
+        }
+        self.enqueue(stream, data, end, bulk);
+    }
+
+    fn enqueue(&mut self, stream: u64, data: Bytes, end: bool, bulk: bool) {
+        self.queued += data.len();
+        let queue = self.outgoing.entry(stream).or_default();
+        queue.bulk |= bulk;
+        queue.pieces.push_back(Piece { data, end });
+    }
+
+    /// Put the bytes from `offset` on into memory. What the caller has been told of since is its own
+    /// to place: it comes in events that it has not looked at yet. What came into memory that was named
+    /// before, and was not told of, is told of with what follows.
+    pub fn place(&mut self, stream: u64, offset: u64, at: *mut u8, length: usize) {
+        let since = self.places.remove(&stream).map_or(0, |place| place.since);
+        let came = self.told.get(&stream).copied().unwrap_or(0);
+        let skip = (came.saturating_sub(offset) as usize).min(length);
+        if skip == length && since == 0 {
+            return;
+        }
+        let at = if at.is_null() { at } else { at.wrapping_add(skip) };
+        let step = (length / FILLED_TIMES).clamp(FILLED_BYTES.0, FILLED_BYTES.1);
+        let left = length - skip;
+        self.places.insert(stream, Place { at, left, since, step, told: None });
+    }
+
+    pub fn stop(&mut self, stream: u64) {
+        self.places.remove(&stream);
+        self.told.remove(&stream);
+        // It may have ended by itself.
+        let _ = self.quic.recv_stream(id_of(stream)).stop(VarInt::from_u32(CANCELLED));
+    }
+
+    pub fn close(&mut self, now: Instant, code: u32, reason: &[u8]) {
+        self.end();
+        self.quic.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason));
+    }
+
+    /// Touch the caller's memory no more, and give back what it has lent.
+    fn end(&mut self) {
+        self.over = true;
+        self.deadline = None;
+        self.queued = 0;
+        self.outgoing.clear();
+        self.places.clear();
+        self.early = None;
+    }
+
+    /// Take in what QUIC tells; return why the connection is to be closed, if it is.
+    pub fn told(
+        &mut self,
+        event: QuicEvent,
+        now: Instant,
+        events: &mut VecDeque<Event>,
+        settings: &Settings,
+    ) -> Option<&'static str> {
+        match event {
+            QuicEvent::HandshakeDataReady if !self.dialled => {
+                events.push_back(Event::of(Kind::Hello, self.session, self.peer));
+            }
+            QuicEvent::Connected => self.connected(),
+            QuicEvent::ConnectionLost { reason } => {
+                let ended = std::mem::replace(&mut self.over, true);
+                self.end();
+                if !ended {
+                    let data = match reason {
+                        ConnectionError::ApplicationClosed(closed) => closed.reason.to_vec(),
+                        other => other.to_string().into_bytes(),
+                    };
+                    events.push_back(Event {
+                        data,
+                        ..Event::of(Kind::Closed, self.session, self.peer)
+                    });
+                }
+            }
+            QuicEvent::Stream(StreamEvent::Opened { dir }) => {
+                while let Some(id) = self.quic.streams().accept(dir) {
+                    if dir == Dir::Bi {
+                        self.accepted = id.index() + 1;
+                    }
+                    self.read(id, now, events);
+                }
+            }
+            QuicEvent::Stream(StreamEvent::Readable { id }) => self.read(id, now, events),
+            QuicEvent::Stream(StreamEvent::Stopped { id, .. }) => {
+                self.drop_queue(VarInt::from(id).into_inner());
+                let _ = self.quic.send_stream(id).reset(VarInt::from_u32(CANCELLED));
+            }
+            _ => {}
+        }
+        (self.deadline.is_some() && self.unproven > settings.unproven_bytes)
+            .then_some("too much before a proof of identity")
+    }
+
+    /// The handshake is complete; say all again that was said in 0-RTT if the server did not listen.
+    fn connected(&mut self) {
+        let Some(early) = self.early.take() else { return };
+        if self.quic.accepted_0rtt() {
+            return;
+        }
+        self.opened = [0; 2];
+        self.outgoing.clear();
+        self.queued = 0;
+        for (stream, data, end, bulk) in early {
+            self.enqueue(stream, data, end, bulk);
+        }
+    }
+
+    fn drop_queue(&mut self, stream: u64) {
+        if let Some(queue) = self.outgoing.remove(&stream) {
+            self.queued -= queue.pieces.iter().map(|piece| piece.data.len()).sum::<usize>();
+        }
+    }
+
+    /// Hand to QUIC what it takes, a slice of each stream in turn; return whether it took any.
+    pub fn feed(&mut self) -> bool {
+        if self.over || (self.outgoing.is_empty() && self.opened == self.wanted) {
+            return false;
+        }
+        for kind in [Dir::Bi, Dir::Uni] {
+            let at = kind as usize;
+            while self.opened[at] < self.wanted[at] && self.quic.streams().open(kind).is_some() {
+                self.opened[at] += 1;
+            }
+        }
+        let mut any = false;
+        loop {
+            let mut took = false;
+            let streams: Vec<u64> = self.outgoing.keys().copied().collect();
+            for stream in streams {
+                took |= self.feed_slice(stream);
+            }
+            any |= took;
+            if !took {
+                return any;
+            }
+        }
+    }
+
+    fn feed_slice(&mut self, stream: u64) -> bool {
+        let ours = (stream & 1 == 0) == self.dialled;
+        if ours && stream >> 2 >= self.opened[kind_of(stream) as usize] {
+            return false;
+        }
+        let Some(queue) = self.outgoing.get_mut(&stream) else { return false };
+        let mut sending = self.quic.send_stream(id_of(stream));
+        if std::mem::take(&mut queue.bulk) {
+            let _ = sending.set_priority(BULK_PRIORITY);
+        }
+        let (mut room, mut took) = (SLICE_BYTES, false);
+        while let Some(piece) = queue.pieces.front_mut() {
+            if !piece.data.is_empty() {
+                let mut part = piece.data.slice(..piece.data.len().min(room));
+                match sending.write_chunks(std::slice::from_mut(&mut part)) {
+                    Ok(written) => {
+                        took |= written.bytes > 0;
+                        room -= written.bytes;
+                        self.queued -= written.bytes;
+                        piece.data.advance(written.bytes);
+                        if !piece.data.is_empty() {
+                            return took;
+                        }
+                    }
+                    Err(WriteError::Blocked) => return took,
+                    Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                        self.drop_queue(stream);
+                        return took;
+                    }
+                }
+            }
+            if piece.end {
+                let _ = sending.finish();
+                took = true;
+            }
+            queue.pieces.pop_front();
+        }
+        self.outgoing.remove(&stream);
+        took
+    }
+
+    fn read(&mut self, id: StreamId, now: Instant, events: &mut VecDeque<Event>) {
+        let stream = VarInt::from(id).into_inner();
+        let mut receiving = self.quic.recv_stream(id);
+        let Ok(mut chunks) = receiving.read(true) else { return };
+        let mut place = self.places.get_mut(&stream);
+        let (mut loose, mut came, mut end, mut reset) = (Vec::new(), 0, false, false);
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    let mut rest = &chunk.bytes[..];
+                    came += rest.len() as u64;
+                    if let Some(place) = place.as_deref_mut() {
+                        let count = rest.len().min(place.left);
+                        if !place.at.is_null() {
+                            // The place has room for `left` bytes.
+                            unsafe {
+                                std::ptr::copy_nonoverlapping(rest.as_ptr(), place.at, count)
+                            };
+                            place.at = place.at.wrapping_add(count);
+                        }
+                        place.left -= count;
+                        place.since += count;
+                        rest = &rest[count..];
+                    }
+                    loose.extend_from_slice(rest);
+                }
+                Ok(None) => {
+                    end = true;
+                    break;
+                }
+                Err(ReadError::Blocked) => break,
+                Err(ReadError::Reset(_)) => {
+                    reset = true;
+                    break;
+                }
+            }
+        }
+        let _ = chunks.finalize(); // what it asks to send leaves with the next datagrams
+        if self.deadline.is_some() {
+            self.unproven += came;
+        }
+        *self.told.entry(stream).or_default() += came;
+        let last = if end && loose.is_empty() { END } else { 0 };
+        let mut event = |kind, count, flags, data| {
+            events.push_back(Event {
+                stream,
+                count,
+                flags,
+                data,
+                ..Event::of(kind, self.session, self.peer)
+            });
+        };
+        let mut told_end = false;
+        if let Some(place) = place {
+            let told = *place.told.get_or_insert(now);
+            let due = place.since >= place.step || now >= told + FILLED_EVERY;
+            if place.since > 0 && (place.left == 0 || due || end) {
+                place.told = Some(now);
+                event(Kind::Filled, place.since as u64, last, Vec::new());
+                place.since = 0;
+                told_end = last != 0;
+            }
+            if place.left == 0 {
+                self.places.remove(&stream);
+            }
+        }
+        if !loose.is_empty() || (end && !told_end) {
+            event(Kind::Data, 0, if end { END } else { 0 }, loose);
+        }
+        if end || reset {
+            self.places.remove(&stream);
+            self.told.remove(&stream);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How QUIC is spoken: windows, timers, congestion control, and the secrets of a host.
+use crate::fault::Fault;
+use crate::settings::{Congestion, Identity, Settings};
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::{
+    IdleTimeout, TokenLog, TokenReuseError, TransportConfig, ValidationTokenConfig, VarInt,
+};
+use ring::hkdf;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+/// Streams that a peer may have open at a time; what it opens beyond waits at its side. quinn makes
+/// a place for each at once, so that more would slow every handshake.
+const MOST_STREAMS: u32 = 256;
+/// What a round trip is taken for before one was seen; as aioquic. A first flight that meets nobody
+/// is repeated after twice that.
+const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
+pub fn transport(settings: &Settings) -> Result<TransportConfig, Fault> {
+    let window = |bytes: u64| VarInt::from_u64(bytes).map_err(Fault::argument_of);
+    let datagram_bytes = settings.datagram_bytes;
+    let mut transport = TransportConfig::default();
+    let idle = Duration::from_nanos(settings.idle_ns);
+    transport
+        .max_idle_timeout(Some(IdleTimeout::try_from(idle).map_err(Fault::argument_of)?))
+        .stream_receive_window(window(settings.receive_window)?)
+        .receive_window(window(settings.receive_window)?)
+        .send_window(settings.send_window)
+        .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
+        .initial_rtt(INITIAL_ROUND_TRIP)
+        .initial_mtu(datagram_bytes)
+        .min_mtu(datagram_bytes)
+        .mtu_discovery_config(None)
+        .enable_segmentation_offload(settings.segmentation);
+    // As aioquic: ten datagrams whatever their length. quinn would stay at 14720 bytes, and never
+    // send longer ones.
+    let initial = 10 * datagram_bytes as u64;
+    match settings.congestion {
+        Congestion::NewReno => {
+            let mut control = NewRenoConfig::default();
+            control.initial_window(initial);
+            transport.congestion_controller_factory(Arc::new(control));
+        }
+        Congestion::Cubic => {
+            let mut control = CubicConfig::default();
+            control.initial_window(initial);
+            transport.congestion_controller_factory(Arc::new(control));
+        }
+        Congestion::Bbr => {
+            let mut control = BbrConfig::default();
+            control.initial_window(initial.max(200 * 1200));
+            transport.congestion_controller_factory(Arc::new(control));
+        }
+    }
+    Ok(transport)
+}
+
+impl Fault {
+    fn argument_of(error: impl std::fmt::Display) -> Fault {
+        Fault::argument(error.to_string())
+    }
+}
+
+/// A secret of a host that outlives a restart, so that peers hear of one at once.
+pub fn lasting_secret(identity: &Identity, purpose: &[u8]) -> [u8; 32] {
+    let mut secret = [0; 32];
+    let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"pqchain quic");
+    let key = salt.extract(&identity.key);
+    let purposes = [purpose];
+    let okm = key.expand(&purposes, hkdf::HKDF_SHA256);
+    if let Ok(okm) = okm {
+        let _ = okm.fill(&mut secret);
+    }
+    secret
+}
+
+/// Tokens by which a client shows that its address was validated before, each good once: without one
+/// a server may answer 0-RTT with no more than three times what has come.
+struct Once(Mutex<HashSet<u128>>);
+/// No more are remembered; then none is good any more.
+const MOST_TOKENS: usize = 1 << 16;
+const TOKENS_PER_SESSION: u32 = 2;
+
+impl TokenLog for Once {
+    fn check_and_insert(
+        &self,
+        nonce: u128,
+        _: SystemTime,
+        _: Duration,
+    ) -> Result<(), TokenReuseError> {
+        let mut seen = self.0.lock().map_err(|_| TokenReuseError)?;
+        if seen.len() < MOST_TOKENS && seen.insert(nonce) {
+            return Ok(());
+        }
+        Err(TokenReuseError)
+    }
+}
+
+pub fn address_tokens() -> ValidationTokenConfig {
+    let mut config = ValidationTokenConfig::default();
+    config.log(Arc::new(Once(Mutex::default()))).sent(TOKENS_PER_SESSION);
+    config
+}

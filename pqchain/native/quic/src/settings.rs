@@ -1,0 +1,108 @@
+//! What a host is told at its start, checked: numbers, its identity, whom it knows.
+use crate::fault::Fault;
+use std::collections::BTreeMap;
+
+pub const LEAST_DATAGRAM_BYTES: u64 = 1200;
+/// Above 16383 quinn-proto ends the process.
+pub const LONGEST_DATAGRAM_BYTES: u64 = 16_000;
+const LARGEST_WINDOW_BYTES: u64 = 1 << 40;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Congestion {
+    NewReno,
+    Cubic,
+    Bbr,
+}
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub index: u32,
+    pub datagram_bytes: u16,
+    pub congestion: Congestion,
+    /// Whether several datagrams may leave in one call of the system.
+    pub segmentation: bool,
+    /// What a peer may be sent ahead of its acknowledgements.
+    pub send_window: u64,
+    /// What a peer may send ahead of our reading.
+    pub receive_window: u64,
+    pub idle_ns: u64,
+    /// How long a client may take to prove who it is.
+    pub proof_ns: u64,
+    /// What it may send before.
+    pub unproven_bytes: u64,
+}
+
+pub const NUMBERS: usize = 9;
+
+impl Settings {
+    pub fn read(numbers: &[u64]) -> Result<Self, Fault> {
+        let [index, datagram_bytes, congestion, segmentation, send_window, receive_window, idle_ns, proof_ns, unproven_bytes] =
+            *<&[u64; NUMBERS]>::try_from(numbers).map_err(|_| {
+                Fault::argument(format!("{} numbers instead of {NUMBERS}", numbers.len()))
+            })?;
+        within("index of a host", index, 0, u32::MAX as u64 - 1)?;
+        within(
+            "length of a datagram",
+            datagram_bytes,
+            LEAST_DATAGRAM_BYTES,
+            LONGEST_DATAGRAM_BYTES,
+        )?;
+        within("send window", send_window, 1, LARGEST_WINDOW_BYTES)?;
+        within("receive window", receive_window, 1, LARGEST_WINDOW_BYTES)?;
+        within("idle time in nanoseconds", idle_ns, 1_000_000, 1 << 50)?;
+        within("time for a proof in nanoseconds", proof_ns, 1, 1 << 50)?;
+        let congestion = match congestion {
+            0 => Congestion::NewReno,
+            1 => Congestion::Cubic,
+            2 => Congestion::Bbr,
+            other => return Err(Fault::argument(format!("{other} is no congestion control"))),
+        };
+        Ok(Settings {
+            index: index as u32,
+            datagram_bytes: datagram_bytes as u16,
+            congestion,
+            segmentation: segmentation != 0,
+            send_window,
+            receive_window,
+            idle_ns,
+            proof_ns,
+            unproven_bytes,
+        })
+    }
+}
+
+/// The key of a host, and everyone's certificate.
+pub struct Identity {
+    pub key: Vec<u8>,
+    pub certificates: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Identity {
+    /// Records of an index, a length, and as many bytes; the first is the key of its host.
+    pub fn read(mut bytes: &[u8]) -> Result<Self, Fault> {
+        let mut records = Vec::new();
+        while !bytes.is_empty() {
+            let head = bytes.get(..8).ok_or_else(cut)?;
+            let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+            let (index, length) = (number(0), number(4) as usize);
+            records.push((index, bytes.get(8..8 + length).ok_or_else(cut)?.to_vec()));
+            bytes = &bytes[8 + length..];
+        }
+        if records.is_empty() {
+            return Err(cut());
+        }
+        let (_, key) = records.remove(0);
+        Ok(Identity { key, certificates: records.into_iter().collect() })
+    }
+}
+
+fn cut() -> Fault {
+    Fault::argument("an identity is cut short")
+}
+
+pub fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Fault> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(Fault::argument(format!("{what}: {value}; expected {least} to {most}")))
+}

@@ -1,0 +1,133 @@
+"""Endpoints on a modelled network: a `Fabric` for transports whose datagrams Python carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pqchain.wire.drivers.link import Alarm, Clock, Network
+from pqchain.wire.session import Address, Endpoint, Happened, Totals
+from pqchain.wire.transports.registry import Conditions
+
+
+@dataclass(eq=False)
+class _Host:
+    """One life of an endpoint, and what the clock holds for it."""
+
+    fabric: DatagramFabric
+    index: int
+    endpoint: Endpoint
+    alive: bool = True
+    inbox: list[tuple[int, bytes]] = field(default_factory=list)
+    busy_until: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.alarm = Alarm(self.fabric.clock, self.act)
+
+    def datagram(self, sender: int, data: bytes) -> None:
+        """Take a datagram in, to be looked at a little later with those that follow it."""
+        fabric = self.fabric
+        if self.alive:
+            self.inbox.append((sender, data))
+            self.wake(fabric.clock.now + fabric.conditions.coalescing_seconds)
+
+    def wake(self, time: float) -> None:
+        """Act at that time, or when the processor is free."""
+        self.alarm.set(max(time, self.busy_until))
+
+    def act(self) -> None:
+        if not self.alive:
+            return
+        now = self.fabric.clock.now
+        came, self.inbox = self.inbox, []
+        for sender, data in came:
+            self.endpoint.receive(data, self.fabric.addresses[sender], now)
+        if (timer := self.endpoint.timer()) is not None and timer <= now:
+            self.endpoint.handle_timer(now)
+        self.flush(len(came))
+
+    def flush(self, handled: int = 0) -> None:
+        """Let events and datagrams out, and set the next call."""
+        fabric, now = self.fabric, self.fabric.clock.now
+        self.note_events()
+        sent = self.endpoint.datagrams(now)
+        self.note_events()
+        cost = fabric.conditions.datagram_seconds
+        self.busy_until = max(self.busy_until, now) + handled * cost
+        for data, address in sent:
+            send = partial(fabric.network.send, self.index, fabric.by_address[address], data)
+            self.busy_until += cost
+            if cost:
+                fabric.clock.at(self.busy_until, send)
+            else:
+                send()
+        if (timer := self.endpoint.timer()) is not None:
+            self.wake(timer)
+
+    def note_events(self) -> None:
+        now = self.fabric.clock.now
+        self.fabric.happened += [(now, self.index, event) for event in self.endpoint.events()]
+
+
+class DatagramFabric:
+    """All hosts and what is on its way between them."""
+
+    def __init__(
+        self,
+        conditions: Conditions,
+        addresses: Mapping[int, Address],
+        open_endpoint: Callable[[int], Endpoint],
+    ) -> None:
+        """Make the endpoint of each life of a host by `open_endpoint`."""
+        self.conditions, self.addresses = conditions, addresses
+        self.by_address = {address: index for index, address in addresses.items()}
+        self.clock = Clock()
+        self.happened: list[Happened] = []
+        self.network = Network(conditions, len(addresses), self.clock, self._deliver)
+        self._open = open_endpoint
+        self._hosts: dict[int, _Host] = {}
+
+    def _deliver(self, receiver: int, sender: int, data: bytes) -> None:
+        if (host := self._hosts.get(receiver)) is not None:
+            host.datagram(sender, data)
+
+    def start(self, index: int) -> Endpoint:
+        """Begin a life of a host and return its endpoint."""
+        endpoint = self._open(index)
+        self._hosts[index] = _Host(self, index, endpoint)
+        return endpoint
+
+    def stop(self, index: int) -> None:
+        """End it."""
+        self._hosts.pop(index).alive = False
+        self.happened = [each for each in self.happened if each[1] != index]
+
+    def settle(self, index: int) -> None:
+        """Let out what a node has sent since it was last told something."""
+        self._hosts[index].flush()
+
+    def advance(self, until: float) -> list[Happened]:
+        """Go on until something has happened, or until that time."""
+        while not self.happened and self.clock.due <= until:
+            self.clock.step()
+        if not self.happened and not math.isinf(until):
+            self.clock.now = max(self.clock.now, until)
+        happened, self.happened = self.happened, []
+        return happened
+
+    def qlog(self, index: int) -> Mapping[str, Any] | None:
+        """Return the log of a host's life, if one was asked for."""
+        host = self._hosts.get(index)
+        return None if host is None else host.endpoint.qlog()
+
+    def totals(self) -> Totals:
+        """Return what became of datagrams so far."""
+        network = self.network
+        return Totals(sent=network.sent, dropped=network.dropped, lost=network.lost)
+
+    def close(self) -> None:
+        """End everything."""
+        self._hosts.clear()

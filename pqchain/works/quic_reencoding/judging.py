@@ -1,0 +1,210 @@
+"""What the replays say of the re-encoding paper's statements, each with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from pqchain.intervals import half_width
+from pqchain.render import numbers
+from pqchain.wire.transports.registry import TRANSPORTS
+from pqchain.works import papers
+from pqchain.works.quic_reencoding.frames import EARLY, KEY, LINK_ONLY, LOSSY, kind_of
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN, SIZE, Standing, Verdict
+from pqchain.works.work import Frames
+
+
+def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
+    """Yield the verdicts on a statement; none if no replay speaks of it."""
+    if claim in ("multiplexing-saves-time", "multiplexing-more-efficient"):
+        exactly = claim == "multiplexing-saves-time"
+        yield from _saving(frames["contrast"], frames["runs"], exactly=exactly)
+    if claim == "chunks-restore-blocks":
+        yield from _restored(frames["runs"], frames["table1"])
+    if claim == "zero-rtt-starts-earlier":
+        yield from _starts_earlier(frames["trouble"])
+    if claim == "streams-independent":
+        yield from _independent(frames["trouble"])
+    if claim == "single-stream-first-chunk":
+        yield from _earlier(frames["runs"])
+    if claim in _BY_SHARES:
+        yield from _shares(_BY_SHARES[claim], frames["table1"])
+
+
+def decisive(share: pd.Series[float]) -> str:
+    """Ask that the transfer takes more than the other tasks, our hashing among them or not."""
+    tasks = share["decode"] + share["encode"] + share["io"]
+    above = {share["transfer"] > rest for rest in (tasks, tasks + share["other"])}
+    return OPEN if len(above) > 1 else HOLDS if above.pop() else FAILS
+
+
+def _coding_small(share: pd.Series[float]) -> str:
+    """Ask that decoding and encoding each take less than the transfer."""
+    return HOLDS if max(share["decode"], share["encode"]) < share["transfer"] else FAILS
+
+
+def _io_negligible(share: pd.Series[float]) -> str:
+    """Ask that files take no more than LITTLE_PERCENT; hashing is no part of it."""
+    return HOLDS if share["io"] <= LITTLE_PERCENT else FAILS
+
+
+LITTLE_PERCENT = 1.0
+"""What counts as little influence. The paper gives no bound; this one is ours."""
+
+_BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
+    "propagation-large-influence": decisive,
+    "transfer-decisive": decisive,
+    "coding-small": _coding_small,
+    "input-output-negligible": _io_negligible,
+}
+"""Statements that the shares of a run in percent decide."""
+
+
+def _standing(row: pd.Series[Any], nodes: int) -> Standing:
+    """Say with what a run was done, and whether that is the paper's setting; `nodes` is its."""
+    regime = papers.paper(KEY).regime
+    alike = row["nodes"] == nodes
+    alike = alike and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
+    clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
+    setting = (
+        f"{row['nodes']} nodes, {row['blocks']} x {numbers.byte_count(row['block_bytes'])},"
+        f" {regime['code']}, {row['transport']}, {clock}"
+    )
+    if not alike:
+        setting += f"; the paper's: {regime['words']}"
+    return Standing(setting, () if alike else (SIZE,))
+
+
+def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge each run of Table 1; those on the virtual clock decode, encode and write at its rates.
+
+    So what they say of shares is fitted to that very table.
+    """
+    left = papers.paper(KEY).regime["nodes_left"]
+    for run, group in table[table["kind"] != "published"].groupby("run", sort=False):
+        if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
+            continue  # the paper speaks of QUIC
+        first, share = group.iloc[0], group.set_index("phase")["share_percent"]
+        shares = ", ".join(f"{name} {value:.1f} %" for name, value in share.items())
+        evidence = f"{run}: {shares}; other is mostly our hashing, which the paper does not mention"
+        standing = replace(_standing(first, left), fitted=first["mode"] == "virtual")
+        yield Verdict(judge(share), evidence, str(first["kind"]), standing)
+
+
+def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
+    """Judge the saving by its interval: above 0, and if `exactly` with the claimed one inside."""
+    groups = dict(_pairs(runs))
+    for row in contrast.to_dict("records"):  # none if there was one pair only
+        mode, group = row["mode"], groups[row["mode"]]
+        low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
+        outcome = HOLDS if low > 0 else FAILS if high < 0 else OPEN
+        if exactly and not low <= claimed <= high:
+            outcome = FAILS
+        evidence = (
+            f"{row['saving_percent']:.2f} % saved, 95 % interval {low:.2f} to {high:.2f} % over "
+            f"{row['repeats']} pairs; {row['verdict']}"
+        )
+        nodes = papers.paper(KEY).regime["nodes"]
+        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
+
+
+def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge that each run ended with every block decoded, checked against its hash and encoded."""
+    ran = runs[(runs["experiment"] == "reencode") & (runs["status"] != "unsupported")]
+    if len(ran):
+        failed = ran[ran["status"] != "ok"]
+        evidence = (
+            f"{len(ran) - len(failed)} of {len(ran)} re-encodings ended with every block at every "
+            "node, each checked against its hash"
+        )
+        left = papers.paper(KEY).regime["nodes_left"]
+        outcome = FAILS if len(failed) else HOLDS
+        at = table[table["run"] == LINK_ONLY].iloc[0]
+        yield Verdict(outcome, evidence, "run", _standing(at, left))
+
+
+def _pairs(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the exchanges of the most and largest blocks, by mode."""
+    exchanges = runs.query("experiment == 'exchange' and status == 'ok'")
+    most = exchanges[exchanges["blocks"] == exchanges["blocks"].max()]
+    for mode, group in most.groupby("mode", sort=False):
+        yield str(mode), group[group["block_bytes"] == group["block_bytes"].max()]
+
+
+def _earlier(runs: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge whether chunks are complete earlier with single streams, in every pair of runs."""
+    for mode, group in _pairs(runs):
+        paired = group.pivot_table(
+            index="repeat", columns="streams", values="mean_chunk_seconds"
+        ).dropna()
+        earlier = int((paired["single"] < paired["multiplexed"]).sum())
+        outcome = {0: FAILS, len(paired): HOLDS}.get(earlier, OPEN)
+        single, multiplexed = 1e3 * paired["single"].mean(), 1e3 * paired["multiplexed"].mean()
+        evidence = (
+            f"a chunk is complete after {single:.3g} ms on average with a single stream, "
+            f"{multiplexed:.3g} ms multiplexed; earlier in {earlier} of {len(paired)} pairs"
+        )
+        nodes = papers.paper(KEY).regime["nodes"]
+        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
+
+
+def _starts_earlier(trouble: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge whether the first chunk is complete sooner over 0-RTT than over full handshakes."""
+    runs = _compared(trouble, EARLY)
+    pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
+    pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
+    if len(pairs) < 2:
+        return
+    gained = 1e3 * (pairs["full"] - pairs["0-rtt"])
+    full, early = 1e3 * pairs["full"].mean(), 1e3 * pairs["0-rtt"].mean()
+    evidence = (
+        f"over fresh sessions the first chunk is complete after {early:.4g} ms with 0-RTT, "
+        f"{full:.4g} ms with full handshakes; {_interval(gained)} ms sooner"
+    )
+    yield Verdict(_above_0(gained), evidence, "replayed", _troubled(runs.iloc[0]))
+
+
+def _independent(trouble: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge whether loss delays a chunk less on a stream of its own than behind others."""
+    runs = _compared(trouble, LOSSY)
+    means = runs.pivot_table(
+        index=["repeat", "streams"],
+        columns=runs["loss"].gt(0).map({True: "with", False: "without"}),
+        values="mean_chunk_seconds",
+    )
+    delays = 1e3 * (means["with"] - means["without"]).unstack("streams").dropna()
+    if len(delays) < 2:
+        return
+    saved = delays["single"] - delays["multiplexed"]
+    lost = 100 * runs["loss"].max()
+    evidence = (
+        f"{lost:g} % of loss delays a chunk by {delays['multiplexed'].mean():.4g} ms on a stream "
+        f"of its own, {delays['single'].mean():.4g} ms behind others on one; {_interval(saved)} ms "
+        "less. Streams share the congestion window, which each loss closes for all"
+    )
+    yield Verdict(_above_0(saved), evidence, "replayed", _troubled(runs.iloc[0]))
+
+
+def _compared(trouble: pd.DataFrame, comparison: str) -> pd.DataFrame:
+    return trouble[(trouble["comparison"] == comparison) & (trouble["status"] == "ok")]
+
+
+def _interval(values: pd.Series[float]) -> str:
+    mean, margin = values.mean(), half_width(values.to_numpy(float))
+    return f"{mean:.3g} (95 % interval {mean - margin:.3g} to {mean + margin:.3g})"
+
+
+def _above_0(values: pd.Series[float]) -> str:
+    mean, margin = values.mean(), half_width(values.to_numpy(float))
+    return HOLDS if mean - margin > 0 else FAILS if mean + margin < 0 else OPEN
+
+
+def _troubled(row: pd.Series[Any]) -> Standing:
+    """Say under what a comparison ran; the paper's links had neither such latency nor loss."""
+    size = numbers.byte_count(row["block_bytes"])
+    delay = f"{1e3 * row['delay_seconds']:g} ms each way"
+    setting = f"{row['blocks']} x {size}, {delay}, {row['transport']}, virtual clock"
+    return Standing(setting, (SIZE,))

@@ -1,0 +1,118 @@
+"""`pqchain conform`: files that others can take, verdicts, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from pqchain.commands.main import main
+from pqchain.conform import formats, registry, suite
+from pqchain.conform.generators import generate
+from pqchain.conform.mutants import ml_dsa
+
+pytestmark = pytest.mark.native
+
+
+def test_vectors_are_written_in_both_forms_with_their_digests(tmp_path, capsys):
+    folder = tmp_path / "new" / "vectors"
+    assert main(["conform", "vectors", "--algorithm", "ML-DSA-44", "--output", str(folder)]) == 0
+    shown = capsys.readouterr()
+    assert "ML-DSA-44" in shown.out
+    assert "wrote 2 files" in shown.err
+    content = json.loads((folder / "wycheproof" / "ml_dsa_44_verify.json").read_text())
+    assert content["numberOfTests"] > 500
+    assert json.loads((folder / "acvp" / "ml_dsa_44_verify.json").read_text())["mode"] == "sigVer"
+    assert (folder / "acvp_sigver.schema.json").is_file()
+
+
+def test_other_bytes_than_committed_are_a_failed_check(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(suite, "digests", dict)
+    arguments = ["conform", "vectors", "--algorithm", "ML-DSA-44", "--output", str(tmp_path)]
+    assert main([*arguments, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["different"]) == 2
+
+
+def test_wrong_use_is_refused(tmp_path, refused):
+    file = tmp_path / "file"
+    file.write_text("")
+    vectors = ["conform", "vectors", "--output"]
+    refused([*vectors, str(tmp_path), "--algorithm", "Hawk-512"], "boundary vectors")
+    refused([*vectors, str(file / "x"), "--algorithm", "ML-DSA-44"], "cannot be a folder")
+
+
+def run_fake(kind: str, *more: str) -> list[str]:
+    fakes = Path(__file__).parents[1] / "conform" / "fakes.py"
+    return ["conform", "run", *more, "--", sys.executable, str(fakes), kind]
+
+
+def test_a_verifier_of_ones_own_is_asked_and_judged(tmp_path, capsys):
+    file = tmp_path / "some.json"
+    file.write_text(formats.text(formats.wycheproof(generate("ML-DSA-44")[::40])))
+    assert main(run_fake("right", "--vectors", str(file))) == 0
+    assert "ML-DSA-44" in capsys.readouterr().out
+    assert main(run_fake("accept", "--vectors", str(file), "--json")) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["wrong"][0]["verdict"] == "accept"
+    assert answer["summary"][0]["implementation"].startswith("python")
+    output = tmp_path / "result"
+    assert main(run_fake("accept", "--vectors", str(file), "--output", str(output))) == 1
+    assert (output / "index.html").is_file()
+    assert "pqchain conform explain" in capsys.readouterr().err
+
+
+def test_the_numbers_that_decide_a_vector_are_shown(capsys):
+    wanted = next(v for v in generate("ML-DSA-44") if v.probe == "z[0][255] = 130995")
+    assert main(["conform", "explain", wanted.ident]) == 0
+    shown = capsys.readouterr().out
+    assert "|z[0][255]| = 130995; it must be below gamma1 - beta = 130994" in shown
+    assert "FIPS 204, algorithm 8, line 13" in shown
+    assert main(["conform", "explain", wanted.ident, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [check["name"] for check in answer["checks"] if not check["holds"]] == ["bound on z"]
+    assert answer["signature"] == wanted.signature.hex()
+
+
+def test_verifiers_are_listed_with_what_stands_in_the_way(capsys):
+    assert main(["conform", "list", "--json"]) == 0
+    rows = {row["verifier"]: row for row in json.loads(capsys.readouterr().out)["verifiers"]}
+    assert rows["pqchain liboqs-0.13/ref"]["status"] == "ok"
+    assert set(rows) == set(registry.verifiers())
+
+
+def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
+    found = {"rust": ("unsupported", "no cargo on the path"), "go": ("cached", "")}
+    monkeypatch.setattr(registry, "build", lambda folders: found)
+    assert main(["conform", "build", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["adapters"] == [
+        {"adapters": "rust", "status": "unsupported", "reason": "no cargo on the path"},
+        {"adapters": "go", "status": "ok", "reason": "cached"},
+    ]
+    found["go"] = ("failed", "because")
+    assert main(["conform", "build"]) == 1
+    assert "because" in capsys.readouterr().out
+
+
+def test_wrong_use_of_run_and_explain_is_refused(refused):
+    refused(["conform", "run", "--verifier", "circl", "--", "./mine"], "exclude each other")
+    refused(["conform", "run", "--limit-seconds", "0"], "--limit-seconds 0")
+    refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
+    refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")
+
+
+def test_mutants_are_shown_beside_the_vectors_of_others(tmp_path, capsys, monkeypatch):
+    few = dict(list(ml_dsa.MUTANTS.items())[::15])
+    monkeypatch.setattr(ml_dsa, "MUTANTS", few)
+    file = tmp_path / "theirs.json"
+    others = [v for v in generate("ML-DSA-44") if v.family == "message"]
+    file.write_text(formats.text(formats.wycheproof(others)))
+    output = tmp_path / "mutants.csv"
+    arguments = ["conform", "mutants", "--algorithm", "ML-DSA-44", "--compare", str(file)]
+    assert main([*arguments, "--output", str(output), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["survivors"] == []
+    assert all(row["ours"] for row in answer["mutants"])
+    assert any(row["theirs"] == 0 for row in answer["mutants"])
+    assert output.is_file()

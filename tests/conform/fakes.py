@@ -1,0 +1,52 @@
+"""Verifiers for tests, run as `python fakes.py KIND`: right, wrong, and broken in every way."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+
+def main() -> None:
+    kind = sys.argv[1]
+    if kind == "deaf":
+        time.sleep(60)
+    if kind == "right":
+        from pqchain.conform.oracles import model
+    for number, line in enumerate(sys.stdin, 1):
+        request = json.loads(line)
+        verdict, ident = "accept", request["id"]
+        given = [
+            bytes.fromhex(request[name])
+            for name in ("message", "signature", "public_key", "context")
+        ]
+        if kind == "right":
+            verdict = "accept" if model(request["algorithm"]).verify(*given) else "reject"
+        elif kind == "crash" and number % 2 == 0:
+            sys.stderr.write("segmentation fault, more or less\n")
+            sys.exit(3)
+        elif kind == "crash-always":
+            sys.exit(1)
+        elif kind == "hang":
+            time.sleep(60)
+        elif kind in ("drips", "floods"):
+            while True:
+                sys.stdout.write("0" if kind == "drips" else "0" * 100_000)
+                sys.stdout.flush()
+                time.sleep(0.1 if kind == "drips" else 0)
+        elif kind == "garbage":
+            sys.stdout.write("yes\n")
+            sys.stdout.flush()
+            continue
+        elif kind == "other-id":
+            ident += 1
+        elif kind in ("perhaps", "panic", "refuse", "unsupported"):
+            verdict = kind
+        nanoseconds = [1000] * max(1, request["repeat"])
+        answer = {"id": ident, "verdict": verdict, "nanoseconds": nanoseconds}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

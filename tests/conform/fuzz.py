@@ -1,0 +1,97 @@
+"""Damage boundary vectors and see that all our builds give each the same verdict.
+
+    python tests/conform/fuzz.py 1000000 PROGRAM FOLDER
+
+PROGRAM is fuzz.c beside this file, built; FOLDER holds a folder for each library, as a build of
+`pqchain/native` does. `make fuzz-conform` builds both with sanitizers.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pqchain import algorithms, machine
+from pqchain.algorithms import Implementation
+from pqchain.conform.generators import generate
+
+CURRENT = ("liboqs-0.13/ref", "liboqs-0.13/avx2")
+ROUND3 = ("liboqs-0.7.1/ref", "liboqs-0.7.1/avx2")
+FALCON = (*CURRENT, "falcon/kernel")
+
+RUNS = (
+    ("ML-DSA-44", CURRENT),
+    ("ML-DSA-65", CURRENT),
+    ("ML-DSA-87", CURRENT),
+    ("Dilithium2", (*CURRENT, *ROUND3)),
+    ("Dilithium3", CURRENT),
+    ("Dilithium5", CURRENT),
+    ("Falcon-512", FALCON),
+    ("Falcon-1024", FALCON),
+    ("Falcon-padded-512", FALCON),
+    ("Falcon-padded-1024", FALCON),
+    ("Falcon-512", ROUND3),
+)
+"""Builds that have to agree. liboqs 0.7.1 has Falcon of the second round, with another bound."""
+
+
+def write_vectors(algorithm: str, path: Path) -> None:
+    """Write the vectors that C code may see: those with a key of the right length."""
+    length = algorithms.get(algorithm).public_key_bytes
+    with path.open("wb") as file:
+        for vector in generate(algorithm):
+            if len(vector.public_key) == length:
+                for field in (vector.message, vector.context, vector.signature, vector.public_key):
+                    file.write(len(field).to_bytes(4, "little") + field)
+
+
+def runnable(implementations: Iterable[str]) -> list[Implementation]:
+    """Return those that this processor can run."""
+    rows = map(algorithms.implementation, implementations)
+    return [row for row in rows if not machine.missing_flags(row)]
+
+
+def fuzz(
+    program: Path, count: int, algorithm: str, libraries: Iterable[Path]
+) -> subprocess.CompletedProcess[str]:
+    """Send so many cases to all libraries; exit code 1 if two of them differ."""
+    with tempfile.TemporaryDirectory() as place:
+        vectors = Path(place) / "vectors"
+        write_vectors(algorithm, vectors)
+        return subprocess.run(
+            [program, str(count), vectors, algorithm, *libraries],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+
+def main() -> int:
+    """Return 0 if all agree, 1 if some differ or one fails."""
+    count, program, folder = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+    share = -(-count // len(RUNS))
+    for algorithm, _ in RUNS:
+        generate(algorithm)  # once, before the threads
+
+    def run(given: tuple[str, tuple[str, ...]]) -> tuple[str, subprocess.CompletedProcess[str]]:
+        algorithm, rows = given[0], runnable(given[1])
+        libraries = [folder / row.library / "lib" / "liboqs.so" for row in rows]
+        what = f"{algorithm} by {', '.join(row.name for row in rows)}"
+        return what, fuzz(program, share, algorithm, libraries)
+
+    failed = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for what, done in pool.map(run, RUNS):
+            said = done.stdout.strip() if done.returncode == 0 else done.stdout + done.stderr
+            sys.stdout.write(f"{what}: {said}\n")
+            sys.stdout.flush()
+            failed += done.returncode != 0
+    sys.stdout.write(f"{share * len(RUNS)} cases, {failed} of {len(RUNS)} runs failed\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

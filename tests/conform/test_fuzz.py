@@ -1,0 +1,56 @@
+"""A small part of `make fuzz-conform`, on the shipped builds: they agree on damaged vectors."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pqchain.crypto import builds
+from tests.conform import fuzz
+
+pytestmark = pytest.mark.native
+
+SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    """Return the driver, itself under the sanitizers."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler to build the driver with")
+    built = tmp_path_factory.mktemp("fuzz") / "conform-fuzz"
+    source = Path(fuzz.__file__).with_suffix(".c")
+    subprocess.run(
+        [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *SANITIZE, "-o", built, source],
+        check=True,
+    )
+    return built
+
+
+def shipped(implementations) -> list[Path | None]:
+    """Return the files of these builds as they come with pqchain."""
+    return [builds.built(row) for row in fuzz.runnable(implementations)]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
+)
+def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
+    done = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))
+    assert (done.returncode, done.stderr) == (0, "")
+    accepted, rejected = (int(word) for word in done.stdout.split()[::2])
+    assert accepted + rejected == 2000
+    assert accepted > 50
+    assert rejected > 1000
+
+
+def test_builds_that_differ_are_noticed(program):
+    """Falcon of the second round has a greater bound."""
+    libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
+    done = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
+    assert done.returncode == 1
+    assert f"{libraries[0]} says 1, {libraries[1]} says 0" in done.stdout

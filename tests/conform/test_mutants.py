@@ -1,0 +1,77 @@
+"""Every wrong verifier is caught, by the family that probes its rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pqchain.conform import mutants
+from pqchain.conform.generators import generate
+from pqchain.conform.mutants import falcon, ml_dsa
+
+pytestmark = pytest.mark.native
+
+QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
+"""`pqchain conform mutants` does all."""
+
+PROBED_BY = {
+    "z": {"z-bound"},
+    "hints": {"hint-counters", "hint-order", "hint-padding"},
+    "rounding": {"rounding"},
+    "challenge": {"challenge"},
+    "context": {"context"},
+    "length": {"length"},
+    "key": {"key", "z-bound"},
+    "norm": {"norm"},
+    "s2": {"coefficient", "minus-zero", "unused-bits", "truncated"},
+    "padding": {"padding", "form"},
+    "header": {"header"},
+    "hash": {"hash-to-point", "salt", "message"},
+}
+"""The word that a mutant's name begins with, and the families that probe that rule."""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_mutant_is_caught_by_the_families_of_its_rule(name):
+    survivors = []
+    for said, mutant in mutants.mutants(name).items():
+        families = PROBED_BY[said.partition(":")[0]]
+        if mutants.survives(mutant, (v for v in generate(name) if v.family in families)):
+            survivors.append(said)
+    assert survivors == []
+
+
+def test_there_are_as_many_as_promised():
+    assert len(ml_dsa.MUTANTS) >= 25
+    assert len(falcon.MUTANTS) >= 15
+
+
+def test_the_right_verifier_survives():
+    from pqchain.conform.oracles import model
+
+    assert mutants.survives(model("ML-DSA-44"), generate("ML-DSA-44"))
+    assert mutants.survives(model("Falcon-512"), generate("Falcon-512"))
+
+
+def test_counts_say_which_family_catches_what():
+    vectors = generate("ML-DSA-44")
+    bound = [v for v in vectors if v.family == "z-bound"][:40]
+    rest = [replace(v, family="theirs") for v in vectors if v.family == "message"]
+    frame = mutants.caught({"ours": bound, "theirs": rest})
+    row = frame[(frame["mutant"] == "z: at the bound allowed") & (frame["source"] == "ours")]
+    assert row["family"].tolist() == ["z-bound"]
+    assert row["vectors"].tolist() == [40]
+    at = sum(f"{v.probe} ".split(" = ")[1].strip(" -") == "130994" for v in bound)
+    assert row["caught"].tolist() == [at]
+    survivors = mutants.survivors(frame, "theirs")
+    assert ("ML-DSA-44", "z: at the bound allowed") in survivors
+    assert ("ML-DSA-44", "context: domain and length left out") not in survivors
+    table = mutants.shown(frame)
+    assert [column.name for column in table.columns][-1] == "theirs"
+
+
+def test_what_is_left_open_catches_nothing():
+    open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
+    frame = mutants.caught({"ours": open_cases})
+    assert frame.empty

@@ -1,0 +1,255 @@
+"""Verifiers in other processes: right, wrong, and broken; and what is counted."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pqchain.conform import registry, runner, tables, timing
+from pqchain.conform.generators import generate
+from pqchain.conform.protocol import Adapter
+from pqchain.conform.registry import Verifier
+from pqchain.errors import UnknownName, Unsupported, UsageError
+
+FAKES = Path(__file__).with_name("fakes.py")
+
+pytestmark = pytest.mark.native
+
+
+def fake(kind: str, **more) -> Verifier:
+    return Verifier(name=kind, folder="", command=(sys.executable, str(FAKES), kind), **more)
+
+
+@pytest.fixture(scope="module")
+def some():
+    """A vector of each family and expectation of ML-DSA-44."""
+    chosen = {(v.family, v.expected): v for v in generate("ML-DSA-44")}
+    return tuple(chosen.values())
+
+
+def ask(kind: str, vector, limit_seconds: float = 30.0):
+    with fake(kind).adapter(limit_seconds=limit_seconds) as adapter:
+        return adapter.ask(vector, repeat=3)
+
+
+@pytest.mark.parametrize("kind", ["accept", "panic", "refuse", "unsupported"])
+def test_a_verdict_is_handed_on_with_its_times(kind, some):
+    answer = ask(kind, some[0])
+    assert answer.verdict == kind
+    assert answer.nanoseconds == (1000, 1000, 1000)
+
+
+def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
+    with fake("crash").adapter() as adapter:
+        assert adapter.ask(some[0]).verdict == "accept"
+        answer = adapter.ask(some[0])
+        assert answer.verdict == "crash"
+        assert answer.reason == "exit code 3: segmentation fault, more or less"
+        assert adapter.ask(some[0]).verdict == "accept"
+
+
+@pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
+def test_a_process_that_hangs_is_a_timeout(kind, some):
+    # More than a pipe holds: whoever reads nothing must not hold up the one who asks.
+    answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
+    assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("garbage", "'yes'"),
+        ("other-id", "id 2; expected 1"),
+        ("perhaps", "expected one of accept, reject, refuse"),
+        ("floods", "000000"),
+    ],
+)
+def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
+    answer = ask(kind, some[0])
+    assert answer.verdict == "malformed"
+    assert reason in answer.reason
+
+
+def test_a_program_that_is_not_there_is_refused(some):
+    with (
+        Adapter(["./no-such-program"]) as adapter,
+        pytest.raises(UsageError, match="no-such-program cannot be started"),
+    ):
+        adapter.ask(some[0])
+
+
+def test_the_model_is_right_and_who_accepts_everything_is_not(some):
+    verdicts, summary = runner.run([fake("right"), fake("accept")], some)
+    by_name = summary.groupby("implementation").sum(numeric_only=True)
+    assert by_name.loc["right", "right"] == len(some) == by_name.loc["right", "vectors"]
+    invalid = sum(v.expected == "invalid" for v in some)
+    assert by_name.loc["accept", "wrong"] == invalid
+    assert set(verdicts["outcome"]) == {"right", "wrong"}
+    assert set(summary[summary["implementation"] == "right"]["status"]) == {"ok"}
+    assert len(tables.wrong(verdicts).rows) == invalid
+
+
+def test_what_is_left_open_is_neither_right_nor_wrong():
+    open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
+    _, summary = runner.run([fake("accept")], open_cases)
+    sums = summary.sum(numeric_only=True)
+    assert (sums["right"], sums["wrong"], sums["accepted"]) == (0, 0, len(open_cases))
+
+
+def test_broken_verifiers_are_asked_no_more_after_a_while(some):
+    many = (some * 3)[:30]
+    verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
+    assert set(verdicts["outcome"]) == {"timeout"}
+    assert summary["timeouts"].sum() == len(many)
+    _, summary = runner.run([fake("crash-always")], many)
+    assert summary["crashes"].sum() == len(many)
+    assert "asked no more after 10 crashes" in "".join(summary["reason"])
+
+
+def test_a_refusal_is_a_rejection_and_a_panic_is_a_crash():
+    assert runner.outcome("invalid", "refuse") == "right"
+    assert runner.outcome("valid", "refuse") == "wrong"
+    assert runner.outcome("invalid", "panic") == "crash"
+    assert runner.outcome("acceptable", "reject") == "rejected"
+    assert runner.outcome("valid", "unsupported") == "unsupported"
+
+
+def test_an_algorithm_that_nobody_offers_leaves_no_row(some):
+    _, summary = runner.run([fake("unsupported")], some)
+    assert summary.empty
+
+
+@pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
+def test_our_own_builds_are_right(name, some):
+    falcon = generate("Falcon-padded-512")[::5]
+    _, summary = runner.run(registry.chosen([name]), [*some, *falcon])
+    assert set(summary["status"]) == {"ok"}
+    assert summary["right"].sum() + summary[["accepted", "rejected"]].sum().sum() == (
+        len(some) + len(falcon)
+    )
+
+
+def test_who_cannot_run_here_is_a_row_with_its_reason(some, monkeypatch):
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: ["cargo"])
+    _, summary = runner.run(registry.chosen(["fips204"]), some)
+    assert summary["status"].tolist() == ["unsupported"]
+    assert "no cargo on the path" in summary["reason"][0]
+    assert tables.overview(summary).rows
+
+
+def test_times_are_medians_with_their_ratio_to_ours(some):
+    baseline = Verifier(
+        name=timing.BASELINE, folder="", command=(sys.executable, str(FAKES), "accept")
+    )
+    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
+    frame = timing.measure([baseline, fake("accept"), fake("crash-always")], honest, rounds=2)
+    assert frame["implementation"].tolist() == [timing.BASELINE, "accept"]
+    assert frame["ratio"].tolist() == [1.0, 1.0]
+    assert frame["verify_seconds"].tolist() == [1e-6, 1e-6]
+    assert frame["samples"].tolist() == [40, 40]
+    assert frame.attrs["provenance"]["machine_id"]
+
+
+def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
+    verdicts, summary = runner.run([fake("accept")], some)
+    files = tables.save(tmp_path / "out", summary, verdicts, None, known={"accept": "issue 113"})
+    assert files == ["summary.csv", "verdicts.csv", "conformance.md", "index.html"]
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "publicly known: issue 113" in page
+    wrong = int(summary["wrong"].sum())
+    assert tables.findings(summary, known={}) == [
+        "0 of 1 verifiers are right on every vector that they take and that the specification "
+        "decides.",
+        f"accept fails on {wrong} of {len(some)}: "
+        f"{', '.join(dict.fromkeys(v.family for v in some if v.expected == 'invalid'))}.",
+    ]
+    assert "accept" in (tmp_path / "out" / "conformance.md").read_text()
+
+
+def test_versions_are_those_of_the_lock_files():
+    for verifier in registry.verifiers().values():
+        if verifier.package:
+            lock = registry.lock_file(verifier.folder).read_text(encoding="utf-8")
+            at = [i for i in range(len(lock)) if lock.startswith(verifier.package, i)]
+            assert any(verifier.version in lock[i : i + 200] for i in at), verifier.name
+
+
+def test_lock_files_name_no_host_to_fetch_from():
+    for folder in registry.folders():
+        text = registry.lock_file(folder).read_text(encoding="utf-8")
+        assert "resolved" not in text
+
+
+def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
+    sources = tmp_path / "sources"
+    (sources / "go").mkdir(parents=True)
+    script = sources / "go" / "build.sh"
+    script.write_text("echo once >> ../count\n")
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "SOURCES", sources)
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: [])
+    registry.build_folder.cache_clear()
+    assert registry.build(["go"]) == {"go": ("built", "")}
+    assert registry.build(["go"]) == {"go": ("cached", "")}
+    assert (registry.build_folder("go").parent / "count").read_text() == "once\n"
+    script.write_text("echo no such library >&2; exit 1\n")
+    registry.build_folder.cache_clear()
+    assert registry.build(["go"]) == {"go": ("failed", "no such library")}
+    marker = tmp_path / "late"
+    script.write_text(f"(sleep 2; touch {marker}) & sleep 60\n")
+    registry.build_folder.cache_clear()
+    found = registry.build(["go"], limit_seconds=0.3)
+    assert found == {"go": ("failed", "not done in 0.3 s; run it again")}
+    time.sleep(2.5)
+    assert not marker.exists(), "what the script started went on"
+    registry.build_folder.cache_clear()
+
+
+def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
+    for folder, mine, other in (("go", "one", "two"), ("java", "two", "one")):
+        (tmp_path / "sources" / folder).mkdir(parents=True)
+        waits = f"touch ../{mine}; until test -e ../{other}; do sleep 0.05; done\n"
+        (tmp_path / "sources" / folder / "build.sh").write_text(waits)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(registry, "SOURCES", tmp_path / "sources")
+    missing = {"rust": ["cargo"]}
+    monkeypatch.setattr(registry, "tools_missing", lambda folder: missing.get(folder, []))
+    registry.build_folder.cache_clear()
+    assert registry.build(["rust", "go", "java"], limit_seconds=30) == {
+        "rust": ("unsupported", "no cargo on the path"), "go": ("built", ""), "java": ("built", ""),
+    }  # fmt: skip
+    registry.build_folder.cache_clear()
+
+
+def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == ""
+    registry.build_folder("go").mkdir(parents=True)
+    (registry.build_folder("go") / "conform-go-standard.version").write_text("1.26.8\n")
+    registry.verifiers.cache_clear()
+    assert registry.verifiers()["Go's own library"].version == "1.26.8"
+    for cached in (registry.build_folder, registry.verifiers):
+        cached.cache_clear()
+
+
+def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
+    monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
+    ours = registry.verifiers()["pqchain liboqs-0.13/ref"]
+    assert ours.obstacle() == "liboqs-0.13/ref is not installed"
+    with pytest.raises(Unsupported, match="cannot be asked here: liboqs-0"):
+        ours.adapter()
+    monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
+    other = registry.verifiers()["cryptography (OpenSSL)"]
+    assert other.obstacle() == "this OpenSSL has no ML-DSA"
+
+
+def test_names_are_checked():
+    with pytest.raises(UnknownName, match="did you mean 'circl'"):
+        registry.chosen(["circle"])
+    assert registry.own(["./my/verifier", "--fast"]).name == "verifier"

@@ -1,0 +1,67 @@
+"""The model as a signer: right when asked to be, wrong where asked to be, and a ledger's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain.chain import State, Wallet
+from pqchain.chain.state import BlockRejected, Reason
+from pqchain.chain.verification import Verifier
+from pqchain.conform import ModelSigner
+from pqchain.crypto import open_signer
+from pqchain.errors import UnknownName, UsageError
+
+NAME = "ML-DSA-44"
+
+
+@pytest.mark.native
+def test_signatures_of_the_model_are_those_of_the_standard():
+    model, portable = ModelSigner(NAME), open_signer(NAME, "liboqs-0.13/ref")
+    public_key, secret_key = model.generate_keypair()
+    signature = model.sign(b"message", secret_key, b"context")
+    assert portable.verify(b"message", signature, public_key, b"context")
+    assert model.verify(b"message", signature, public_key, b"context")
+    assert not model.verify(b"message", signature, public_key)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("edge", "valid"), [(-1, True), (0, False), (1, False)])
+def test_an_edge_is_where_it_says(edge, valid):
+    hostile, portable = ModelSigner(NAME, edge=edge), open_signer(NAME, "liboqs-0.13/ref")
+    public_key, secret_key = hostile.generate_keypair()
+    signature = hostile.sign(b"message", secret_key)
+    assert portable.verify(b"message", signature, public_key) == valid
+    assert ModelSigner(NAME).verify(b"message", signature, public_key) == valid
+    unbounded = ModelSigner(NAME, mutant="z: no bound")
+    assert unbounded.verify(b"message", signature, public_key)
+    assert not unbounded.verify(b"another", signature, public_key)
+    at_the_bound = ModelSigner(NAME, mutant="z: at the bound allowed")
+    assert at_the_bound.verify(b"message", signature, public_key) == (edge < 1)
+
+
+def test_one_wrong_bound_splits_a_chain():
+    mallory, proposer = Wallet(NAME, signers=[ModelSigner(NAME, edge=0)]), Wallet("Ed25519")
+    state = State.genesis({mallory.address: 9})
+    payment = mallory.transfer(bytes(32), 9, nonce=0)
+    block = state.propose([payment], proposer=proposer, timestamp=1)
+    wrong = ModelSigner(NAME, mutant="z: at the bound allowed")
+    after = state.apply(block, verifier=Verifier(implementations={NAME: wrong}))
+    assert after.account(mallory.address).balance == 0
+    with pytest.raises(BlockRejected) as caught:
+        state.apply(block, verifier=Verifier(implementations={NAME: ModelSigner(NAME)}))
+    assert caught.value.reason is Reason.BAD_SIGNATURE
+
+
+def test_a_signer_of_another_scheme_is_refused():
+    verifier = Verifier(implementations={"ML-DSA-65": ModelSigner(NAME)})
+    with pytest.raises(UsageError, match="a signer of ML-DSA-44 was given for ML-DSA-65"):
+        verifier.signer("ML-DSA-65")
+
+
+def test_wrong_names_and_edges_are_refused():
+    with pytest.raises(UnknownName, match="Falcon-512"):
+        ModelSigner("Falcon-512")
+    with pytest.raises(UnknownName, match="z: no limit"):
+        ModelSigner(NAME, mutant="z: no limit")
+    with pytest.raises(UsageError, match="edge=79; expected more than -130994, at most 78"):
+        ModelSigner(NAME, edge=79)

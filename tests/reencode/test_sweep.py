@@ -1,0 +1,66 @@
+"""Links of many kinds: what each way comes to, and what cannot be tried says so."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from pqchain import results
+from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.reencode import replay, sweep
+from pqchain.wire.transports import registry
+from tests import frames
+
+REASON = registry.get("native").reason()
+built = pytest.mark.skipif(bool(REASON), reason=REASON)
+TINY = replace(sweep.SMALL, block_bytes=20_000, blocks=2)
+
+
+@built
+def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
+    ways = ("quic-fresh", "quic-0-rtt")
+    frame = sweep.sweep(
+        TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.0, 0.05), ways=ways, repeats=1
+    )
+    results.check(frame, sweep.SWEEP)
+    assert frame["way"].tolist() == [*ways] * 2
+    assert set(frame["status"]) == {"ok"}
+    fine, lossy = (group.set_index("way") for _, group in frame.groupby("loss"))
+    fresh, early = (fine.loc[way, "first_chunk_seconds"] for way in ways)
+    # Of the two ways that a full handshake takes; a node waits for what was on its way before.
+    assert 0.02 < fresh - early < 0.045
+    assert (lossy["transfer_seconds"] > fine["transfer_seconds"]).all()
+    assert frame.groupby("loss")["over_best"].min().tolist() == [1, 1]
+    again = sweep.sweep(
+        TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.0, 0.05), ways=ways, repeats=1
+    )
+    assert again.equals(frame)
+
+
+def test_tcp_on_the_virtual_clock_is_a_row_that_says_why(monkeypatch):
+    monkeypatch.setattr(replay, "replay", lambda one, **_: frames.replay_runs({}))
+    monkeypatch.setattr(replay, "check_possible", lambda one: "")
+    frame = sweep.sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
+                        ways=("tcp", "quic"))  # fmt: skip
+    tcp, quic = frame.to_dict("records")
+    assert tcp["status"] == "unsupported" and "needs sockets" in tcp["note"]
+    assert math.isnan(tcp["transfer_seconds"]) and tcp["repeats"] == 0
+    assert (quic["status"], quic["over_best"]) == ("ok", 1)
+
+
+def test_a_run_that_fails_is_a_row_that_says_why(monkeypatch):
+    def fail(one, **_):
+        raise PqchainError("no end")
+
+    monkeypatch.setattr(replay, "replay", fail)
+    monkeypatch.setattr(replay, "check_possible", lambda one: "")
+    frame = sweep.sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
+                        ways=("quic",))  # fmt: skip
+    assert frame["status"].tolist() == ["failed"] and frame["note"].tolist() == ["no end"]
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(UnknownName, match="unknown way 'quick'"):
+        sweep.sweep(ways=("quick",))
+    with pytest.raises(UsageError, match="0 repeats give nothing"):
+        sweep.sweep(repeats=0)

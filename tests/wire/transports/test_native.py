@@ -1,0 +1,363 @@
+"""Our own QUIC library: the same bytes everywhere, nothing for strangers, no way to break it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.wire.session import Closed, Filled, Opened, Received
+from pqchain.wire.transports import native_library, registry
+from tests.wire.pair import NativePair
+
+ROOT = Path(__file__).parents[3]
+REASON = registry.get("native").reason()
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+@pytest.fixture
+def pair():
+    return NativePair()
+
+
+def opened(pair, *, early=False):
+    """Dial from 0 to 1; return the sessions' numbers at both ends."""
+    session = pair.endpoints[0].dial(1, early=early, now=pair.now)
+    pair.run()
+    (there,) = (each.session for each in pair.endpoints[1].events() if isinstance(each, Opened))
+    pair.endpoints[0].events()
+    return session, there
+
+
+PROGRAM = """
+import json, sys
+from dataclasses import replace
+from pathlib import Path
+from pqchain.reencode import runs
+from pqchain.reencode.scenario import Fault, Link, Scenario
+from pqchain.wire.drivers import virtual
+
+one = Scenario(
+    transport="native", nodes=5, before=(3, 2), after=(2, 2), failed_node=4, block_bytes=300_000,
+    heartbeat_seconds=0.2, timeout_seconds=0.4, failure_seconds=0.01, seed=7,
+    link=Link(loss=0.02, bits_per_second=50e6, delay_seconds=2e-3), datagram_bytes=1452,
+    faults=(Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=0.05),),
+)
+folder = Path(sys.argv[1])
+runs.prepare(one, folder)
+model = virtual.Model(
+    task_seconds=lambda task: one.compute.seconds(task.kind, task.size), jitter_seconds=1e-3,
+    seed=one.seed, digest=True,
+)
+result = virtual.run(runs.job(one), folder, model)
+print(json.dumps([result.datagram_digest, result.lost_datagrams, [n.state for n in result.nodes],
+                  result.connected, [n.report["ended"] for n in result.nodes]]))
+"""
+
+
+def test_all_datagrams_are_the_same_in_every_process(tmp_path):
+    """With losses and a restart, under two hash seeds."""
+    said = []
+    for hash_seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path / hash_seed)],
+            capture_output=True, text=True, timeout=120, check=True, cwd=ROOT,
+            env={"PYTHONHASHSEED": hash_seed, "PATH": "/usr/bin:/bin"},
+        )  # fmt: skip
+        said.append(json.loads(done.stdout))
+    assert said[0] == said[1]
+    digest, lost, states, *_ = said[0]
+    assert len(digest) == 64
+    assert lost > 0
+    assert states == ["done"] * 4 + ["dead"]
+
+
+def test_the_seed_decides_every_byte():
+    """Of the same two hosts: their keys are fixed here, so that only the seed is left."""
+    digests, first = [], NativePair()
+    for seed in (1, 1, 2):
+        pair = NativePair(digest=True, seed=seed)
+        pair.directory[:] = first.directory
+        for index, identity in enumerate(first.identities):
+            pair.join(index, identity)
+        opened(pair)
+        digests.append(pair.fabric.totals().digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
+def asked(pair):
+    """Let the client ask for something; return both hosts with their sessions, and the channel."""
+    session, there = opened(pair)
+    client, server = pair.endpoints[0], pair.endpoints[1]
+    channel = client.open(session)
+    client.send(session, channel, b"give")
+    pair.run()
+    return client, session, server, there, channel
+
+
+def test_bytes_come_into_the_memory_that_was_named(pair):
+    client, session, server, there, channel = asked(pair)
+    chunk = np.random.default_rng(1).integers(0, 256, 3_000_000, np.uint8)
+    row = np.zeros(len(chunk), np.uint8)
+    server.send(there, channel, b"head")
+    pair.run()
+    assert [event.data for event in client.events()] == [b"head"]
+    client.place(session, channel, row.data, len(row), offset=4)
+    server.send(there, channel, chunk.data)
+    server.send(there, channel, b"tail", end=True)
+    pair.run()
+    came = client.events()
+    assert sum(event.count for event in came if isinstance(event, Filled)) == len(row)
+    assert [each.data for each in came if isinstance(each, Received)] == [b"tail"]
+    assert came[-1].end
+    assert np.array_equal(row, chunk)
+    assert client.sessions[session].placed == {}
+    server.take_back()
+    assert server._lent == {}
+
+
+def test_a_place_that_changes_midway_loses_count_of_nothing():
+    """What had come into the old place and was not told of yet is told of with what follows."""
+    pair = NativePair(bits_per_second=20e6)
+    _, there = opened(pair)
+    session = next(iter(pair.endpoints[0].sessions))
+    channel, size = pair.endpoints[0].open(session), 400_000
+    pair.endpoints[0].send(session, channel, b"!")
+    pair.endpoints[0].send(session, channel, bytes(size), end=True)
+    count, offset, memory = 0, 1, bytearray(size)
+    while count < size:
+        pair.step()
+        for event in pair.endpoints[1].events():
+            if isinstance(event, Received):
+                count += len(event.data) - (event.data[:1] == b"!")
+            elif isinstance(event, Filled):
+                count += event.count
+            # Another place for the rest, at a time when some of it has come.
+            pair.now += 0.003
+            pair._advance(pair.now)
+            into = None if count > size // 2 else memoryview(memory)[count:]
+            pair.endpoints[1].place(there, channel, into, size - count, offset=offset + count)
+    assert count == size
+
+
+def test_hosts_that_lend_at_once_get_their_own_memory_back():
+    """Tokens once were counted by host and given back by handle, so that one freed another's."""
+    pair = NativePair(3, bits_per_second=1e8)
+    sessions = {at: pair.endpoints[at].dial(2, early=False, now=pair.now) for at in (0, 1)}
+    pair.run()
+    held = {}
+    for at, session in sessions.items():
+        # The second is ten times as long: it is still lent when the first one has come back.
+        data = held[at] = bytes([at + 1]) * (100_000 * 10**at)
+        host = pair.endpoints[at]
+        host.send(session, host.open(session), data, end=True)
+    assert len(pair.fabric._lent[0]) == 2
+    came = {}
+    while came.get(1, 0) < 900_000:
+        pair.step()
+        for event in pair.endpoints[2].events():
+            if isinstance(event, Received):
+                assert len(set(event.data)) == 1
+                came[event.data[0] - 1] = came.get(event.data[0] - 1, 0) + len(event.data)
+        for at in (0, 1):
+            pair.endpoints[at].take_back()
+        lent = pair.fabric._lent[0].values()
+        # What is still on its way is still held.
+        assert came.get(1, 0) >= 900_000 or any(data is held[1] for data in lent)
+    pair.run()
+    pair.endpoints[0].take_back()
+    assert not pair.fabric._lent[0] and came[0] == 100_000
+
+
+def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
+    client, session, server, there, channel = asked(pair)
+    chunk = bytes(range(256)) * 800
+    server.send(there, channel, chunk[:50_000])
+    pair.carry()
+    pair.run()
+    # 50000 bytes were told of as received; the node takes them when it comes to it.
+    row = bytearray(len(chunk))
+    came = b"".join(event.data for event in client.events() if isinstance(event, Received))
+    assert came == chunk[:50_000]
+    row[: len(came)] = came
+    client.place(session, channel, memoryview(row), len(row), offset=0)
+    server.send(there, channel, chunk[50_000:], end=True)
+    pair.run()
+    assert sum(event.count for event in client.events() if isinstance(event, Filled)) == 154_800
+    assert row == chunk
+
+
+def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
+    client, session, server, there, channel = asked(pair)
+    row = bytearray(1_000_000)
+    client.place(session, channel, memoryview(row), len(row), offset=0)
+    server.send(there, channel, b"\1" * 400_000)
+    pair.run()
+    assert sum(event.count for event in client.events()) <= 400_000
+    before = bytes(row)
+    assert before.count(1) == 400_000
+    client.place(session, channel, None, 600_000, offset=400_000)
+    server.send(there, channel, b"\2" * 600_000, end=True)
+    pair.run()
+    assert sum(event.count for event in client.events()) >= 600_000
+    assert bytes(row) == before
+    client.stop(session, channel)
+    assert client.sessions[session].placed == {}
+
+
+def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
+    pair = NativePair(delay_seconds=0.1)
+    monkeypatch.setattr("pqchain.wire.transports.proof.Proving._answered", lambda *_: None)
+    pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.run(quiet_seconds=15)
+    assert pair.endpoints[1].events() == []
+    assert pair.endpoints[1].sessions == {}
+    closed = pair.endpoints[0].events()
+    assert [each.reason for each in closed] == ["no proof of identity in time"]
+    assert pair.now > 10
+
+
+def test_who_sends_much_before_a_proof_is_cut_off(monkeypatch):
+    pair = NativePair()
+    monkeypatch.setattr("pqchain.wire.transports.proof.Proving._answered", lambda *_: None)
+    client = pair.endpoints[0]
+    session = client.dial(1, early=False, now=0.0)
+    pair.carry()
+    client.send(session, client.open(session), bytes(200_000), end=True)
+    pair.run(quiet_seconds=2)
+    assert pair.endpoints[1].events() == []
+    assert pair.endpoints[1].sessions == {}
+    closed = [each.reason for each in client.events() if isinstance(each, Closed)]
+    assert closed == ["too much before a proof of identity"]
+
+
+def test_a_hundred_thousand_datagrams_of_garbage_change_nothing(pair):
+    session, there = opened(pair)
+    pair.tap()
+    client, server = pair.endpoints[0], pair.endpoints[1]
+    channel = client.open(session)
+    client.send(session, channel, b"before")
+    pair.run()
+    real = [data for _, _, to, data in pair.tapped() if to == 1]
+    pair.tap(False)
+    draws = np.random.default_rng(5)
+    server.events()
+    for number in range(100_000):
+        if number % 2:
+            data = draws.bytes(int(draws.integers(1, 1500)))
+        else:
+            damaged = bytearray(real[number % len(real)])
+            damaged[int(draws.integers(len(damaged)))] ^= int(draws.integers(1, 256))
+            data = bytes(damaged)
+        pair.inject(0 if number % 3 else 3, 1, data)
+        if number % 1000 == 999:
+            pair.carry()
+    pair.run()
+    assert server.events() == []
+    client.send(session, channel, b"after", end=True)
+    pair.run()
+    assert b"".join(event.data for event in server.events()) == b"after"
+    assert set(server.sessions) == {there}
+
+
+def test_a_host_that_is_gone_is_named_and_others_go_on(pair):
+    session, _ = opened(pair)
+    client = pair.endpoints[0]
+    pair.fabric.stop(1)
+    with pytest.raises(UsageError, match="host 1 is not running"):
+        pair.fabric._library.call("open", pair.fabric.handle, 1, 1, 0)
+    client.send(session, client.open(session), bytes(100_000), end=True)
+    # After the idle time the session is over.
+    pair.run(quiet_seconds=60)
+    assert [type(event) for event in client.events()] == [Closed]
+
+
+def test_a_restart_is_heard_of_at_once(pair):
+    """The key of stateless resets follows from the identity, so it outlives a restart."""
+    session, _ = opened(pair)
+    pair.join(1, pair.identities[1])
+    client = pair.endpoints[0]
+    begun = pair.now
+    client.send(session, client.open(session), b"still there?", end=True)
+    pair.step()
+    assert [event.reason for event in client.events()] == ["reset by peer"]
+    assert pair.now - begun < 3 * pair.delay_seconds
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("open", (10**6, 0, 1, 0), "1000000 is no handle"),
+        ("open", (None, 99, 1, 0), "host: 99; expected 0 to 3"),
+        ("open", (None, 0, 77, 0), "session 77 is over"),
+        ("send", (None, 0, "session", 1, b"x", 1, 0), "stream 1 was not opened for writing"),
+        ("send", (None, 0, "session", 4, b"x", 1, 0), "stream 4 was not opened for writing"),
+        ("send", (None, 0, "session", 0, None, 5, 0), "null"),
+        ("place", (None, 0, "session", 0, 0, None, -1), "is no length"),
+        ("start", (None, b"", 0, b"", 0), "0 numbers instead of 9"),
+        ("start", (None, np.arange(9, dtype=np.uint64).tobytes(), 9, b"", 0), "datagram: 1; exp"),
+        ("network", (np.zeros(10, np.uint64).tobytes(), 10), "number of hosts: 0"),
+        ("prove", (None, 0, "session", 2**40), "peer: 1099511627776"),
+        ("close", (None, 0, "session", 2**33, None, 0), "code: 8589934592"),
+        ("port", (None,), "that of a modelled network"),
+        ("events", (None, None, 4, None, 4), "room for 4 events of 4 bytes"),
+        ("free", (123456,), "123456 is no handle"),
+    ],
+)  # fmt: skip
+def test_arguments_without_sense_are_refused(pair, name, arguments, message):
+    session, _ = opened(pair)
+    real = {None: pair.fabric.handle, "session": session}
+    first, *rest = arguments
+    given = [pair.fabric.handle if first is None else first]
+    given += [real[each] if isinstance(each, str) else each for each in rest]
+    with pytest.raises(UsageError, match=message):
+        pair.fabric._library.call(name, *given)
+    # And it still works.
+    assert pair.endpoints[0].open(session) == 0
+
+
+def test_a_handle_that_was_freed_is_none(pair):
+    pair.fabric.close()
+    with pytest.raises(UsageError, match="no handle"):
+        pair.fabric.advance(1.0)
+
+
+def test_an_identity_that_is_none_is_refused(pair):
+    library, settings = pair.fabric._library, np.array([0, 1452, 0, 1, 1, 1, 10**9, 1, 1], "u8")
+    key = (0).to_bytes(4, "little") + (4).to_bytes(4, "little") + b"junk"
+    for identity, message in ((key, "host 0 has no certificate"), (key[:9], "cut short")):
+        with pytest.raises(UsageError, match=message):
+            library.call(
+                "start", pair.fabric.handle, settings.tobytes(), 9, identity, len(identity)
+            )
+    with pytest.raises(UsageError, match="the identity of host 0"):
+        both = key + key
+        library.call("start", pair.fabric.handle, settings.tobytes(), 9, both, len(both))
+
+
+def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
+    native_library.load.cache_clear()
+    monkeypatch.setattr(native_library, "folders", lambda: [tmp_path])
+    with pytest.raises(Unsupported, match="was not built: install cargo"):
+        native_library.load()
+    place = tmp_path / "_native/quic"
+    place.mkdir(parents=True)
+    (place / "reason.txt").write_text("it was built with PQCHAIN_QUIC=off\n")
+    assert registry.get("native").reason().endswith("PQCHAIN_QUIC=off, and run make")
+    monkeypatch.setattr(registry, "folders", lambda: [tmp_path])
+    assert registry.default() == "aioquic"
+    (place / "lib").mkdir()
+    (place / "lib/libpqchain_quic.so").write_bytes(b"no library")
+    with pytest.raises(Unsupported, match="does not speak interface"):
+        native_library.load()
+
+
+def test_an_address_in_use_is_an_error_of_the_system():
+    library = native_library.load()
+    with pytest.raises(PqchainError, match="no address and port"):
+        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, 1, 1)
+        key = (0).to_bytes(8, "little")
+        library.call("socket", *numbers, key, len(key), b"nowhere", 7)
