@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import classical, recovery
+from pqchain.crypto import bls, classical, recovery
 from pqchain.crypto.builds import Obstacle, available, obstacle
-from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
+from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
+    "AggregateSigner",
+    "CheckedKeys",
     "Kem",
     "Obstacle",
     "RecoverableSigner",
@@ -24,7 +26,7 @@ __all__ = [
 ]
 
 
-_SIGNERS = classical.SIGNERS | recovery.SIGNERS
+_SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
 """Schemes with a class of their own, by implementation."""
 
 
