@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
-    plan = _changed(studies.load(arguments.study), arguments.set)
+    plan = _changed(_with_own(studies.load(arguments.study), arguments.scheme), arguments.set)
     given = arguments.measurements
     answer = studies.run(
         plan,
@@ -86,6 +86,17 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     board = outcomes.scoreboard(costing.from_frame(frame))
     console.save(board, arguments.output, provenance=frame.attrs.get("provenance", {}))
     return console.show(arguments, console.records(board), sheet.outcomes_table(board))
+
+
+def _with_own(plan: Plan, texts: list[str]) -> Plan:
+    """Add the schemes of --scheme to a plan."""
+    from pqchain.study import schemes
+
+    own = tuple(map(schemes.read, texts))
+    names = tuple(row.algorithm for row in own)
+    if not own:
+        return plan
+    return plan.with_(own_schemes=plan.own_schemes + own, schemes=plan.schemes + names)
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:

@@ -20,6 +20,7 @@ LABELS = {
     "fitted": "from a model whose parameters were fitted to the printed table itself",
     "estimated": "counted work times an assumed rate",
     "cited": "published elsewhere, with its source",
+    "given": "by whoever asked, with their own source",
 }
 """Where the numbers of a table come from: every table carries at least one of these."""
 

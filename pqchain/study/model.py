@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
@@ -21,7 +20,7 @@ from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study import limits, queueing, votes
+from pqchain.study import limits, queueing, schemes, votes
 from pqchain.study.plan import SIGNERS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES, STUDY
@@ -84,6 +83,8 @@ def _origin(
     if scheme == MIX:
         return "modelled", f"mean by share over {costs.source}"
     row, signer = costs[scheme], _signer_row(plan, scheme)
+    if row.is_given:
+        kind = "given"
     if name == "signature_bytes" and scheme in LENGTHS:
         return "measured", f"pqchain.consensus.lengths: {scheme} of liboqs 0.13.0, counted"
     if name in ("public_key_bytes", "signature_bytes") and kind == "measured":
@@ -185,7 +186,7 @@ def _holding(scenario: Scenario, count: float) -> Scenario:
 
 def _signer_row(plan: Plan, scheme: str) -> str:
     """Return the row of the rebuilt Table 3 that a scheme is signed by; "" for the costs' own."""
-    return SIGNERS[plan.signer] if algorithms.get(scheme).family == "Falcon" else ""
+    return SIGNERS[plan.signer] if plan.scheme(scheme).family == "Falcon" else ""
 
 
 @cache
@@ -323,4 +324,4 @@ def _rule_seconds(plan: Plan, own: Mapping[str, float], cycle: float) -> float:
 
 def post_quantum(plan: Plan) -> tuple[str, ...]:
     """Return the schemes of a plan that a quantum computer does not break."""
-    return tuple(name for name in plan.schemes if algorithms.get(name).family_facts.post_quantum)
+    return tuple(name for name in plan.schemes if schemes.is_post_quantum(plan.scheme(name)))

@@ -11,11 +11,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pqchain import algorithms
+from pqchain.algorithms import Algorithm
 from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
+from pqchain.costs import Costs
 from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.study import schemes
 from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS
@@ -116,6 +118,8 @@ class Plan:
     signer: str = "software"
     signing_factor: float = 1.0
     costs: str = "measured"
+    own_schemes: tuple[Costs, ...] = ()
+    """Schemes that the registry does not know."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where each input comes from."""
     observed: tuple[Observation, ...] = ()
@@ -129,10 +133,10 @@ class Plan:
         problems = list(wrong_values(values)) or _wrong_together(self)
         if problems:
             raise ImpossiblePlan(problems)
-        shares = {_canonical(name): share for name, share in self.migration.items()}
+        shares = {self.scheme(name).name: share for name, share in self.migration.items()}
         canonical = {
-            "schemes": tuple(dict.fromkeys(map(_canonical, self.schemes))),
-            "baseline": self.baseline and _canonical(self.baseline),
+            "schemes": tuple(dict.fromkeys(self.scheme(name).name for name in self.schemes)),
+            "baseline": self.baseline and self.scheme(self.baseline).name,
             "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
         }
@@ -144,6 +148,10 @@ class Plan:
         """Every scheme whose costs are needed, the baseline first."""
         first = (self.baseline,) if self.baseline else ()
         return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
+
+    def scheme(self, name: str) -> Algorithm:
+        """Return a scheme of the registry or of the user's own. Raises UnknownAlgorithm."""
+        return schemes.named(name, self.own_schemes)
 
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with other inputs, those of the network among them.
@@ -179,12 +187,8 @@ class Plan:
         return self.sources.get(name, unset)
 
 
-def _canonical(name: str) -> str:
-    return algorithms.get(name).name
-
-
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Plan)}
-DEFAULTS |= {"migration": {}, "sources": {}, "observed": ()}
+DEFAULTS |= {"migration": {}, "sources": {}, "observed": (), "own_schemes": ()}
 """What the inputs of a plan are if nobody sets them; MISSING if somebody has to."""
 
 
@@ -219,6 +223,7 @@ def described() -> list[tuple[str, str, str, str, str]]:
         rows.append(
             (row.table, key, row.unit, about, "needed" if default is MISSING else str(default))
         )
+    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "where each input comes from", "none")]
 
 
@@ -268,21 +273,22 @@ def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
 
 
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
-    schemes, baseline = values.get("schemes", ()), values.get("baseline")
+    names, baseline = values.get("schemes", ()), values.get("baseline")
     migration = values.get("migration")
-    if "schemes" in values and not (schemes and isinstance(schemes, tuple)):
-        message = f'schemes is {schemes!r}; expected a list of names, such as ["Falcon-512"]'
+    if "schemes" in values and not (names and isinstance(names, tuple)):
+        message = f'schemes is {names!r}; expected a list of names, such as ["Falcon-512"]'
         yield Problem("schemes", message)
-        schemes = ()
+        names = ()
     migration = migration if isinstance(migration, Mapping) else {}
     given = {
-        "schemes": schemes,
+        "schemes": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }
-    for what, name in ((what, name) for what, names in given.items() for name in names):
+    mine = values.get("own_schemes", ())
+    for what, name in ((what, name) for what, several in given.items() for name in several):
         try:
-            if algorithms.get(name).kind != "signature":
+            if schemes.named(name, mine).kind != "signature":
                 message = f"{what} names {name!r}, which signs nothing; give a signature scheme"
                 yield Problem(what, message)
         except PqchainError as error:
@@ -299,7 +305,7 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
 def _wrong_together(plan: Plan) -> list[Problem]:
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
-    has_falcon = any(algorithms.get(name).family == "Falcon" for name in plan.names)
+    has_falcon = any(plan.scheme(name).family == "Falcon" for name in plan.names)
     rules = (
         (plan.delegates > nodes, "delegates",
          f"delegates is {plan.delegates}, more than the {nodes} nodes; give fewer, or 0 for all"),

@@ -15,6 +15,7 @@ from typing import Any
 from pqchain import installation
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import parse_toml
+from pqchain.study import schemes
 from pqchain.study.observed import observation
 from pqchain.study.plan import (
     DEFAULTS,
@@ -63,7 +64,7 @@ def parse(text: str, name: str) -> Plan:
         document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{name} is no TOML: {error}") from error
-    observed = document.pop("observed", [])
+    observed, own = document.pop("observed", []), document.pop("scheme", [])
     opened = dict(_opened(document))
     tables, misspelt = _tables(opened)
     lines = _lines(text)
@@ -114,6 +115,16 @@ def parse(text: str, name: str) -> Plan:
             values["observed"] = (*values.get("observed", ()), one)
         except PqchainError as error:
             report("observed", "", str(error))
+    for each in own if isinstance(own, list) else [{"scheme": own}]:
+        try:
+            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.own(each))
+        except PqchainError as error:
+            report("scheme", "", str(error))
+    # A scheme that is given is meant to be compared.
+    named = {str(name) for name in (*values.get("schemes", ()), *values.get("migration", ()))}
+    given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
+    if isinstance(values.get("schemes"), tuple):
+        values["schemes"] += tuple(name for name in given if name not in named)
     wrong = wrong_values(values)
     try:
         if not problems:

@@ -69,7 +69,7 @@ def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan
     """Return plan and costs with one of INPUTS multiplied. Raises UsageError if that cannot be."""
     if name in _COSTS:
         rows = tuple(_scaled(row, name, factor) for row in costs.rows)
-        return plan, CostTable(rows, costs.source)
+        return plan, replace(costs, rows=rows)
     if name in _NETWORK:
         return plan.with_(network=_scaled(plan.network, _NETWORK[name], factor)), costs
     return _scaled(plan, name, factor), costs

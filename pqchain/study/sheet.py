@@ -18,7 +18,7 @@ from pqchain.study.plan import Plan, inputs
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES
 
-_KINDS = ("registry", "published", "measured", "modelled")
+_KINDS = ("registry", "published", "measured", "given", "modelled")
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 

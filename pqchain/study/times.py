@@ -122,7 +122,7 @@ def measured(
                 preset=chosen,
                 progress=progress,
             )
-            for name in plan.names
+            for name in _to_measure(plan)
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
@@ -131,6 +131,15 @@ def measured(
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
     return Times(tuple(done), tuple(spread))
+
+
+def _to_measure(plan: Plan) -> list[str]:
+    """Return the schemes that can be measured. Raises UsageError if all are the user's own."""
+    mine = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in mine]
+    if not names:
+        raise UsageError("all schemes are given; add one of the registry, such as the baseline")
+    return names
 
 
 def _implementations(name: str) -> list[str] | None:
@@ -145,7 +154,8 @@ def _with(row: Costs, times: dict[str, Any]) -> Costs:
 
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
-    return CostTable(tuple(table[name] for name in plan.names), table.source)
+    mine = {row.algorithm: row for row in plan.own_schemes}
+    return CostTable(tuple(mine.get(name) or table[name] for name in plan.names), table.source)
 
 
 def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
@@ -155,7 +165,7 @@ def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str,
     """
     if "mad_seconds" not in measurements.columns:
         return
-    for row in table.rows:
+    for row in (each for each in table.rows if not each.is_given):
         implementation = row.source.partition(" on ")[0]
         own = costing.choose(measurements, row.algorithm, implementation=implementation)
         for operation, values in own.items():
