@@ -26,7 +26,7 @@ import numpy.typing as npt
 from pqchain.checks import number, one_of, whole
 from pqchain.errors import UsageError
 from pqchain.intervals import half_width
-from pqchain.study.plan import Plan
+from pqchain.study.plan import CORES, Plan
 from pqchain.study.provers import PROVERS, Prover
 
 Topology = Literal["gossip", "grid", "direct"]
@@ -136,10 +136,6 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
     if prover.verify_seconds:
         fields["proof_verify_seconds"] = prover.verify_seconds
     return fields
-
-
-CORES = 16
-"""Of an aggregator of `of_plan`, or as many as the prover's source had."""
 
 
 def of_plan(plan: Plan) -> dict[str, Tree]:

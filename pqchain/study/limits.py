@@ -9,15 +9,17 @@ chains that count compute units set the prices per byte to 0. A packet is the lo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pqchain.chain import encoding
 from pqchain.consensus import Layout
 from pqchain.costs import Costs
+from pqchain.study.bundles import Bundle
 from pqchain.study.plan import Plan
 
-LIMITS = ("bytes", "weight", "gas", "packet", "time to final")
+LIMITS = ("bytes", "weight", "gas", "packet", "proving", "time to final")
 """What can bind; the value of the figure `binding_limit` is a place in this tuple."""
 
 
@@ -58,8 +60,19 @@ def witness_bytes(plan: Plan, row: Costs, signature_bytes: float) -> float:
     return plan.signatures * (key + signature_bytes + plan.framing_bytes)
 
 
-def use(plan: Plan, row: Costs, lengths: dict[int, int], baseline: Costs | None) -> Use:
-    """Return what a transaction of a scheme takes; `lengths` counts its signatures by length."""
+def use(
+    plan: Plan,
+    row: Costs,
+    lengths: dict[int, int],
+    baseline: Costs | None,
+    bundle: Bundle | None = None,
+) -> Use:
+    """Return what a transaction of a scheme takes; `lengths` counts its signatures by length.
+
+    With a bundle it takes no signature of its own.
+    """
+    if bundle is not None:
+        lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
     mean = sum(length * count for length, count in lengths.items()) / sum(lengths.values())
     if plan.envelope_bytes:
         beside = float(plan.envelope_bytes + plan.data_bytes)
@@ -92,23 +105,56 @@ def gas(plan: Plan, row: Costs, witness: float, baseline: Costs | None) -> float
     return plan.intrinsic_gas + max(execution, plan.floor_gas * data)
 
 
-def per_block(plan: Plan, one: Use, votes_bytes: float) -> dict[str, float]:
+def per_block(
+    plan: Plan,
+    one: Use,
+    votes_bytes: float,
+    bundle: Bundle | None = None,
+    baseline: Costs | None = None,
+) -> dict[str, float]:
     """Return how many transactions each limit alone would let into a block, by limit.
 
     Only limits that the plan has; `votes_bytes` is what votes take of a block that carries them.
-    A block holds whole transactions, so these are whole numbers, and 0 where not one fits.
+    A block holds whole transactions, so these are whole numbers, and 0 where not one fits. The
+    bytes of a bundle are those of a proof or aggregate, and calldata where there is gas.
     """
     taken = encoding.header_bytes() + (votes_bytes if plan.votes_in_block else 0.0)
     room = plan.block_bytes - taken
-    allowed = {"bytes": math.floor(room / one.bytes) if room >= one.most_bytes else 0.0}
+    allowed = {"bytes": _fitting(plan, room, one.bytes, bundle) if room >= one.most_bytes else 0.0}
     if plan.block_weight:
         left = plan.block_weight - plan.witness_discount * taken
-        allowed["weight"] = math.floor(left / one.weight) if left >= one.weight else 0.0
+        allowed["weight"] = _fitting(plan, left, one.weight, bundle) if left >= one.weight else 0.0
     if plan.block_gas:
-        allowed["gas"] = math.floor(plan.block_gas / one.gas) if one.gas else math.inf
+        gas_left = plan.block_gas - _fixed_gas(plan, bundle, baseline)
+        price = plan.calldata_gas
+        allowed["gas"] = _fitting(plan, gas_left, one.gas, bundle, price) if one.gas else math.inf
     if plan.packet_bytes:
         allowed["packet"] = math.inf if one.most_bytes <= plan.packet_bytes else 0.0
+    if bundle is not None and plan.block_seconds and math.isfinite(bundle.rate_per_second):
+        proven = bundle.rate_per_second * plan.block_seconds
+        allowed["proving"] = math.floor(proven / plan.signatures)
     return {name: float(count) for name, count in allowed.items()}
+
+
+def _fitting(
+    plan: Plan, room: float, each: float, bundle: Bundle | None, price: float = 1.0
+) -> float:
+    """Return how many transactions fit beside the bundle that stands for their signatures."""
+    most = max(0, math.floor(room / each))
+    if bundle is None:
+        return most
+
+    def too_many(count: int) -> bool:
+        return count * each + price * bundle.bytes(count * plan.signatures) > room
+
+    return bisect_left(range(1, most + 1), True, key=too_many)
+
+
+def _fixed_gas(plan: Plan, bundle: Bundle | None, baseline: Costs | None) -> float:
+    """Return the gas of verifying a bundle, apart from what each signature adds."""
+    if bundle is None or baseline is None:
+        return 0.0
+    return plan.verification_gas * bundle.seconds(0) / baseline.verify_seconds
 
 
 def binding(allowed: dict[str, float]) -> str:

@@ -20,8 +20,8 @@ from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study import limits, queueing, schemes, votes
-from pqchain.study.plan import SIGNERS, Plan
+from pqchain.study import bundles, limits, queueing, schemes, votes
+from pqchain.study.plan import BLS, SIGNERS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES, STUDY
 
@@ -74,7 +74,19 @@ def figures(plan: Plan, costs: CostTable, *, seed: int = 0) -> Figures:
 def _origin(
     plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
 ) -> tuple[str, str]:
-    """Return kind and source of a figure."""
+    """Return kind and source of a figure; a prover of others is named wherever it had a part."""
+    kind, source = _plain_origin(plan, costs, scheme, values, name)
+    for how in ("vote_aggregation", "transaction_aggregation"):
+        prover = PROVERS.get(getattr(plan, how))
+        concerned = how == "vote_aggregation" or scheme in (plan.bundled, MIX)
+        if prover and concerned and how in QUANTITIES[name].needs:
+            source += f"; {prover.source}, {prover.date}: {CITED}"
+    return kind, source
+
+
+def _plain_origin(
+    plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
+) -> tuple[str, str]:
     kind = {"paper": "published", "measured": "measured"}.get(costs.source.partition(":")[0])
     if kind is None:
         raise DataError(
@@ -100,9 +112,11 @@ def _origin(
         if values["binding_limit"] == limits.LIMITS.index("packet"):
             what = f"a packet of {plan.packet_bytes} bytes holds"
         return "modelled", f"{what} no transaction of {scheme}"
-    if name == "vote_bytes_per_block" and plan.vote_aggregation in PROVERS:
-        prover = PROVERS[plan.vote_aggregation]
-        return "published", f"{prover.source}, {prover.date}: {CITED}"
+    if name in ("vote_bytes_per_block", "vote_verify_seconds") and plan.vote_aggregation in PROVERS:
+        return "published", f"data/provers/{plan.vote_aggregation}.toml"
+    if name == "vote_verify_seconds" and plan.vote_aggregation == BLS:
+        each = costs.aggregates
+        return "modelled", f"votes times {each.source}" if each else "no aggregates were measured"
     if name in ("transaction_bytes", "transactions_per_block", "transaction_bytes_ratio"):
         room = "limits of the plan" if plan.envelope_bytes else "pqchain.chain.encoding"
         return "modelled", f"{room}, exact for the sizes given"
@@ -121,8 +135,10 @@ def _own(plan: Plan, costs: CostTable, scheme: str, seed: int) -> dict[str, floa
     signing = row.sign_seconds / plan.signing_factor
     if signer := _signer_row(plan, row.algorithm):
         signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
-    one = limits.use(plan, row, lengths, baseline)
+    bundle = bundles.of_scheme(plan, scheme, costs)
+    one = limits.use(plan, row, lengths, baseline, bundle)
     carried = votes.vote_bytes(plan, mean(lengths))
+    checking = votes.verify_seconds(plan, row, costs)
     own = {
         "public_key_bytes": float(row.public_key_bytes),
         "signature_bytes": mean(lengths),
@@ -133,30 +149,57 @@ def _own(plan: Plan, costs: CostTable, scheme: str, seed: int) -> dict[str, floa
         "transaction_gas": one.gas if plan.block_gas else math.nan,
         "plain_vote_bytes_per_block": votes.plain_bytes(plan, mean(lengths)) or math.nan,
         "vote_bytes_per_block": carried or math.nan,
+        "plain_vote_verify_seconds": votes.plain_verify_seconds(plan, row),
+        "vote_verify_seconds": checking,
         "transactions_per_block": 0.0,
         "final_seconds": math.nan,
         "single_final_seconds": math.nan,
         "registrations_per_block": _registrations(plan, row, baseline),
     }
-    allowed = limits.per_block(plan, one, carried)
+    allowed = limits.per_block(plan, one, carried, bundle, baseline)
     limit = limits.binding(allowed)
     own["binding_limit"] = float(limits.LIMITS.index(limit))
     if not allowed[limit]:
         return own
     layout = limits.layout(plan, scheme)
-    scenario = _scenario(plan, replace(row, sign_seconds=signing), layout, seed)
+    checked = replace(row, sign_seconds=signing)
+    if bundle is not None:
+        checked = _unsigned(checked, bundle.signature_seconds)
+    scenario = _scenario(plan, checked, layout, seed)
     count = allowed[limit]
-    if limit == "bytes" and not plan.envelope_bytes:
+    if limit == "bytes" and not plan.envelope_bytes and bundle is None:
         # Signatures of varying length: the mean of what fits, exactly.
         count = scenario.transactions_per_block()
-    full = _holding(scenario, count * plan.signatures)
+    signatures = count * plan.signatures
+    full = _holding(scenario, signatures)
+    beside = _votes_seconds(plan, checking)
+    proof_bytes = seconds = 0.0
+    if bundle is not None:
+        proof_bytes, seconds = bundle.bytes(signatures), bundle.seconds(0)
     own |= {
         "transactions_per_block": count,
-        "full_block_bytes": count * one.bytes,
-        "final_seconds": _final_seconds(full),
-        "single_final_seconds": _final_seconds(_holding(scenario, 1)),
+        "transaction_bytes": one.bytes + proof_bytes / count,
+        "full_block_bytes": count * one.bytes + proof_bytes,
+        "block_verify_seconds": signatures * checked.verify_seconds + seconds,
+        "final_seconds": _final_seconds(full) + seconds + beside,
+        "single_final_seconds": _final_seconds(_holding(scenario, 1)) + seconds + beside,
     }
     return own
+
+
+def _unsigned(row: Costs, verify_seconds: float) -> Costs:
+    """Return costs whose signature is one byte, the least there is, and stands for none."""
+    return Costs.given(
+        f"{row.algorithm} bundled", public_key_bytes=row.public_key_bytes, signature_bytes=1,
+        sign_seconds=row.sign_seconds, verify_seconds=verify_seconds, source=row.source,
+    )  # fmt: skip
+
+
+def _votes_seconds(plan: Plan, seconds: float) -> float:
+    """Return by how much verifying aggregates of votes delays a block; plain ones are run."""
+    if plan.vote_aggregation == "plain" or math.isnan(seconds):
+        return 0.0
+    return seconds / plan.verification_threads
 
 
 def _registrations(plan: Plan, row: Costs, baseline: Costs | None) -> float:
@@ -208,6 +251,7 @@ def _scenario(plan: Plan, row: Costs, layout: Layout, seed: int) -> Scenario:
         block_bytes=plan.block_bytes,
         layout=layout,
         signed_blocks=plan.network.law != "paper-serial",
+        signed_votes=plan.vote_aggregation == "plain",
         verification_threads=plan.verification_threads,
         seed=seed,
     )
@@ -243,6 +287,10 @@ def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
             share * part["transaction_bytes"] / mixed["transaction_bytes"] * part[name]
             for share, part in parts
         )
+    mixed["block_verify_seconds"] = mixed["transactions_per_block"] * sum(
+        share * part["block_verify_seconds"] / part["transactions_per_block"]
+        for share, part in parts
+    )
     mixed["full_block_bytes"] = mixed["transactions_per_block"] * mixed["transaction_bytes"]
     # Of several limits the one of the scheme that takes most of the block.
     heaviest = max(parts, key=lambda each: each[0] / each[1]["transactions_per_block"])[1]
@@ -289,7 +337,7 @@ def _derived(
         "full_latency_seconds": full_cycle / 2 + own["final_seconds"],
         "rule_seconds": _rule_seconds(plan, own, full_cycle),
         "received_bits_per_second": 8 * received,
-        "verification_cores": rate * plan.signatures * own["verify_seconds"],
+        "verification_cores": rate / own["transactions_per_block"] * own["block_verify_seconds"],
         "signing_cores": rate * plan.signatures * own["sign_seconds"],
         "growth_bytes_per_year": growth,
         "coded_growth_bytes_per_year": growth / plan.data_chunks,

@@ -20,7 +20,8 @@ from pqchain.consensus import named
 from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.study import model, sensitivity
-from pqchain.study.plan import WIRES, Plan
+from pqchain.study.plan import Plan
+from pqchain.study.wiring import WIRES
 
 OUTCOMES = Contract.of(
     "study-outcomes",

@@ -5,22 +5,23 @@ Knows which inputs fit each other; knows nothing of files, nor how a figure is c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from pqchain.algorithms import Algorithm
 from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.costs import Costs
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.errors import PqchainError, UnknownName
 from pqchain.study import schemes
 from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS
+from pqchain.study.wiring import WIRES, ImpossiblePlan, Problem, rewired, without_effect
 from pqchain.works import papers
 
 SIGNERS: Mapping[str, str] = {
@@ -34,26 +35,11 @@ SIGNERS: Mapping[str, str] = {
 Table 3: a Cortex-M4 alone, with an engine that does one operation at a time, with a pipelined one,
 or with whole signatures given to that one."""
 
-WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
-"""Inputs that are parameters of the network."""
+BLS, BLS_SCHEME = "bls", "BLS12-381"
+"""An aggregation that is measured here, and the scheme of the registry that it needs."""
 
-
-class Problem(NamedTuple):
-    """What is wrong with an input."""
-
-    input: str
-    message: str
-
-
-class ImpossiblePlan(UsageError):
-    """A plan has problems; the message lists all of them."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(problems)
-        self.problems = tuple(problems)
-
-    def __str__(self) -> str:
-        return "\n".join(problem.message for problem in self.problems)
+CORES = 16
+"""Of whoever aggregates by a prover, or as many as the prover's source had."""
 
 
 @cache
@@ -78,6 +64,7 @@ class Plan:
     block_seconds: float
     data_bytes: int = 0
     public_key: str = "inline"
+    transaction_aggregation: str = "plain"
     accounts: int = 0
     moves_register: bool = True
     moving_share: float = 0.25
@@ -152,6 +139,11 @@ class Plan:
     def scheme(self, name: str) -> Algorithm:
         """Return a scheme of the registry or of the user's own. Raises UnknownAlgorithm."""
         return schemes.named(name, self.own_schemes)
+
+    @property
+    def bundled(self) -> str:
+        """The scheme whose signatures in a block are one aggregate or proof; "" for none."""
+        return _aggregated(self.transaction_aggregation)
 
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with other inputs, those of the network among them.
@@ -254,7 +246,8 @@ def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
         "costs": cost_sources(),
         "signer": SIGNERS,
         "public_key": encoding.KEY_MODES,
-        "vote_aggregation": ("plain", "bls", *PROVERS),
+        "vote_aggregation": ("plain", BLS, *PROVERS),
+        "transaction_aggregation": ("plain", BLS, *PROVERS),
     }
     for name in [name for name in INPUTS if name in values]:
         value, row = values[name], INPUTS[name]
@@ -332,6 +325,10 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          "block_seconds above 0, or final_blocks 0"),
         (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
          f"most_votes is {plan.most_votes:g}, but votes_per_block is 0; give both"),
+        (bool(plan.bundled) and plan.bundled not in {plan.scheme(name).name for name in plan.names},
+         "transaction_aggregation",
+         f"transaction_aggregation is {plan.transaction_aggregation!r}, which takes signatures of "
+         f"{plan.bundled}; add that to schemes, or give 'plain'"),
         (is_modelled and not has_falcon, "signer",
          f'signer is {signer!r}, but no scheme is Falcon; give signer = "software"'),
         (is_modelled and plan.signing_factor != 1.0, "signing_factor",
@@ -340,37 +337,8 @@ def _wrong_together(plan: Plan) -> list[Problem]:
     return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]
 
 
-def without_effect(network: Network) -> frozenset[str]:
-    """Return the inputs that a network does not have."""
-    modelled = {"vote_phases", "verification_threads"} if network.law == "paper-serial" else set()
-    return frozenset(modelled | (set(WIRES) - {"law"} - network.parameters))
-
-
-def rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
-    """Return a network with other parameters; another law comes with its own defaults.
-
-    Raises ImpossiblePlan with everything that cannot be set.
-    """
-    law = settings.get("law", network and network.law)
-    if law is None:
-        raise ImpossiblePlan([Problem("law", '[network] lacks law, such as law = "gossip"')])
-    try:
-        changed = network if network and law == network.law else named(law)
-    except PqchainError as error:
-        raise ImpossiblePlan([Problem("law", str(error))]) from error
-    problems: list[Problem] = []
-    for name, value in settings.items():
-        try:
-            if name == "world" and not isinstance(value, bool):
-                raise UsageError(f"world is {value!r}; expected true or false")
-            changed = replace(changed, **{name: value})
-        except PqchainError as error:
-            problems.append(Problem(name, str(error)))
-    idle = without_effect(changed) - {problem.input for problem in problems}
-    kind = f"{law} with world" if law == "gossip" else law
-    for name in filter(idle.__contains__, settings):
-        message = f"{name} is set, but {kind} has no such input; leave it out"
-        problems.append(Problem(name, message))
-    if problems:
-        raise ImpossiblePlan(problems)
-    return changed
+def _aggregated(how: str) -> str:
+    """Return the scheme whose signatures an aggregation takes; "" if it is none."""
+    if how in ("plain", BLS):
+        return BLS_SCHEME if how == BLS else ""
+    return PROVERS[how].algorithm or PROVERS[how].scheme

@@ -26,6 +26,8 @@ class Prover:
     title: str
     scheme: str
     """What it aggregates."""
+    algorithm: str
+    """The scheme of the registry with the same bytes; "" if there is none."""
     rates: tuple[tuple[float, float], ...]
     """(cores, signatures a second), by cores, 0 where the source does not say how many; nothing
     where no rate was published."""
@@ -63,7 +65,7 @@ class Prover:
 
 def _read(name: str, row: Mapping[str, Any]) -> Prover:
     facts: dict[str, Any] = dict.fromkeys(("merge_seconds", "verify_seconds", "memory_bytes"))
-    facts |= {"name": name, **row}
+    facts |= {"name": name, "algorithm": "", **row}
     for key in ("rates", "proofs"):
         facts[key] = tuple(sorted((float(one), float(other)) for one, other in facts[key]))
     if not facts["proofs"]:

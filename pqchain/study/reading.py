@@ -17,16 +17,9 @@ from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import parse_toml
 from pqchain.study import schemes
 from pqchain.study.observed import observation
-from pqchain.study.plan import (
-    DEFAULTS,
-    WIRES,
-    ImpossiblePlan,
-    Plan,
-    check_name,
-    rewired,
-    wrong_values,
-)
+from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
 from pqchain.study.quantities import INPUTS
+from pqchain.study.wiring import WIRES, ImpossiblePlan, rewired
 
 READY = ("pqdpol", "ethereum", "ethereum-lean", "bitcoin", "solana", "algorand")
 """Studies that come with the package."""

@@ -18,10 +18,10 @@ import pandas as pd
 
 from pqchain import algorithms, crypto
 from pqchain import costs as costing
-from pqchain.bench import operations, presets
-from pqchain.costs import PREFERRED_IMPLEMENTATION, Costs, CostTable
-from pqchain.errors import UsageError
-from pqchain.study.plan import Plan
+from pqchain.bench import aggregates, operations, presets
+from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
+from pqchain.errors import Unsupported, UsageError
+from pqchain.study.plan import BLS, Plan
 from pqchain.works import papers
 
 PASSES = 3
@@ -31,6 +31,13 @@ UNSTEADY = 0.25
 """Times that differ by more than this share of their median from pass to pass get a warning."""
 
 _TIMES = tuple(each.name for each in fields(Costs) if each.name.endswith("_seconds"))
+
+_AGGREGATE_TIMES = tuple(
+    each.name for each in fields(AggregateCosts) if each.name.endswith("_seconds")
+)
+
+_AGGREGATES = "aggregates"
+"""What stands for a scheme in the spread of their times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,17 @@ class Times:
                 name: float(np.median([getattr(one, name) for one in own])) for name in _TIMES
             }
             rows.append(_with(row, middle))
-        return CostTable(tuple(rows), self.passes[0].source)
+        return replace(self.passes[0], rows=tuple(rows), aggregates=self._middle_aggregates())
+
+    def _middle_aggregates(self) -> AggregateCosts | None:
+        several = [each.aggregates for each in self.passes if each.aggregates]
+        if not several:
+            return None
+        middle: dict[str, Any] = {
+            name: float(np.median([getattr(each, name) for each in several]))
+            for name in _AGGREGATE_TIMES
+        }
+        return replace(several[0], **middle)
 
     def drawn(self, number: int) -> CostTable:
         """Return the costs of a draw: a pass, moved by the spread of its samples."""
@@ -73,7 +90,12 @@ class Times:
             )
             for row in table.rows
         )
-        return CostTable(rows, table.source)
+        added = table.aggregates
+        if added is not None:
+            # One spread for all: they are made of the same pairings and additions.
+            by = moved.get((_AGGREGATES, "verify_seconds"), 1.0)
+            added = replace(added, **{name: getattr(added, name) * by for name in _AGGREGATE_TIMES})
+        return replace(table, rows=rows, aggregates=added)
 
     def unsteady(self) -> list[str]:
         """Say which times differ much from pass to pass, the worst first."""
@@ -126,11 +148,24 @@ def measured(
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
-        done.append(_of(plan, costing.from_frame(joined)))
+        table = _of(plan, costing.from_frame(joined))
+        if BLS in (plan.vote_aggregation, plan.transaction_aggregation):
+            table, deviation = _with_aggregates(table)
+            spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
+        done.append(table)
         for algorithm, name, deviation in _spread(done[-1], joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
     return Times(tuple(done), tuple(spread))
+
+
+def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
+    """Add what aggregates cost here, and their spread; nothing where the library is not."""
+    try:
+        costs, deviation = aggregates.measure_aggregates()
+    except Unsupported:
+        return table, 0.0
+    return replace(table, aggregates=costs), deviation
 
 
 def _to_measure(plan: Plan) -> list[str]:

@@ -86,6 +86,7 @@ def test_a_scheme_that_fits_no_block_says_so():
 CHANGES = {
     "transactions_per_second": 0.5, "block_bytes": 60_000, "block_seconds": 99.0, "data_bytes": 100,
     "public_key": "registered", "accounts": 7, "nodes": 20, "delegates": 9, "vote_phases": 2,
+    "transaction_aggregation": "labrador",
     "network": named("star", rate_bits_per_second=1e6), "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
     "decode_bytes_per_second": 1e6, "signing_factor": 9.0, "signer": "m4-engine",
@@ -102,6 +103,7 @@ CHANGES = {
 BEFORE = {
     "vote_aggregates": {"vote_aggregation": "bls"},
     "final_blocks": {"block_seconds": 0.5},
+    "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
 }
 """Inputs without which a change would be hidden, or impossible."""
 
