@@ -17,6 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
     from pqchain import results
     from pqchain import study as studies
+    from pqchain.study import answer as words
     from pqchain.study import page, reading, sensitivity, sheet
     from pqchain.study.plan import described
 
@@ -56,8 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     plain = {
         "study": plan.title,
         **costs,
-        "doubts": sheet.doubts(answer),
-        "conclusions": sheet.conclusions(answer),
+        "doubts": words.doubts(answer),
+        "conclusions": words.conclusions(answer),
         "calibration": console.records(answer.calibration),
         "figures": console.records(answer.frame),
     }

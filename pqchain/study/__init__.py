@@ -14,6 +14,7 @@ It measures nothing itself unless the plan asks for measured costs.
 
 from __future__ import annotations
 
+from pqchain.study.answer import conclusions
 from pqchain.study.findings import Findings, run
 from pqchain.study.model import evaluate
 from pqchain.study.page import write
@@ -21,7 +22,6 @@ from pqchain.study.plan import Plan
 from pqchain.study.quantities import QUANTITIES
 from pqchain.study.reading import load, ready
 from pqchain.study.sensitivity import plane, tornado
-from pqchain.study.sheet import conclusions
 
 __all__ = [
     "QUANTITIES",

@@ -336,6 +336,9 @@ def _derived(
         "latency_seconds": latency if math.isfinite(latency) else math.nan,
         "full_latency_seconds": full_cycle / 2 + own["final_seconds"],
         "rule_seconds": _rule_seconds(plan, own, full_cycle),
+        "vote_deadline_ratio": own["final_seconds"] / plan.vote_deadline_seconds
+        if plan.vote_deadline_seconds
+        else math.nan,
         "received_bits_per_second": 8 * received,
         "verification_cores": rate / own["transactions_per_block"] * own["block_verify_seconds"],
         "signing_cores": rate * plan.signatures * own["sign_seconds"],

@@ -10,7 +10,7 @@ from pqchain import plots, results
 from pqchain.errors import UsageError
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
-from pqchain.study import migration, outcomes, sensitivity, sheet
+from pqchain.study import answer, migration, outcomes, sensitivity, sheet
 from pqchain.study.findings import Findings
 from pqchain.study.model import post_quantum
 from pqchain.study.plan import Plan
@@ -70,13 +70,13 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
         parts["plane"] = ("Which scheme wins where", _plane(plane), sheet.plane_table(plane).html())
     parts["inputs"] = ("Inputs", sheet.inputs_table(plan).html())
     parts["sources"] = ("Sources", sheet.sources_table(findings).html())
-    said = [*sheet.doubts(findings), *sheet.conclusions(findings)]
+    said = [*answer.doubts(findings), *answer.conclusions(findings)]
     head = html.element(
         "section",
         html.element("h1", plan.title),
         html.element("p", QUESTION, class_="byline"),
         html.element("div", html.bullets(said), class_="verdict", role="status"),
-        html.element("p", f"times: {costs.source}; {sheet.spread(findings)}", class_="byline"),
+        html.element("p", f"times: {costs.source}; {answer.spread(findings)}", class_="byline"),
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]

@@ -91,6 +91,7 @@ class Plan:
     vote_aggregates: float = 1.0
     votes_in_block: bool = False
     most_votes: float = 0.0
+    vote_deadline_seconds: float = 0.0
     final_blocks: float = 0.0
     nodes: int
     delegates: int = 0

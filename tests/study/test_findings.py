@@ -11,8 +11,8 @@ from pqchain.consensus import named
 from pqchain.costs import CostTable
 from pqchain.errors import UsageError
 from pqchain.study import findings, load, model, run, times
+from pqchain.study.answer import conclusions, doubts, interval
 from pqchain.study.findings import answered
-from pqchain.study.sheet import conclusions, doubts, interval
 from pqchain.study.times import Times, known
 from tests.study.plans import COSTS, found, plan
 

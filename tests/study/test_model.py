@@ -96,7 +96,8 @@ CHANGES = {
     "execution_gas": 1e5, "calldata_gas": 20.0, "floor_gas": 60.0, "verification_gas": 1e5,
     "votes_per_block": 40.0, "vote_bytes": 50.0,
     "vote_signature_bytes": 9.0, "vote_aggregation": "bls", "vote_aggregates": 2.0,
-    "votes_in_block": True, "most_votes": 3.0, "final_blocks": 2.0,
+    "votes_in_block": True, "most_votes": 3.0, "vote_deadline_seconds": 4.0,
+    "final_blocks": 2.0,
 }  # fmt: skip
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from pqchain.errors import UsageError
 from pqchain.study import page, plane, write
+from pqchain.study.answer import conclusions
 from pqchain.study.page import markup
 from pqchain.study.sheet import (
-    conclusions,
     figures_table,
     inputs_table,
-    shown,
     sources_table,
     text,
 )
@@ -23,20 +22,6 @@ from tests.study.plans import plan
 def found():
     one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
     return plans.found(one, seeds=3)
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "expected"),
-    [
-        (1.234e12, "B", "1.23 TB"), (50_031, "B", "50 031 B"), (655.05, "B", "655.05 B"),
-        (0.0383, "s", "38.3 ms"), (59.9, "s", "59.9 s"), (7200, "s", "2.00 h"),
-        (300, "s", "5.00 min"), (86_400 * 3, "s", "3.00 d"), (86_400 * 1000, "s", "2.74 years"),
-        (2.5e6, "bit/s", "2.50 Mbit/s"), (8.4, "×", "×8.40"), (float("nan"), "s", "–"),
-        (59.5, "1/s", "59.5 tx/s"), (0.5, "", "0.500"),
-    ],
-)  # fmt: skip
-def test_figures_are_shown_with_the_prefix_that_fits(value, unit, expected):
-    assert shown(value, unit).replace("\u202f", " ") == expected
 
 
 @pytest.fixture(scope="module")
