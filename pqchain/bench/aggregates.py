@@ -24,7 +24,7 @@ SIGNERS = (1, 512)
 MESSAGES = (1, 64)
 """Signers of messages of their own."""
 
-_SAMPLES, _SECONDS = 25, 0.2
+_SAMPLES, _SECONDS = 25, 0.1
 """Of each sample: how often at most, and for how long."""
 
 

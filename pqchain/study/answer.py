@@ -22,7 +22,9 @@ def shown(value: float, unit: str, digits: int = 3) -> str:
         return numbers.ratio(value, digits)
     unit = {"1/s": "tx/s"}.get(unit, unit)
     number = numbers.significant(value, digits)
-    if unit in ("B", "bit/s"):
+    if unit == "gas" and value >= 1e8:
+        number, unit = numbers.significant(value / 1e9, digits), "Ggas"
+    elif unit in ("B", "bit/s"):
         number = numbers.integer(value) if value == round(value) else numbers.significant(value, 5)
         for scale, prefix in _PREFIXES:
             if value >= scale and (unit != "B" or value >= 1e5):
@@ -67,7 +69,7 @@ def conclusions(findings: Findings) -> list[str]:
         capacity = interval(low, high, "1/s", values[best]["capacity_per_second"])
         sentences.append(
             f"Highest capacity of the post-quantum schemes: {best}, {capacity}; target "
-            f"{numbers.significant(target, 2)}. What binds: {findings.limits[best]}."
+            f"{target:g}. What binds: {findings.limits[best]}."
         )
         equal = [
             name

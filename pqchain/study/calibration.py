@@ -69,8 +69,8 @@ def far(frame: pd.DataFrame) -> list[str]:
     if seen.empty:
         return ["Not calibrated: nothing that was observed on such a chain is cited."]
     return [
-        f"Calibration: {row['quantity']} of {row['scheme']} is {row['error']:+.0%} off what was "
-        f"observed ({row['date']})."
+        f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['scheme']} is "
+        f"{row['error']:+.0%} off what was observed ({row['date']})."
         for row in seen.to_dict("records")
         if abs(row["error"]) > FAR
     ]

@@ -29,6 +29,9 @@ MIGRATION = Contract.of(
 PRESSED_DAYS = 365.25
 """From phase A until everybody has asked: our assumption, as BIP-361 says nothing of it."""
 
+NEARLY_ALL = 0.9995
+"""Share of the accounts at which a migration is over; a logistic curve has no end."""
+
 MOST_DAYS = 36_525
 """A century; who has not moved by then will not."""
 
@@ -110,7 +113,7 @@ def _logistic(at: float) -> float:
 
 
 def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
-    """Return the migration day by day until all have moved, phase B ends it, or `days` are over.
+    """Return a migration by day until nearly all have moved, phase B ends it, or `days` are over.
 
     Columns: day, moved_share, waiting_share (asked to move, but found no room yet),
     carried_per_second and wanted_per_second (transactions beside the moves), growth_bytes_per_day
@@ -128,7 +131,7 @@ def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
         moving = 0.0 if phase == "B" else min(migration.moves_per_day, max(0.0, asked - moved))
         moved += moving
         rows.append([day, *_day(migration, moved, moving, asked), phase])
-        if phase == "B" or moved >= migration.accounts * (1 - 1e-12):
+        if phase == "B" or moved >= migration.accounts * NEARLY_ALL:
             break
     return MIGRATION.frame(rows)
 

@@ -83,14 +83,17 @@ def scoreboard(costs: CostTable) -> pd.DataFrame:
 
     Columns: chain, quantity, scheme, predicted, outcome, error (predicted over outcome, less 1),
     decided_by (the input that moves the prediction most when halved and doubled; what prices it,
-    for gas), kind ("measured by its makers" or "arithmetic of its makers"), date, source.
+    for gas; why there is none), kind ("measured by its makers" or "arithmetic of its makers"),
+    date, source.
     """
     rows = []
     for chain in CHAINS:
         one = trial(chain)
         for outcome in one.outcomes:
             asked = (chain, outcome["quantity"], outcome["scheme"])
-            predicted, decided = _predicted(*asked, costs)
+            predicted, decided = math.nan, outcome.get("unpredicted", "")
+            if not decided:
+                predicted, decided = _predicted(*asked, costs)
             error = predicted / outcome["value"] - 1
             told = (decided, outcome["kind"], one.date, one.source)
             rows.append((*asked, predicted, outcome["value"], error, *told))

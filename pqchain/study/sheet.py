@@ -117,7 +117,8 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
     """Return what chains published beside what their plans predict."""
     rows = []
     for row in frame.to_dict("records"):
-        unit = QUANTITIES[row["quantity"]].unit if row["quantity"] in QUANTITIES else "gas"
+        known = QUANTITIES.get(row["quantity"])
+        unit = known.unit if known else {"verification_gas": "gas"}.get(row["quantity"], "×")
         error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
         rows.append(
             [

@@ -98,7 +98,7 @@ class Times:
         return replace(table, rows=rows, aggregates=added)
 
     def unsteady(self) -> list[str]:
-        """Say which times differ much from pass to pass, the worst first."""
+        """Say in a sentence which times differ from pass to pass, the worst first; or nothing."""
         found = []
         for row in self.passes[0].rows:
             for name in ("sign_seconds", "verify_seconds"):
@@ -107,8 +107,9 @@ class Times:
                 apart = (max(times) - min(times)) / middle if middle else 0.0
                 if apart > UNSTEADY:
                     what = f"{name.partition('_')[0]} of {row.algorithm}"
-                    found.append((apart, f"{what} differs by {apart:.0%} between passes"))
-        return [text for _, text in sorted(found, reverse=True)]
+                    found.append((apart, f"{what} {apart:.0%}"))
+        told = ", ".join(text for _, text in sorted(found, reverse=True))
+        return [f"times differ from pass to pass: {told}"] if told else []
 
 
 def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:

@@ -48,7 +48,11 @@ def test_what_is_far_off_stands_before_the_numbers():
     seen = Observation("capacity_per_second", "", 1e-3, "me", "2026", {})
     answer = found(plan(observed=(seen,)))
     said = text(answer)
-    assert 0 < said.index("Calibration: capacity_per_second of ECDSA") < said.index("figure  ")
+    assert (
+        0
+        < said.index("Calibration: the model's capacity per second with ECDSA")
+        < said.index("figure  ")
+    )
     assert "Not calibrated" in text(found(plan()))
 
 

@@ -73,7 +73,7 @@ def test_the_text_holds_figures_and_conclusions(found):
     assert "transactions_per_block" in told
     assert "migration_seconds" not in told  # no accounts were given
     assert "Highest capacity of the post-quantum schemes: Falcon-512, " in told
-    assert "tx/s; target 2.0." in told
+    assert "tx/s; target 2." in told
     assert "1/s" not in told
 
 
