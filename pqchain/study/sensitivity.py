@@ -48,6 +48,9 @@ FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0
 SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 """Factors of the time of a verification."""
 
+FEW_DELEGATES = 64
+"""Of a plane where nothing waits for them."""
+
 INPUTS = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "latency_of_links"),
@@ -147,6 +150,9 @@ def plane(
     # Gas is priced by the baseline's time; without gas the baseline only costs time here.
     baseline = plan.baseline if plan.verification_gas else ""
     alone = plan.with_(schemes=contenders, migration={}, baseline=baseline)
+    if plan.final_blocks:
+        # Blocks do not wait to be final there, so that the time only decides between equals.
+        alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
         for right, up in product(across_factors, upwards_factors)
