@@ -2,8 +2,9 @@
 
 A pass measures every scheme of a plan once; a draw of the study takes one pass whole, so that what
 slowed the machine for a while slows all schemes of that draw, and ratios stay ratios of one pass.
-Each time is then moved by the spread of its samples: passes made within a minute share more than
-those of two studies do.
+Each time is then moved by the spread of its samples, and all of them by one factor, because the
+machine of another hour is not that of this one: passes made within a minute share more than those
+of two studies do.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Times:
     passes: tuple[CostTable, ...]
     spread: tuple[tuple[str, str, float], ...] = ()
     """(algorithm, time, relative deviation of single operations), where samples are known."""
+    drift: float = 1.0
+    """How many times slower than at its best this machine was while it measured."""
 
     @property
     def middle(self) -> CostTable:
@@ -71,20 +74,24 @@ class Times:
         return replace(several[0], **middle)
 
     def drawn(self, number: int) -> CostTable:
-        """Return the costs of a draw: a pass, moved by the spread of its samples."""
+        """Return the costs of a draw: a pass, moved by drift and by the spread of its samples."""
         table = self.passes[number % len(self.passes)]
-        if not self.spread or number == 0:
+        if number == 0 or (not self.spread and self.drift == 1.0):
             return table
-        normal = np.random.default_rng(number).standard_normal(len(self.spread)).tolist()
+        rng = np.random.default_rng(number)
+        normal = rng.standard_normal(len(self.spread)).tolist()
+        slower = self.drift ** float(rng.uniform(-1.0, 1.0))
         moved = {
-            (algorithm, name): math.exp(deviation * by)
+            (algorithm, name): slower * math.exp(deviation * by)
             for (algorithm, name, deviation), by in zip(self.spread, normal, strict=True)
         }
         rows = tuple(
-            _with(
+            row
+            if row.is_given
+            else _with(
                 row,
                 {
-                    name: getattr(row, name) * moved.get((row.algorithm, name), 1.0)
+                    name: getattr(row, name) * moved.get((row.algorithm, name), slower)
                     for name in _TIMES
                 },
             )
@@ -93,7 +100,7 @@ class Times:
         added = table.aggregates
         if added is not None:
             # One spread for all: they are made of the same pairings and additions.
-            by = moved.get((_AGGREGATES, "verify_seconds"), 1.0)
+            by = moved.get((_AGGREGATES, "verify_seconds"), slower)
             added = replace(added, **{name: getattr(added, name) * by for name in _AGGREGATE_TIMES})
         return replace(table, rows=rows, aggregates=added)
 
@@ -126,7 +133,7 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times((table,), tuple(_spread(table, measurements)))
+    return Times((table,), tuple(_spread(table, measurements)), _drift(table, [measurements]))
 
 
 def measured(
@@ -134,7 +141,7 @@ def measured(
 ) -> Times:
     """Measure the schemes of a plan, several passes one after the other."""
     chosen = preset or presets.preset()
-    done = []
+    done, measurements = [], []
     spreads: dict[tuple[str, str], list[float]] = {}
     for _ in range(passes):
         frames = [
@@ -149,6 +156,7 @@ def measured(
         ]
         joined = pd.concat(frames, ignore_index=True)
         joined.attrs = frames[0].attrs
+        measurements.append(joined)
         table = _of(plan, costing.from_frame(joined))
         if BLS in (plan.vote_aggregation, plan.transaction_aggregation):
             table, deviation = _with_aggregates(table)
@@ -157,7 +165,7 @@ def measured(
         for algorithm, name, deviation in _spread(done[-1], joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    return Times(tuple(done), tuple(spread))
+    return Times(tuple(done), tuple(spread), _drift(done[0], measurements))
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
@@ -192,6 +200,28 @@ def _with(row: Costs, times: dict[str, Any]) -> Costs:
 def _of(plan: Plan, table: CostTable) -> CostTable:
     mine = {row.algorithm: row for row in plan.own_schemes}
     return CostTable(tuple(mine.get(name) or table[name] for name in plan.names), table.source)
+
+
+def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
+    """Return how much slower than at its best the machine was: verifications, median over fastest.
+
+    A verification does the same work each time; what its median takes beyond the fastest sample is
+    the machine's: other work on its processors, its clock. Another hour may be as much better, and
+    as much worse. All schemes share it, so that ratios are as sure as before.
+    """
+    slower = []
+    for row in (each for each in table.rows if not each.is_given):
+        implementation = row.source.partition(" on ")[0]
+        own = [
+            costing.choose(frame, row.algorithm, implementation=implementation)["verify"]
+            for frame in measurements
+            if "min_seconds" in frame.columns
+        ]
+        fastest = min((each["min_seconds"] for each in own), default=math.nan)
+        if fastest > 0:
+            middle = float(np.median([each["median_seconds"] for each in own]))
+            slower.append(max(1.0, middle / fastest))
+    return float(np.median(slower)) if slower else 1.0
 
 
 def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:

@@ -10,9 +10,9 @@ from pqchain.costs import AggregateCosts
 
 @pytest.mark.native
 def test_every_time_is_measured(monkeypatch):
-    monkeypatch.setattr("pqchain.bench.aggregates.SIGNERS", (1, 8))
-    monkeypatch.setattr("pqchain.bench.aggregates.MESSAGES", (1, 4))
-    monkeypatch.setattr("pqchain.bench.aggregates._SAMPLES", 3)
+    monkeypatch.setattr("pqchain.bench.aggregates.SIGNERS", 8)
+    monkeypatch.setattr("pqchain.bench.aggregates.REPEATED", 2)
+    monkeypatch.setattr("pqchain.bench.aggregates.ROUNDS", 3)
     costs, deviation = measure_aggregates()
     assert costs.algorithm == SCHEME
     assert costs.source == "blst/assembly"

@@ -14,6 +14,7 @@ from pqchain.study import findings, load, model, run, times
 from pqchain.study.answer import conclusions, doubts, interval
 from pqchain.study.findings import answered
 from pqchain.study.times import Times, known
+from tests import frames
 from tests.study.plans import COSTS, found, plan
 
 WORLD = named("gossip", world=True)
@@ -170,3 +171,28 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
         "generate_keypair_seconds": 0.14826, "sign_seconds": 0.14826, "verify_seconds": 0.14826,
     }  # fmt: skip
     assert got.middle["ML-DSA-44"].sign_seconds == pytest.approx(1.5e-4)
+
+
+def test_a_machine_slower_than_at_its_best_widens_times_and_no_ratio():
+    still, busy = Times((COSTS,)), Times((COSTS,), drift=1.5)
+    assert still.drawn(3) == COSTS
+    drawn = [busy.drawn(number) for number in range(200)]
+    own = COSTS["ML-DSA-44"].verify_seconds
+    times = [each["ML-DSA-44"].verify_seconds / own for each in drawn]
+    assert min(times) == pytest.approx(1 / 1.5, rel=0.02)
+    assert max(times) == pytest.approx(1.5, rel=0.02)
+    ratio = COSTS["Falcon-512"].verify_seconds / own
+    assert all(
+        each["Falcon-512"].verify_seconds / each["ML-DSA-44"].verify_seconds == pytest.approx(ratio)
+        for each in drawn
+    )
+
+
+def test_how_much_slower_is_read_off_verifications():
+    frame = frames.measurements(["ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"])
+    frame["min_seconds"] = frame["median_seconds"] / 1.3
+    # Signing may restart: its fastest sample did less work.
+    frame.loc[frame["operation"] == "sign", "min_seconds"] /= 10
+    found = known(plan(), frame)
+    assert found is not None
+    assert found.drift == pytest.approx(1.3)
