@@ -139,7 +139,7 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
 def measured(
     plan: Plan, *, passes: int = PASSES, preset: str | None = None, progress: bool = False
 ) -> Times:
-    """Measure the schemes of a plan, several passes one after the other."""
+    """Measure the schemes of a plan, several passes of one round, one after the other."""
     chosen = preset or presets.preset()
     done, measurements = [], []
     spreads: dict[tuple[str, str], list[float]] = {}
@@ -150,6 +150,7 @@ def measured(
                 ["generate_keypair", "sign", "verify"],
                 _implementations(name),
                 preset=chosen,
+                rounds=1,
                 progress=progress,
             )
             for name in _to_measure(plan)
