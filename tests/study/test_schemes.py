@@ -34,7 +34,7 @@ def costs(*own: Costs) -> CostTable:
 
 def test_a_table_of_a_file_is_compared_and_labelled():
     plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
-        schemes=("Mine", "Falcon-512"), migration={}
+        schemes=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
     )
     found = plans.found(plan, costs(MINE), seeds=2)
     own = found.values["Mine"]
