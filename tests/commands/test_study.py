@@ -26,7 +26,8 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--set", "schemes=Falcon-512,Dilithium2"]
+    chosen = ["--set", "schemes=Falcon-512,Dilithium2,mine"]
+    chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
     assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
@@ -36,6 +37,8 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     saved = results.load(figures)
     assert saved.attrs["provenance"]["costs"] == "paper:pqdpol"
     assert set(saved["quantity"]) >= {"final_seconds", "repair_seconds"}
+    given = saved[(saved["scheme"] == "Mine") & (saved["kind"] == "given")]
+    assert set(given["source"]) == {"given: the command line"}
 
 
 def test_the_network_can_be_set_too(capsys) -> None:
