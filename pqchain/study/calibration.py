@@ -48,7 +48,8 @@ def calibrate(plan: Plan, times: Times) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for seen in plan.observed:
         scheme = seen.scheme or plan.baseline
-        then = plan.with_(schemes=(scheme,), migration={}, **seen.settings)
+        today = {"transaction_aggregation": "plain", **seen.settings}
+        then = plan.with_(schemes=(scheme,), migration={}, **today)
         got = model.figures(then, times.middle)[scheme][seen.quantity]
         settings = ", ".join(f"{name}={value:g}" for name, value in seen.settings.items())
         unit = QUANTITIES[seen.quantity].unit

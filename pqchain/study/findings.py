@@ -13,6 +13,7 @@ from tqdm import tqdm
 from pqchain import machine
 from pqchain.checks import whole
 from pqchain.costs import CostTable
+from pqchain.errors import UsageError
 from pqchain.study import calibration, model, queueing, times
 from pqchain.study.model import Figures
 from pqchain.study.plan import Plan
@@ -111,6 +112,11 @@ def run(
     UsageError where the plan cannot be, MissingCosts for schemes without costs.
     """
     whole("seeds", seeds, least=1, most=10_000)
+    if plan.bundled and plan.bundled not in plan.names:
+        raise UsageError(
+            f"transaction_aggregation is {plan.transaction_aggregation!r}, which takes signatures "
+            f"of {plan.bundled}; add that to schemes, or give 'plain'"
+        )
     found = times.known(plan, measurements)
     warnings: list[str] = []
     if found is None:

@@ -143,7 +143,10 @@ class Plan:
 
     @property
     def bundled(self) -> str:
-        """The scheme whose signatures in a block are one aggregate or proof; "" for none."""
+        """The scheme whose signatures in a block are one aggregate or proof; "" for none.
+
+        It need not be of the plan: others are as they were.
+        """
         return _aggregated(self.transaction_aggregation)
 
     def with_(self, **changes: Any) -> Plan:
@@ -326,10 +329,6 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          "block_seconds above 0, or final_blocks 0"),
         (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
          f"most_votes is {plan.most_votes:g}, but votes_per_block is 0; give both"),
-        (bool(plan.bundled) and plan.bundled not in {plan.scheme(name).name for name in plan.names},
-         "transaction_aggregation",
-         f"transaction_aggregation is {plan.transaction_aggregation!r}, which takes signatures of "
-         f"{plan.bundled}; add that to schemes, or give 'plain'"),
         (is_modelled and not has_falcon, "signer",
          f'signer is {signer!r}, but no scheme is Falcon; give signer = "software"'),
         (is_modelled and plan.signing_factor != 1.0, "signing_factor",

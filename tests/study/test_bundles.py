@@ -9,7 +9,7 @@ from pqchain.algorithms import get
 from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
-from pqchain.study import load, model
+from pqchain.study import load, model, plane, run, tornado
 from pqchain.study.provers import CITED, PROVERS
 from tests.study.plans import COSTS, found, plan
 
@@ -131,7 +131,7 @@ def test_votes_of_a_prover_that_says_how_long():
 )
 def test_an_aggregation_of_nobody_is_refused(how, message):
     with pytest.raises(UsageError, match=message):
-        plan(schemes=("ML-DSA-44",), transaction_aggregation=how)
+        run(plan(schemes=("ML-DSA-44",), transaction_aggregation=how))
 
 
 def test_a_prover_may_prove_a_scheme_of_ones_own():
@@ -146,3 +146,21 @@ def test_a_prover_may_prove_a_scheme_of_ones_own():
     answer = found(one, CostTable((*COSTS.rows, xmss), COSTS.source))
     assert answer.values["XMSS of leanSig"]["transaction_bytes"] < 200 + 32 + 2536
     assert get("Falcon-512").name == PROVERS["labrador"].algorithm
+
+
+def test_a_chain_with_one_proof_a_block_is_studied_as_any_other():
+    """Against the chain of today, which has none; its sensitivity; who wins where."""
+    one = load("ethereum").with_(
+        transaction_aggregation="labrador", schemes=("Falcon-512", "ML-DSA-44"), migration={},
+        nodes=64, delegates=8,
+    )  # fmt: skip
+    answer = found(one)
+    plain = found(one.with_(transaction_aggregation="plain"))
+    assert answer.calibration.equals(plain.calibration)
+    assert (
+        answer.values["Falcon-512"]["capacity_per_second"]
+        > plain.values["Falcon-512"]["capacity_per_second"]
+    )
+    assert len(tornado(one, COSTS, scheme="ML-DSA-44"))
+    winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
+    assert winners["winner"].tolist() == ["Falcon-512"]
