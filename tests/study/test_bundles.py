@@ -89,8 +89,9 @@ def test_a_bls_aggregate_of_a_block_by_hand():
 
 def test_gas_of_an_aggregate_is_paid_once():
     one = load("ethereum").with_(
-        schemes=("BLS12-381",), migration={}, transaction_aggregation="bls", public_key="inline"
-    )
+        schemes=("BLS12-381",), migration={}, transaction_aggregation="bls", public_key="inline",
+        nodes=64, delegates=8,
+    )  # fmt: skip
     got = model.figures(one, TABLE)["BLS12-381"]
     ratio = 1 / COSTS["ECDSA-secp256k1"].verify_seconds
     data = 294 + 48 + 2
