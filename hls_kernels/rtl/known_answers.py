@@ -1,0 +1,93 @@
+"""The known answers of liboqs by the netlist, and its cycles.
+
+`python -m hls_kernels.rtl.known_answers <library> [count]`: that many vectors of each degree (100
+are liboqs's "all", 1 its "single"); keys and randomness come from liboqs and NIST's generator, the
+heavy step from the netlist. Fails unless the digests are liboqs's.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from pqchain.crypto import native
+from pqchain.falcon import FalconSigner, kernel
+from pqchain.falcon.netlist import Netlist
+from tests.crypto.builds import BUILDS
+from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
+
+
+class Signer:
+    """Keys by liboqs, signatures by the netlist, randomness from one place."""
+
+    def __init__(self, degree: int, netlist: Netlist, counts: int) -> None:
+        self.signer = FalconSigner(degree, "kernel")
+        self.netlist, self.logn = netlist, kernel.check_degree(degree)
+        self.library = native.library(self.signer._reference.implementation)
+        self.cycles: list[int] = []
+        self._draw: Callable[[int], bytes] = bytes
+        self._progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
+
+    def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
+        """Let liboqs and the netlist's requests draw from one source."""
+        self._draw = source
+        return self.library.randomness(source)
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a key pair of liboqs."""
+        return self.signer._reference.generate_keypair()
+
+    def sign(self, message: bytes, secret_key: bytes) -> bytes:
+        """Sign with the netlist; raises RuntimeError where its bus or status is wrong."""
+        algorithm = self.signer.algorithm
+        nonce, seed = self._draw(kernel.NONCE_BYTES), self._draw(kernel.SEED_BYTES)
+        given: dict[str, Any] = {"secret_key": secret_key, "nonce": nonce, "message": message}
+        with kernel.request_of(algorithm, **given) as request:
+            for attempt in range(kernel.MOST_ATTEMPTS):
+                kernel.seed_request(request, seed, attempt, self.logn)
+                made = self.netlist.attempt(request, self.logn)
+                self.cycles.append(made.cycles)
+                if made.status == kernel.RETRY:
+                    continue
+                signature = kernel.encode_signature(algorithm, nonce, made.response)
+                if made.status != kernel.SIGNED or signature is None:
+                    raise RuntimeError(f"status {made.status}")
+                self._progress.update()
+                return signature
+        raise RuntimeError("no attempt was short enough")
+
+    def verify(self, *arguments: bytes) -> bool:
+        """Verify with liboqs."""
+        return self.signer.verify(*arguments)
+
+
+def check(library: Path, counts: int) -> bool:
+    """Print a line per degree; return whether the digests are right."""
+    good = True
+    for degree in (512, 1024):
+        netlist = Netlist(library)
+        signer = Signer(degree, netlist, counts)
+        text = signature_text(f"Falcon-{degree}", signer, signer, counts)
+        signer._progress.close()
+        expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
+        right = digest(text) == expected["all" if counts == 100 else "single"]
+        good = good and right and netlist.violations() == 0
+        cycles = signer.cycles
+        sys.stdout.write(
+            f"Falcon-{degree}: {counts} known answers, {len(cycles)} attempts, digest "
+            f"{digest(text)[:16]} {'equal' if right else 'DIFFERS'}; cycles mean "
+            f"{statistics.fmean(cycles):.0f}, least {min(cycles)}, greatest {max(cycles)}\n"
+        )
+    return good
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["1"], ["100"]):
+        sys.exit(__doc__)
+    sys.exit(not check(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 100))
