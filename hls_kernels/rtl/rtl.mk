@@ -2,18 +2,21 @@
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
+#   make mutants     change the netlist in 50 places; a bench must notice each
 #   make rtl-lint    Verilator's opinion of the source
 PYTHON     ?= $(abspath $(firstword $(wildcard ../.venv/bin/python)) $(if $(wildcard ../.venv/bin/python),,python3))
 RTL        := $(abspath $(BUILD))/rtl
+RTL_EXTRA  ?=
 RTL_ROM    := $(RTL)/rom
 RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
-RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert
+RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
 RTL_FLAGS  := -O3 -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
               -I$(abspath src) -I$(abspath rtl/bench) -I$(RTL_ROM)
-VERILATE   := $(VERILATOR) --cc --build -O3 --assert --x-assign fast --x-initial fast \
+VERILATE    = $(VERILATOR) --cc --build -O3 $(RTL_ASSERT) --x-assign fast --x-initial fast \
               -Wno-WIDTH -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) -GROM='"$(RTL_ROM)/"'
+RTL_ASSERT ?= --assert
 RTL_SOURCES = $(wildcard $(RTL_CORE)/*.sv)
 RTL_BENCH   = $(wildcard rtl/bench/*.h) rtl/bench/probes.vlt
 
@@ -23,7 +26,7 @@ RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
 
-.PHONY: rtl rtl-test rtl-quick rtl-lint rtl-units rtl-bits
+.PHONY: mutants rtl rtl-test rtl-quick rtl-lint rtl-units rtl-bits
 rtl: $(RTL)/libfalcon_rtl.so
 
 $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
@@ -34,7 +37,7 @@ $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BEN
 	$(VERILATE) --savable --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
 
-RTL_LINK = $(CXX) $(RTL_FLAGS) -I$(RTL)/core -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(1) \
+RTL_LINK = $(CXX) $(RTL_FLAGS) -I$(RTL)/core -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(1) $(RTL_EXTRA) \
 	$(RTL)/core/Vfalcon_sign__ALL.a $(VERILATED)/verilated.cpp $(VERILATED)/verilated_save.cpp \
 	$(VERILATED)/verilated_threads.cpp -lpthread
 
@@ -48,12 +51,12 @@ $(RTL)/units/%: rtl/bench/units.cpp $(RTL_CORE)/%.sv
 	@mkdir -p $(RTL)/units
 	$(VERILATOR) --cc --exe --build -O3 --x-assign fast --x-initial fast -Wno-WIDTH \
 	  --top-module $* --Mdir $(RTL)/obj_$* -CFLAGS "$(RTL_FLAGS) -DUNIT=$* -DIS_$*" \
-	  $(RTL_CORE)/$*.sv $(abspath $<) > $(RTL)/$*.log 2>&1 || { cat $(RTL)/$*.log; exit 1; }
+	  $(RTL_CORE)/$*.sv $(abspath $<) $(RTL_EXTRA) > $(RTL)/$*.log 2>&1 || { cat $(RTL)/$*.log; exit 1; }
 	cp $(RTL)/obj_$*/V$* $@
 
 $(RTL)/steps: rtl/bench/steps.cpp $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
 	$(VERILATE) --exe --top-module datapath --Mdir $(RTL)/obj_steps -CFLAGS "$(RTL_FLAGS)" \
-	  rtl/bench/probes.vlt $(RTL_SOURCES) $(abspath $<) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
+	  rtl/bench/probes.vlt $(RTL_SOURCES) $(abspath $<) $(RTL_EXTRA) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
 	cp $(RTL)/obj_steps/Vdatapath $@
 
 rtl-lint: $(RTL_ROM)/program.hex
@@ -65,6 +68,7 @@ rtl-units: $(RTL_UNITS:%=$(RTL)/units/%)
 	$(RTL)/units/fp_multiply $(RTL_CASES)
 	$(RTL)/units/fp_convert $(RTL_CASES)
 	$(RTL)/units/fp_divide $(RTL_DIVIDES)
+	$(RTL)/units/norm $(RTL_CASES)
 
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
 rtl-bits: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/protocol
@@ -76,6 +80,11 @@ rtl-bits: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/protocol
 rtl-test: rtl-lint rtl-units rtl-bits rtl
 	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $(RTL)/libfalcon_rtl.so
 
-rtl-quick:
-	$(MAKE) rtl-units rtl-bits rtl RTL_CASES=200000 RTL_DIVIDES=10000 RTL_RUNS=1 RTL_PAIRS=1000 \
-	  RTL_ATTEMPTS=1 RTL_PROTOCOL=quick
+# An expression changed in each, 50 times; about 10 minutes.
+mutants:
+	cd .. && $(PYTHON) -m hls_kernels.rtl.mutants $(RTL)/mutants
+
+rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign rtl
+	$(RTL)/steps 1
+	$(RTL)/sampler 1000 $(VECTORS)/samplerz_512.txt
+	$(RTL)/sign 1 $(RTL_RECORDED)

@@ -53,7 +53,6 @@ static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const 
     out.ended = chip.read(CTRL) & 2;
     out.status = chip.read(STATUS);
     std::memcpy(got.data(), device.data() + answer, 2 * n);
-    if (getenv("DBG")) fprintf(stderr, "status %u want %u cycles %lu\n", out.status, status, (unsigned long)out.cycles);
     out.equal = out.status == status && got == want;
     out.zeros = out.untouched = true;
     for (int16_t x : got) out.zeros &= x == 0, out.untouched &= x == 0x5555;

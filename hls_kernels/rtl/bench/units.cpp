@@ -143,6 +143,50 @@ static void run(long count) {
         check(root ? "root" : "reciprocal", x, 0, u.y, bits(root ? std::sqrt(real(x)) : 1 / real(x)));
     }
 }
+#elif defined(IS_norm)
+// Vectors of every length about the bound, and values that fit no 18 bits or are no integers.
+static void run(long count) {
+    const uint64_t room = bits(1.5 * 0x1p52);
+    for (long k = 0; k < count / 2000 + 200; k++) {
+        const bool large = k & 1;
+        const int64_t bound = large ? 70265242 : 34034726;
+        const unsigned n = 4 + rng() % 8, how = k / 2 % 8;
+        int64_t left = bound + (int64_t)(k / 16 % 3) - 1, length = 0;
+        bool strange = false;
+        u.is_1024 = large; u.clear = 1; u.on = 0;
+        tick();
+        u.clear = 0; u.on = 1;
+        for (unsigned index = 0; index < n; index++) {
+            const int64_t target = rng() % 12289;
+            int64_t terms[2];
+            for (int64_t &term : terms) {   // greedily, so that the rest is met to the last unit
+                const int64_t most = (int64_t)std::sqrt((double)left);
+                term = index + 2 < n ? most / 2 : most;
+                if (rng() & 1) term = -term;
+                if (how == 7 && index == 1) term = (rng() & 1 ? 1 : -1) * ((int64_t)1 << (17 + rng() % 6));
+                if (left > 0) left -= term * term;
+                left = left < 0 ? 0 : left;
+                length += term * term;
+            }
+            const uint64_t values[3] = {(uint64_t)target, room + (uint64_t)(target - terms[0]),
+                                        room + (uint64_t)terms[1]};
+            for (unsigned which = 0; which < 3; which++) {
+                u.which = which;
+                u.value = values[which];
+                if (how == 6 && index == 2 && which == 1 + k % 3 % 2) {
+                    const uint64_t odd[] = {0, bits(1.0), values[which] ^ 1ull << (17 + rng() % 34),
+                                            values[which] ^ 1ull << 52};
+                    u.value = odd[rng() % 4];
+                    strange = true;
+                }
+                tick();
+            }
+        }
+        u.on = 0;
+        for (int wait = 0; wait < 4; wait++) tick();
+        check("length", (uint64_t)length, strange, u.short_enough, !strange && length <= bound);
+    }
+}
 #else
 static void run(long count) {
     for (long k = 0; k < count; k++) {
