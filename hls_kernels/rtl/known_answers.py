@@ -11,6 +11,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ class Signer:
         self.netlist, self.logn = netlist, kernel.check_degree(degree)
         self.library = native.library(self.signer._reference.implementation)
         self.cycles: list[int] = []
+        self.spent: list[dict[str, tuple[int, int]]] = []
         self._draw: Callable[[int], bytes] = bytes
-        self._progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
+        self.progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
 
     def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
         """Let liboqs and the netlist's requests draw from one source."""
@@ -53,12 +55,13 @@ class Signer:
                 kernel.seed_request(request, seed, attempt, self.logn)
                 made = self.netlist.attempt(request, self.logn)
                 self.cycles.append(made.cycles)
+                self.spent.append(self.netlist.spent())
                 if made.status == kernel.RETRY:
                     continue
                 signature = kernel.encode_signature(algorithm, nonce, made.response)
                 if made.status != kernel.SIGNED or signature is None:
                     raise RuntimeError(f"status {made.status}")
-                self._progress.update()
+                self.progress.update()
                 return signature
         raise RuntimeError("no attempt was short enough")
 
@@ -67,22 +70,43 @@ class Signer:
         return self.signer.verify(*arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a run of known answers gave."""
+
+    degree: int
+    digest: str
+    right: bool
+    """Whether the digest is liboqs's, and the bus kept its protocol."""
+    cycles: list[int]
+    """Of every attempt."""
+    spent: list[dict[str, tuple[int, int]]]
+    """Of every attempt: cycles and starts by kernel and other place."""
+
+
+def run(library: Path, degree: int, counts: int) -> Answers:
+    """Sign that many vectors, 1 or 100."""
+    netlist = Netlist(library)
+    signer = Signer(degree, netlist, counts)
+    text = signature_text(f"Falcon-{degree}", signer, signer, counts)
+    signer.progress.close()
+    expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
+    right = digest(text) == expected["all" if counts == 100 else "single"]
+    right = right and netlist.violations() == 0
+    return Answers(degree, digest(text), right, signer.cycles, signer.spent)
+
+
 def check(library: Path, counts: int) -> bool:
     """Print a line per degree; return whether the digests are right."""
     good = True
     for degree in (512, 1024):
-        netlist = Netlist(library)
-        signer = Signer(degree, netlist, counts)
-        text = signature_text(f"Falcon-{degree}", signer, signer, counts)
-        signer._progress.close()
-        expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
-        right = digest(text) == expected["all" if counts == 100 else "single"]
-        good = good and right and netlist.violations() == 0
-        cycles = signer.cycles
+        made = run(library, degree, counts)
+        good = good and made.right
         sys.stdout.write(
-            f"Falcon-{degree}: {counts} known answers, {len(cycles)} attempts, digest "
-            f"{digest(text)[:16]} {'equal' if right else 'DIFFERS'}; cycles mean "
-            f"{statistics.fmean(cycles):.0f}, least {min(cycles)}, greatest {max(cycles)}\n"
+            f"Falcon-{degree}: {counts} known answers, {len(made.cycles)} attempts, digest "
+            f"{made.digest[:16]} {'equal' if made.right else 'DIFFERS'}; cycles mean "
+            f"{statistics.fmean(made.cycles):.0f}, least {min(made.cycles)}, greatest "
+            f"{max(made.cycles)}\n"
         )
     return good
 

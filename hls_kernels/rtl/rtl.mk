@@ -3,6 +3,7 @@
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
 #   make mutants     change the netlist in 50 places; a bench must notice each
+#   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
 #   make rtl-lint    Verilator's opinion of the source
 PYTHON     ?= $(abspath $(firstword $(wildcard ../.venv/bin/python)) $(if $(wildcard ../.venv/bin/python),,python3))
 RTL        := $(abspath $(BUILD))/rtl
@@ -26,8 +27,9 @@ RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
 
-.PHONY: mutants rtl rtl-test rtl-quick rtl-lint rtl-units rtl-bits
+.PHONY: rtl-rom figures mutants rtl rtl-test rtl-quick rtl-lint rtl-units rtl-bits
 rtl: $(RTL)/libfalcon_rtl.so
+rtl-rom: $(RTL_ROM)/program.hex
 
 $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
 	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) > $(RTL).listing.tmp
@@ -83,6 +85,10 @@ rtl-test: rtl-lint rtl-units rtl-bits rtl
 # An expression changed in each, 50 times; about 10 minutes.
 mutants:
 	cd .. && $(PYTHON) -m hls_kernels.rtl.mutants $(RTL)/mutants
+
+# data/falcon/rtl.json anew; place and route takes about a quarter of an hour.
+figures: rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
 
 rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign rtl
 	$(RTL)/steps 1

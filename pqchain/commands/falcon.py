@@ -139,6 +139,77 @@ def _gains(frame: pd.DataFrame) -> Table:
     return Table.of(frame, columns)
 
 
+def show_rtl(arguments: argparse.Namespace) -> int:
+    """Show the figures of the engine in RTL beside the paper's."""
+    from pqchain.falcon import rtl
+    from pqchain.works import papers
+
+    printed = papers.table("falcon-hls", "table2")
+    frames = {
+        "times": rtl.times(),
+        "cycles": rtl.cycles(),
+        "cells": rtl.cells(),
+        "model": rtl.beside_model(),
+        "printed_table2": printed,
+        "printed_table3": papers.table("falcon-hls", "table3"),
+    }
+    plain = {name: console.records(frame) for name, frame in frames.items()}
+    about = {"clock": rtl.figures()["clock"], "tools": rtl.figures()["tools"]}
+    tables = (_engine_times(frames), _phases(frames["cycles"]), _cells(frames["cells"], printed))
+    return console.show(
+        arguments,
+        {**plain, **about, "limits": list(rtl.LIMITS)},
+        *tables,
+        remarks=[f"- {text}" for text in rtl.LIMITS],
+    )
+
+
+def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
+    columns = [
+        Column("degree", numeric=True),
+        Column("cycles", numeric=True, show="{:,.0f}".format),
+        Column("MHz", numeric=True),
+        Column("ms", numeric=True),
+        Column("what"),
+    ]
+    rows: list[list[object]] = []
+    for row in frames["times"].to_dict("records"):
+        megahertz, milliseconds = row["clock_hertz"] / 1e6, row["seconds"] * 1e3
+        what = "RTL of ours on a routed proxy (ECP5), one attempt of the engine alone"
+        rows.append([row["degree"], row["cycles"], f"{megahertz:.1f}", f"{milliseconds:.2f}", what])
+    clock = frames["printed_table2"]["clock_megahertz"].iloc[0]
+    for row in frames["printed_table3"].to_dict("records"):
+        if "artix" in str(row["implementation"]):
+            degree = int(str(row["name"]).split("-")[1])
+            cycles = float(row["sign_milliseconds"]) * float(clock) * 1e3
+            what = "printed: software and hardware, Artix-7"
+            rows.append([degree, cycles, str(clock), str(row["sign_milliseconds"]), what])
+    return Table(columns=columns, rows=rows)
+
+
+def _phases(frame: pd.DataFrame) -> Table:
+    columns = [Column("degree", numeric=True), Column("phase")]
+    columns += [
+        Column(name, numeric=True, show="{:,.0f}".format) for name in ("mean", "least", "greatest")
+    ]
+    return Table.of(frame, columns)
+
+
+def _cells(frame: pd.DataFrame, printed: pd.DataFrame) -> Table:
+    """Lay out the cells for xc7 by module, and the paper's whole."""
+    names = ("lut", "lutram", "flip_flop", "dsp", "block_ram_36k")
+    columns = [Column("module")]
+    columns += [Column(name.replace("_", " "), numeric=True, show="{:g}".format) for name in names]
+    rows = [
+        [row["module"].replace("_", " "), *(row[name] for name in names)]
+        for row in frame.query("family == 'xc7'").to_dict("records")
+    ]
+    paper = printed.iloc[0]
+    figures = (paper["lookup_tables"], 0, paper["flip_flops"], paper["dsp_blocks"])
+    rows.append(["printed", *(float(figure) for figure in figures), float("nan")])
+    return Table(columns=columns, rows=rows)
+
+
 def examine(arguments: argparse.Namespace) -> int:
     """Try every backend."""
     reasons = dict.fromkeys(BACKENDS, "")

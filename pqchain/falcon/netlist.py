@@ -68,8 +68,10 @@ class Netlist:
         self._memory: dict[int, object] = {}
 
     def __del__(self) -> None:
+        # Buffers that know this engine may be forgotten after it: their `unmap` then does nothing.
         if getattr(self, "_chip", None):
             self._library.falcon_rtl_close(self._chip)
+            self._chip = None
 
     def map(self, address: int, memory: bytearray) -> None:
         """Show these bytes to the bus at this address; elsewhere it answers with an error."""
@@ -79,6 +81,8 @@ class Netlist:
 
     def unmap(self, address: int) -> None:
         """Take the bytes at this address away."""
+        if self._chip is None:
+            return
         self._library.falcon_rtl_unmap(self._chip, address)
         self._memory.pop(address, None)
 

@@ -19,7 +19,7 @@ from pynq.buffer import PynqBuffer
 
 from pqchain.errors import UsageError
 from pqchain.falcon import kernel
-from pqchain.falcon.netlist import Netlist
+from pqchain.falcon.netlist import MOST_CYCLES, Netlist
 from pqchain.falcon.overlay import VLNV
 
 BASE = 0x43C00000
@@ -37,9 +37,6 @@ CORES = ("kernel", "rtl")
 
 _CYCLES = 0x50
 """Register of the engine in RTL alone."""
-
-_CYCLES_PER_LOOK = 500_000
-"""How far the netlist runs each time that the driver looks whether it is done."""
 
 _CTRL = BASE + REGISTERS["CTRL"]
 _ADDRESSES = ("request", "response")
@@ -174,9 +171,9 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
             self._registers[address] = value
 
     def _look(self, netlist: Netlist, offset: int) -> int:
-        """Read a register of the netlist; who looks whether it is done lets its clock run."""
+        """Read a register of the netlist; who looks whether it is done lets it come to its end."""
         if offset == REGISTERS["CTRL"]:
-            netlist.run(_CYCLES_PER_LOOK)
+            netlist.run(MOST_CYCLES)
         value = netlist.read(offset)
         if offset == REGISTERS["CTRL"] and value & _DONE and self.faults.flips:
             low, high = (netlist.read(REGISTERS[f"response_{half}"]) for half in (1, 2))

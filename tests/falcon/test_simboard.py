@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hls_kernels.rtl.boards import hwh
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import (
     BadBoardSignature,
@@ -20,7 +21,7 @@ from pqchain.errors import (
     UsageError,
     WrongBitstream,
 )
-from pqchain.falcon import FalconSigner, kernel
+from pqchain.falcon import FalconSigner, kernel, netlist
 from tests.falcon.rtl import need_netlist
 
 with warnings.catch_warnings():
@@ -28,6 +29,8 @@ with warnings.catch_warnings():
     pynq = pytest.importorskip(
         "pynq", reason="pynq is not installed: `make test-board` tests the driver"
     )
+    from pynq.pl_server import hwh_parser
+
     from pqchain.falcon import overlay, simboard
 
 pytestmark = [
@@ -213,3 +216,13 @@ def test_the_profile_names_the_board(core: str) -> None:
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"", secret_key)
     assert list(frame["where"]) == ["software", "board", "software", "software"]
+
+
+def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None:
+    path = tmp_path / "falcon.hwh"
+    path.write_text(hwh.describe(), encoding="utf-8")
+    core = hwh_parser._HWHZynq(str(path)).ip_dict["falcon_sign_0"]
+    assert core["type"] == overlay.VLNV
+    assert core["phys_addr"] == simboard.BASE
+    offsets = {name: about["address_offset"] for name, about in core["registers"].items()}
+    assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES}

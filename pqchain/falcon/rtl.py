@@ -1,0 +1,109 @@
+"""What the engine in RTL takes: cycles of its netlist, cells after synthesis, a clock as a proxy.
+
+The figures are those of data/falcon/rtl.json, which `make -C hls_kernels figures` makes anew; no
+board, no Vivado and no placement for xc7 stands behind them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from pqchain import installation
+from pqchain.errors import DataError
+from pqchain.falcon import model
+
+ENGINE = model.Engine(
+    name="the engine in RTL",
+    adder_latency=8,
+    multiplier_latency=8,
+    divider_latency=31,
+    integer_latency=5,
+)
+"""Its units, for the model of cycles; a root takes 57, which the model does not tell apart."""
+
+LIMITS = (
+    "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
+    "word; exact for this netlist, and no measurement of hardware",
+    "cells: after synthesis by yosys, not placed; one netlist by another tool has other counts, so "
+    "a difference of a few percent from a paper's means nothing",
+    "clock: routed by nextpnr on an ECP5, neither xc7 nor Zynq; it says that the pipelines are "
+    "balanced, and not what a board holds",
+    "the paper's milliseconds include the software on its Cortex-M4; ours are one attempt of the "
+    "engine alone",
+)
+"""What may not be concluded from the figures."""
+
+_MODELLED = {
+    "transforms": ["transforms"],
+    "nodes": ["split_merge", "ldl"],
+    "polynomials": ["polynomials", "other"],
+    "leaves and sampler": ["leaves", "sampler"],
+}
+"""Phases that model and netlist both know; the netlist fuses what belongs to a node or leaf."""
+
+_NETLIST = {
+    "transforms": ["transforms"],
+    "nodes": ["LDL and splits", "merges and corrections"],
+    "polynomials": ["polynomials"],
+    "leaves and sampler": ["leaves", "sampler"],
+}
+
+
+def figures() -> dict[str, Any]:
+    """Return the recorded figures: cycles, cells, clock, tools. Raises DataError."""
+    path = installation.data("falcon") / "rtl.json"
+    try:
+        recorded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    return recorded
+
+
+def cycles() -> pd.DataFrame:
+    """Return cycles of an attempt by phase, over known answers.
+
+    Columns: degree, phase ("total" for the whole), mean, least, greatest (cycles), attempts,
+    known_answers (how many digests were liboqs's). Raises DataError.
+    """
+    return pd.DataFrame(figures()["cycles"])
+
+
+def cells() -> pd.DataFrame:
+    """Return cells after synthesis.
+
+    Columns: family (xc7, ecp5, gowin), module ("design_hierarchy" for the whole), lut, lutram,
+    shift_register, flip_flop, dsp, and block RAM in the family's own blocks. Raises DataError.
+    """
+    return pd.DataFrame(figures()["cells"])
+
+
+def times() -> pd.DataFrame:
+    """Return what the cycles are in time on the routed proxy.
+
+    Columns: degree, cycles (mean), clock_hertz (the slowest seed), seconds. Raises DataError.
+    """
+    hertz = min(row["mhz"] for row in figures()["clock"]) * 1e6
+    total = cycles().query("phase == 'total'")
+    frame = pd.DataFrame({"degree": total["degree"], "cycles": total["mean"]})
+    return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz).reset_index(drop=True)
+
+
+def beside_model() -> pd.DataFrame:
+    """Compare the netlist's cycles with those of the model with its latencies.
+
+    Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
+    samples one candidate after the other and starts each kernel with an empty pipeline; the netlist
+    tests two samples in a round and fuses the kernels of a node. Raises DataError.
+    """
+    measured = cycles().set_index(["degree", "phase"])["mean"]
+    rows = []
+    for degree in (512, 1024):
+        modelled = model.engine_cycles(degree, ENGINE)
+        for phase, parts in _MODELLED.items():
+            expected = sum(modelled[part] for part in parts)
+            found = sum(float(measured[degree, part]) for part in _NETLIST[phase])
+            rows.append((degree, phase, expected, found, found / expected))
+    return pd.DataFrame(rows, columns=["degree", "phase", "modelled", "netlist", "ratio"])
