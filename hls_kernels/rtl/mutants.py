@@ -90,7 +90,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("4'd15 - (state == ASK ? araddr[5:2] : awaddr[5:2])", "4'd15"),
         ("rresp != '0 | rlast != (beats_left == '0)", "rresp != '0"),
         ("words_left == '0 | bresp != '0 ? WIPE : OFFER", "words_left == '0 ? WIPE : OFFER"),
-        ("n * POLYNOMIALS - 14'd1", "n * POLYNOMIALS - 14'd513"),
+        ("polynomials(POLYNOMIALS[3:0]) - 14'd1", "polynomials(POLYNOMIALS[3:0]) - 14'd513"),
         ("{{8{word[7]}}, word[7:0]}", "{8'b0, word[7:0]}"),
         ("short_enough ? {read[15:0], low} : 32'b0", "{read[15:0], low}"),
     ],

@@ -174,16 +174,20 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
     ]
     rows: list[list[object]] = []
     for row in frames["times"].to_dict("records"):
-        megahertz, milliseconds = row["clock_hertz"] / 1e6, row["seconds"] * 1e3
-        what = "RTL of ours on a routed proxy (ECP5), one attempt of the engine alone"
-        rows.append([row["degree"], row["cycles"], f"{megahertz:.1f}", f"{milliseconds:.2f}", what])
-    clock = frames["printed_table2"]["clock_megahertz"].iloc[0]
+        what = "RTL of ours, one attempt of the engine alone"
+        clock = ["", ""]  # no place and route is recorded
+        if row["seconds"] == row["seconds"]:
+            clock = [f"{row['clock_hertz'] / 1e6:.1f}", f"{row['seconds'] * 1e3:.2f}"]
+            what += ", at the clock of a routed proxy (ECP5)"
+        rows.append([row["degree"], row["cycles"], *clock, what])
+    megahertz = frames["printed_table2"]["clock_megahertz"].iloc[0]
     for row in frames["printed_table3"].to_dict("records"):
         if "artix" in str(row["implementation"]):
-            degree = int(str(row["name"]).split("-")[1])
-            cycles = float(row["sign_milliseconds"]) * float(clock) * 1e3
+            degree = int(str(row["algorithm"]).split("-")[1])
+            seconds = float(row["sign_seconds"])
+            cycles = seconds * float(megahertz) * 1e6
             what = "printed: software and hardware, Artix-7"
-            rows.append([degree, cycles, str(clock), str(row["sign_milliseconds"]), what])
+            rows.append([degree, cycles, str(megahertz), f"{seconds * 1e3:.1f}", what])
     return Table(columns=columns, rows=rows)
 
 

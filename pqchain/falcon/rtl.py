@@ -24,6 +24,12 @@ ENGINE = model.Engine(
 )
 """Its units, for the model of cycles; a root takes 57, which the model does not tell apart."""
 
+CELL_COLUMNS = [
+    "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k",
+    "block_ram_18k",
+]  # fmt: skip
+"""Of the frame of cells: LUTs that are RAM or shift registers stand apart."""
+
 LIMITS = (
     "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
     "word; exact for this netlist, and no measurement of hardware",
@@ -38,16 +44,14 @@ LIMITS = (
 
 _MODELLED = {
     "transforms": ["transforms"],
-    "nodes": ["split_merge", "ldl"],
-    "polynomials": ["polynomials", "other"],
+    "nodes and polynomials": ["split_merge", "ldl", "polynomials", "other"],
     "leaves and sampler": ["leaves", "sampler"],
 }
 """Phases that model and netlist both know; the netlist fuses what belongs to a node or leaf."""
 
 _NETLIST = {
     "transforms": ["transforms"],
-    "nodes": ["LDL and splits", "merges and corrections"],
-    "polynomials": ["polynomials"],
+    "nodes and polynomials": ["LDL and splits", "merges and corrections", "polynomials"],
     "leaves and sampler": ["leaves", "sampler"],
 }
 
@@ -72,20 +76,21 @@ def cycles() -> pd.DataFrame:
 
 
 def cells() -> pd.DataFrame:
-    """Return cells after synthesis.
+    """Return cells after synthesis; empty where none is recorded.
 
-    Columns: family (xc7, ecp5, gowin), module ("design_hierarchy" for the whole), lut, lutram,
-    shift_register, flip_flop, dsp, and block RAM in the family's own blocks. Raises DataError.
+    Columns: `CELL_COLUMNS`; family (xc7, ecp5, gowin), module ("design_hierarchy" for the whole),
+    and counts, missing where the family has no such cell. Raises DataError.
     """
-    return pd.DataFrame(figures()["cells"])
+    return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
 
 
 def times() -> pd.DataFrame:
     """Return what the cycles are in time on the routed proxy.
 
-    Columns: degree, cycles (mean), clock_hertz (the slowest seed), seconds. Raises DataError.
+    Columns: degree, cycles (mean), clock_hertz (of the slowest placement), seconds; the latter two
+    are missing where no place and route is recorded. Raises DataError.
     """
-    hertz = min(row["mhz"] for row in figures()["clock"]) * 1e6
+    hertz = min((row["mhz"] * 1e6 for row in figures()["clock"]), default=float("nan"))
     total = cycles().query("phase == 'total'")
     frame = pd.DataFrame({"degree": total["degree"], "cycles": total["mean"]})
     return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz).reset_index(drop=True)

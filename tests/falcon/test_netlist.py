@@ -105,6 +105,19 @@ def test_the_cycles_are_told_apart(chip: netlist.Netlist) -> None:
     assert not any(each for each, _ in chip.spent().values())
 
 
+def test_only_the_sampler_takes_a_time_of_its_own(chip: netlist.Netlist) -> None:
+    """Two keys: rounds, verdicts and waits for random bits differ, and nothing else does."""
+    spent = []
+    for seed in (1, 2):
+        chip.spent()
+        assert chip.attempt(request_of(512, seed), 9).status == kernel.SIGNED
+        spent.append(chip.spent())
+    one, other = spent
+    assert one["attempt"] != other["attempt"]
+    for place in one.keys() - {"attempt", "verdicts", "random bits"}:
+        assert one[place] == other[place], place
+
+
 def test_memory_elsewhere_is_an_error_of_the_bus(chip: netlist.Netlist) -> None:
     asked = bytearray(request_of(512)[:-1])  # the last word of the seed is cut
     attempt = chip.attempt(asked, 9)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hls_kernels.boards import measure
 from hls_kernels.rtl.boards import hwh
 from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain import results
 from pqchain.errors import (
     BadBoardSignature,
     BitstreamMissing,
@@ -226,3 +228,14 @@ def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None
     assert core["phys_addr"] == simboard.BASE
     offsets = {name: about["address_offset"] for name, about in core["registers"].items()}
     assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES}
+
+
+@CORES
+def test_what_a_board_owner_sends_back(core: str, tmp_path: Path) -> None:
+    path = simboard.write_placeholder(tmp_path)
+    rows = measure.measure(path, 1, board(core=core))
+    frame = measure.CONTRACT.frame(rows)
+    assert list(frame["algorithm"]) == ["Falcon-512", "Falcon-1024"]
+    assert frame["cycles"].notna().all() == (core == "rtl")
+    written = results.save(frame, tmp_path / "figures.csv", contract=measure.CONTRACT)
+    assert written.is_file()

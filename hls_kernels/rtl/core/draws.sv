@@ -61,12 +61,13 @@ module draws #(
     logic [9:0] behind     [0:7];       // where the generator stands after a draw
     logic [2:0] head;
     logic [3:0] held;
-    logic [2:0] table_at, weigh_at, judge_at, consume_at, tail;
+    logic [2:0] table_at, weigh_at, judge_at, consume_at, tail, put_at;
     assign table_at   = head + {1'b0, table_draw};
     assign weigh_at   = head + {1'b0, weigh_draw};
     assign judge_at   = head + {1'b0, judge_draw};
     assign consume_at = head + consume_count - 3'd1;
     assign tail       = head + held[2:0];
+    assign put_at     = wipe ? wipe_at[2:0] : tail;
     assign table_candidate = candidates[table_at];
     assign table_base      = bases[table_at];
     assign weigh_random    = randoms[weigh_at];
@@ -120,11 +121,11 @@ module draws #(
             PUSH: state <= BEGIN;
             default: if (take) state <= BEGIN;
         endcase
-        if (state == PUSH) begin
-            candidates[tail] <= sign[0] ? {1'b0, base} + 6'd1 : -{1'b0, base};
-            bases[tail]      <= base;
-            randoms[tail]    <= last;
-            behind[tail]     <= position;
+        if (state == PUSH | wipe) begin
+            candidates[put_at] <= wipe ? '0 : sign[0] ? {1'b0, base} + 6'd1 : -{1'b0, base};
+            bases[put_at]      <= wipe ? '0 : base;
+            randoms[put_at]    <= wipe ? '0 : last;
+            behind[put_at]     <= wipe ? '0 : position;
         end
         held <= held + {3'b0, state == PUSH} - (consume ? {1'b0, consume_count} : 4'd0);
         if (consume) begin
@@ -144,10 +145,6 @@ module draws #(
         end
         if (wipe) begin
             {bits, sign, last, base, entry, count} <= '0;
-            candidates[wipe_at[2:0]] <= '0;
-            bases[wipe_at[2:0]]      <= '0;
-            randoms[wipe_at[2:0]]    <= '0;
-            behind[wipe_at[2:0]]     <= '0;
         end
     end
 

@@ -67,6 +67,9 @@ module mover (
     logic [2:0]  wait_;
     logic [15:0] low;
     assign n = is_1024 ? 14'd1024 : 14'd512;
+    function automatic logic [13:0] polynomials(input logic [3:0] count);
+        polynomials = is_1024 ? {count, 10'b0} : {1'b0, count, 9'b0};
+    endfunction
 
     // a burst: to the next multiple of 64 bytes, or as many words as are left
     logic [3:0] room, burst;            // beats but one
@@ -123,9 +126,9 @@ module mover (
     logic [13:0] polynomial;
     always_comb begin
         case (state == NORM ? turn : 2'd2)
-            2'd0:    polynomial = n * PLACE_T0[3:0];
-            2'd1:    polynomial = n * PLACE_FRAMES[3:0];
-            default: polynomial = n * PLACE_T1[3:0];
+            2'd0:    polynomial = polynomials(PLACE_T0[3:0]);
+            2'd1:    polynomial = polynomials(PLACE_FRAMES[3:0]);
+            default: polynomial = polynomials(PLACE_T1[3:0]);
         endcase
         place = write ? to2 : polynomial + index;
     end
@@ -140,12 +143,12 @@ module mover (
                 {seed_at, index, turn} <= '0;
                 to          <= load_place;
                 if (seed) begin
-                    behind     <= n * 14'd6;
+                    behind     <= polynomials(4'd6);
                     words_left <= 10'd14;
                     failed     <= 1'b0;
                     state      <= AIM;
                 end else if (load) begin
-                    behind     <= n * {11'b0, load_part[2] ? 3'd4 : load_part};
+                    behind     <= polynomials(load_part[2] ? 4'd4 : {1'b0, load_part});
                     words_left <= load_part[2] ? n[10:1] : n[11:2];
                     state      <= AIM;
                 end else if (give) begin
@@ -244,7 +247,7 @@ module mover (
                 end
             default: begin              // WIPE
                 wipe_at <= wipe_at + 14'd1;
-                if (wipe_at == n * POLYNOMIALS - 14'd1) begin
+                if (wipe_at == polynomials(POLYNOMIALS[3:0]) - 14'd1) begin
                     done  <= 1'b1;
                     state <= IDLE;
                 end
