@@ -199,11 +199,16 @@ def _phases(frame: pd.DataFrame) -> Table:
     return Table.of(frame, columns)
 
 
+def _count(value: float) -> str:
+    """Show a count; nothing where a print or a family has none."""
+    return "" if value != value else f"{value:g}"
+
+
 def _cells(frame: pd.DataFrame, printed: pd.DataFrame) -> Table:
     """Lay out the cells for xc7 by module, and the paper's whole."""
     names = ("lut", "lutram", "flip_flop", "dsp", "block_ram_36k")
     columns = [Column("module")]
-    columns += [Column(name.replace("_", " "), numeric=True, show="{:g}".format) for name in names]
+    columns += [Column(name.replace("_", " "), numeric=True, show=_count) for name in names]
     rows = [
         [row["module"].replace("_", " "), *(row[name] for name in names)]
         for row in frame.query("family == 'xc7'").to_dict("records")
