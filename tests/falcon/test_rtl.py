@@ -136,3 +136,14 @@ def test_the_program_is_whole() -> None:
     used = {line[1] for line in program.PROGRAM if line[0] in ("run", "passes", "sample")}
     assert used == set(names) - {"attempt"}, "every kernel is used, and none is missing"
     assert all(0 <= word < 1 << 32 for word in words)
+
+
+def test_the_engine_stays_small() -> None:
+    """The size that was aimed at, for xc7 after synthesis."""
+    frame = rtl.cells().query("family == 'xc7'").set_index("module")
+    whole = frame.loc["design_hierarchy"]
+    assert whole[["lut", "lutram", "shift_register"]].sum() <= 8000
+    assert whole["dsp"] <= 20
+    assert whole["block_ram_36k"] <= 35
+    modules = {path.stem for path in figures.HLS.glob("rtl/core/*.sv")}
+    assert set(frame.index) == modules | {"design_hierarchy"}
