@@ -1,8 +1,11 @@
 // The registers and the bus: what Vitis HLS promises, back-pressure, odd addresses, errors in every
 // place; requests that hold no key; and that nothing in the engine depends on a key once it is done.
 //   protocol <recorded 512> <recorded 1024> [quick]
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "chip.h"
 #include "falcon_sign.h"
@@ -95,15 +98,16 @@ static void registers() {
 
 static std::string state() {
     VerilatedSave file;
-    const char *const path = std::tmpnam(nullptr);
-    file.open(path);
+    std::string path = (std::filesystem::temp_directory_path() / "falcon_rtl_XXXXXX").string();
+    close(mkstemp(path.data()));
+    file.open(path.c_str());
     file << chip.u;
     file.close();
     std::string text;
-    FILE *back = std::fopen(path, "rb");
+    FILE *back = std::fopen(path.c_str(), "rb");
     for (int c; (c = std::fgetc(back)) != EOF;) text.push_back(c);
     std::fclose(back);
-    std::remove(path);
+    std::remove(path.c_str());
     return text;
 }
 
