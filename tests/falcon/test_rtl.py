@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hls_kernels.rtl import figures
+from hls_kernels.rtl import figures, mutants
 from hls_kernels.rtl.assembler import kernels, program
 from hls_kernels.rtl.assembler.schedule import LATENCY
 from pqchain import installation
@@ -147,3 +147,12 @@ def test_the_engine_stays_small() -> None:
     assert whole["block_ram_36k"] <= 35
     modules = {path.stem for path in figures.HLS.glob("rtl/core/*.sv")}
     assert set(frame.index) == modules | {"design_hierarchy"}
+
+
+def test_every_mutant_has_its_place(tmp_path) -> None:
+    """That the benches notice them is `make -C hls_kernels mutants`; here each can be made."""
+    listed = mutants.write(tmp_path)
+    assert [number for number, _, _ in listed] == list(range(1, len(listed) + 1))
+    assert len(listed) >= 50
+    text = "".join(path.read_text() for path in (tmp_path / "core").glob("*.sv"))
+    assert text.count("mutant ==") == len(listed)
