@@ -2,7 +2,8 @@
 
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
 the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
-proxy). Each part replaces its own rows; yosys and nextpnr are those of synthesis/requirements.txt.
+proxy), for every configuration or one. Each part replaces its own rows; yosys and nextpnr are those
+of synthesis/requirements.txt.
 """
 
 from __future__ import annotations
@@ -15,12 +16,39 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 HLS = Path(__file__).parents[1]
 ROOT = HLS.parent
 OUTPUT = ROOT / "data" / "falcon" / "rtl.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to build the engine."""
+
+    dividers: int
+    logn: int
+    build: str
+    """Where its netlist is, below hls_kernels."""
+    families: tuple[str, ...]
+    """What it is synthesised for."""
+    routed: bool = False
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """Which degrees it signs with."""
+        return (512, 1024) if self.logn == 10 else (512,)
+
+
+CONFIGURATIONS = {
+    "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
+    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7", "ecp5"), routed=True),
+    "512 only": Configuration(1, 9, "build/only_512", ("xc7", "ecp5")),
+}
+"""`two dividers` is for speed alone; `512 only` leaves out the memory of degree 1024."""
 
 PHASES = {
     "transforms": ("forward", "inverse"),
@@ -72,12 +100,14 @@ CELLS = {
 """What each cell counts for; a RAM32M takes four LUTs of a slice."""
 
 
-def cycles(library: Path, count: int) -> list[dict[str, Any]]:
+def cycles(name: str, count: int) -> list[dict[str, Any]]:
     """Return a row per degree and phase, and per degree the total."""
     from hls_kernels.rtl.known_answers import run
 
+    configuration = CONFIGURATIONS[name]
+    library = HLS / configuration.build / "rtl" / "libfalcon_rtl.so"
     rows: list[dict[str, Any]] = []
-    for degree in (512, 1024):
+    for degree in configuration.degrees:
         answers = run(library, degree, count)
         spent = {
             phase: [sum(each[place][0] for place in places) for each in answers.spent]
@@ -94,11 +124,12 @@ def cycles(library: Path, count: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _rom(folder: Path) -> None:
+def _sources(folder: Path, configuration: Configuration) -> None:
     """Put sources and images into a folder."""
     for path in [*(HLS / "rtl" / "core").glob("*.sv"), *(HLS / "rtl" / "synthesis").glob("*.sv")]:
         shutil.copy(path, folder)
     command = [sys.executable, "-m", "hls_kernels.rtl.assembler", str(folder / "rom")]
+    command += ["--dividers", str(configuration.dividers), "--logn", str(configuration.logn)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
 
@@ -130,26 +161,28 @@ def count_cells(statistics_text: str, family: str) -> dict[str, dict[str, float]
     return modules
 
 
-def cells() -> list[dict[str, Any]]:
-    """Return a row per family and module; `design` is the whole."""
+def cells(name: str) -> list[dict[str, Any]]:
+    """Return a row per family and module; `design_hierarchy` is the whole."""
+    configuration = CONFIGURATIONS[name]
     rows: list[dict[str, Any]] = []
-    for family, synthesis in FAMILIES.items():
+    for family in configuration.families:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            _rom(folder)
-            _yosys(folder, "falcon_sign", synthesis, "tee -o stat.txt stat")
+            _sources(folder, configuration)
+            _yosys(folder, "falcon_sign", FAMILIES[family], "tee -o stat.txt stat")
             text = (folder / "stat.txt").read_text(encoding="utf-8")
         for module, counts in count_cells(text, family).items():
             rows.append({"family": family, "module": module.replace(" ", "_"), **counts})
     return rows
 
 
-def clock(seeds: int) -> list[dict[str, Any]]:
+def clock(name: str, seeds: int) -> list[dict[str, Any]]:
     """Return a row per placement seed: the routed clock on an ECP5 of the fastest grade."""
+    configuration = CONFIGURATIONS[name]
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        _rom(folder)
+        _sources(folder, configuration)
         _yosys(folder, "few_pins", "synth_ecp5 -abc9 -json x.json")
         for seed in range(1, seeds + 1):
             command = [
@@ -175,27 +208,36 @@ def tools() -> dict[str, str]:
     return versions
 
 
+def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard") -> None:
+    """Put rows into the file, in place of the part's old rows of that configuration."""
+    old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
+    kept = [row for row in old.get(part, []) if row["configuration"] != configuration]
+    new = [{"configuration": configuration, **row} for row in rows]
+    order = list(CONFIGURATIONS)
+    joined = sorted(kept + new, key=lambda row: order.index(row["configuration"]))
+    whole = old | {part: joined, "tools": old.get("tools", {}) | tools()}
+    OUTPUT.parent.mkdir(exist_ok=True)
+    temporary = OUTPUT.with_suffix(".tmp")
+    temporary.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(OUTPUT)
+
+
 def main() -> None:
     """Make the parts asked for and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
-    parser.add_argument("--library", type=Path, default=HLS / "build/rtl/libfalcon_rtl.so")
+    parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
     parser.add_argument("--count", type=int, default=100, choices=(1, 100))
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
-    makers = {
-        "cycles": lambda: cycles(options.library, options.count),
-        "cells": cells,
-        "clock": lambda: clock(options.seeds),
-    }
-    for part in options.parts:
-        rows = makers[part]()
-        old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
-        new = old | {part: rows, "tools": old.get("tools", {}) | tools()}
-        OUTPUT.parent.mkdir(exist_ok=True)
-        temporary = OUTPUT.with_suffix(".tmp")
-        temporary.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(OUTPUT)
+    for name in options.configuration or CONFIGURATIONS:
+        for part in options.parts:
+            if part == "cycles":
+                record(part, cycles(name, options.count), name)
+            elif part == "cells":
+                record(part, cells(name), name)
+            elif CONFIGURATIONS[name].routed:
+                record(part, clock(name, options.seeds), name)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """The known answers of liboqs by the netlist, and its cycles.
 
-`python -m hls_kernels.rtl.known_answers <library> [count]`: that many vectors of each degree (100
-are liboqs's "all", 1 its "single"); keys and randomness come from liboqs and NIST's generator, the
-heavy step from the netlist. Fails unless the digests are liboqs's.
+100 vectors of each degree are liboqs's "all", 1 its "single"; keys and randomness come from liboqs
+and NIST's generator, the heavy step from the netlist. Fails unless the digests are liboqs's.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 from collections.abc import Callable
@@ -96,14 +96,19 @@ def run(library: Path, degree: int, counts: int) -> Answers:
     return Answers(degree, digest(text), right, signer.cycles, signer.spent)
 
 
-def check(library: Path, counts: int) -> bool:
+def main() -> bool:
     """Print a line per degree; return whether the digests are right."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--count", type=int, choices=(1, 100), default=100)
+    parser.add_argument("--degree", type=int, choices=(512, 1024), action="append")
+    options = parser.parse_args()
     good = True
-    for degree in (512, 1024):
-        made = run(library, degree, counts)
+    for degree in options.degree or (512, 1024):
+        made = run(options.library, degree, options.count)
         good = good and made.right
         sys.stdout.write(
-            f"Falcon-{degree}: {counts} known answers, {len(made.cycles)} attempts, digest "
+            f"Falcon-{degree}: {options.count} known answers, {len(made.cycles)} attempts, digest "
             f"{made.digest[:16]} {'equal' if made.right else 'DIFFERS'}; cycles mean "
             f"{statistics.fmean(made.cycles):.0f}, least {min(made.cycles)}, greatest "
             f"{max(made.cycles)}\n"
@@ -112,6 +117,4 @@ def check(library: Path, counts: int) -> bool:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["1"], ["100"]):
-        sys.exit(__doc__)
-    sys.exit(not check(Path(sys.argv[1]), int(sys.argv[2]) if sys.argv[2:] else 100))
+    sys.exit(not main())

@@ -177,7 +177,7 @@ def main(folder: Path) -> bool:
     listed = write(folder)
     benches = commands(folder)
     make = ["make", "--silent", "-C", str(HLS), f"BUILD={folder}", f"RTL_SOURCE={folder / 'core'}"]
-    make += [f"RTL_EXTRA={folder / 'mutant.cpp'}"]
+    make += [f"RTL_EXTRA={folder / 'mutant.cpp'}", f"PYTHON={sys.executable}"]
     subprocess.run([*make, *(command[0] for command in benches.values())], check=True)
     for name, command in benches.items():
         if notices(command, 0):

@@ -2,22 +2,30 @@
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
-#   make mutants     change the netlist in 50 places; a bench must notice each
+#   make mutants     change the netlist in more than 50 places; a bench must notice each
+#   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
+#   make proofs      what yosys proves of the queue and the registers (rtl/synthesis)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
 #   make rtl-lint    Verilator's opinion of the source
-PYTHON     ?= $(abspath $(firstword $(wildcard ../.venv/bin/python)) $(if $(wildcard ../.venv/bin/python),,python3))
+PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
 RTL_EXTRA  ?=
 RTL_ROM    := $(RTL)/rom
 RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
 RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
+# Configurations, each in a BUILD of its own: two dividers for speed, 9 for a core without degree 1024.
+RTL_DIVIDERS ?= 1
+RTL_LOGN   ?= 10
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
 RTL_FLAGS  := -O3 -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
               -I$(abspath src) -I$(abspath rtl/bench) -I$(RTL_ROM)
-VERILATE    = $(VERILATOR) --cc --build -O3 $(RTL_ASSERT) --x-assign fast --x-initial fast \
-              -Wno-WIDTH -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) -GROM='"$(RTL_ROM)/"'
+# Verilator's makefiles put a level of their own behind ours.
+RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O3 -MAKEFLAGS OPT_GLOBAL=-O3
 RTL_ASSERT ?= --assert
+RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial fast $(RTL_LEVEL) -Wno-WIDTH
+VERILATE    = $(RTL_MODEL) $(RTL_ASSERT) -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) \
+              -GROM='"$(RTL_ROM)/"'
 RTL_SOURCES = $(wildcard $(RTL_CORE)/*.sv)
 RTL_BENCH   = $(wildcard rtl/bench/*.h) rtl/bench/probes.vlt
 
@@ -26,13 +34,16 @@ RTL_CASES    ?= 10000000
 RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
+RTL_PROCESSES ?= 2
 
-.PHONY: rtl-rom figures mutants rtl rtl-test rtl-quick rtl-lint rtl-units rtl-bits
+.PHONY: rtl rtl-rom rtl-test rtl-quick rtl-lint mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
 
 $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
-	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) > $(RTL).listing.tmp
+	@mkdir -p $(RTL)
+	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
+	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
 	mv $(RTL).listing.tmp $(RTL_ROM)/listing.txt
 
 $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
@@ -51,8 +62,7 @@ $(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a
 
 $(RTL)/units/%: rtl/bench/units.cpp $(RTL_CORE)/%.sv
 	@mkdir -p $(RTL)/units
-	$(VERILATOR) --cc --exe --build -O3 --x-assign fast --x-initial fast -Wno-WIDTH \
-	  --top-module $* --Mdir $(RTL)/obj_$* -CFLAGS "$(RTL_FLAGS) -DUNIT=$* -DIS_$*" \
+	$(RTL_MODEL) --exe --top-module $* --Mdir $(RTL)/obj_$* -CFLAGS "$(RTL_FLAGS) -DUNIT=$* -DIS_$*" \
 	  $(RTL_CORE)/$*.sv $(abspath $<) $(RTL_EXTRA) > $(RTL)/$*.log 2>&1 || { cat $(RTL)/$*.log; exit 1; }
 	cp $(RTL)/obj_$*/V$* $@
 
@@ -65,29 +75,43 @@ rtl-lint: $(RTL_ROM)/program.hex
 	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
 	  -I$(RTL_CORE) -I$(RTL_ROM) --top-module falcon_sign $(RTL_SOURCES)
 
-rtl-units: $(RTL_UNITS:%=$(RTL)/units/%)
-	$(RTL)/units/fp_add $(RTL_CASES)
-	$(RTL)/units/fp_multiply $(RTL_CASES)
-	$(RTL)/units/fp_convert $(RTL_CASES)
-	$(RTL)/units/fp_divide $(RTL_DIVIDES)
-	$(RTL)/units/norm $(RTL_CASES)
-
+# Every check is a target of its own, so that as many as there are processors run at once.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
-rtl-bits: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/protocol
-	$(RTL)/steps $(RTL_RUNS)
-	$(RTL)/sampler $(RTL_PAIRS) $(VECTORS)/samplerz_512.txt $(VECTORS)/samplerz_1024.txt
-	$(RTL)/sign $(RTL_ATTEMPTS) $(RTL_RECORDED)
-	$(RTL)/protocol $(RTL_RECORDED) $(RTL_PROTOCOL)
+RTL_CHECKS := check-answers-1024 check-answers-512 check-protocol check-steps check-sampler \
+	check-sign $(RTL_UNITS:%=check-%) rtl-lint
+.PHONY: $(RTL_CHECKS)
+check-answers-%: $(RTL)/libfalcon_rtl.so
+	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
+check-protocol: $(RTL)/protocol
+	$< $(RTL_RECORDED)
+check-steps: $(RTL)/steps
+	$< $(RTL_RUNS)
+check-sampler: $(RTL)/sampler
+	$< $(RTL_PAIRS) $(VECTORS)/samplerz_512.txt $(VECTORS)/samplerz_1024.txt
+check-sign: $(RTL)/sign
+	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-fp_divide: $(RTL)/units/fp_divide
+	$< $(RTL_DIVIDES)
+$(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
+	$< $(RTL_CASES)
 
-rtl-test: rtl-lint rtl-units rtl-bits rtl
-	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $(RTL)/libfalcon_rtl.so
+rtl-test:
+	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
 
-# An expression changed in each, 50 times; about 10 minutes.
+# In minutes, on one processor: all mutants are in one build.
 mutants:
 	cd .. && $(PYTHON) -m hls_kernels.rtl.mutants $(RTL)/mutants
 
-# data/falcon/rtl.json anew; place and route takes about a quarter of an hour.
+leaks: rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.leaks $(RTL)/libfalcon_rtl.so --processes $(RTL_PROCESSES)
+
+proofs: rtl-rom
+	cd .. && $(PYTHON) -m hls_kernels.rtl.proofs
+
+# data/falcon/rtl.json anew; place and route takes about a quarter of an hour for each configuration.
 figures: rtl
+	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
+	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
 	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
 
 rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign rtl

@@ -24,9 +24,13 @@ ENGINE = model.Engine(
 )
 """Its units, for the model of cycles; a root takes 57, which the model does not tell apart."""
 
+STANDARD = "standard"
+"""The configuration that `make rtl` builds; the others are "two dividers", for speed alone, and
+"512 only", without degree 1024."""
+
 CELL_COLUMNS = [
-    "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k",
-    "block_ram_18k",
+    "configuration", "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp",
+    "block_ram_36k", "block_ram_18k",
 ]  # fmt: skip
 """Of the frame of cells: LUTs that are RAM or shift registers stand apart."""
 
@@ -67,9 +71,10 @@ def figures() -> dict[str, Any]:
 
 
 def cycles() -> pd.DataFrame:
-    """Return cycles of an attempt by phase, over known answers.
+    """Return cycles of an attempt by configuration and phase, over known answers.
 
-    Columns: degree, phase ("total" for the whole), mean, least, greatest (cycles), attempts,
+    Columns: configuration, degree, phase ("total" for the whole), mean, least, greatest (cycles),
+    attempts,
     known_answers (how many digests were liboqs's). Raises DataError.
     """
     return pd.DataFrame(figures()["cycles"])
@@ -78,8 +83,8 @@ def cycles() -> pd.DataFrame:
 def cells() -> pd.DataFrame:
     """Return cells after synthesis; empty where none is recorded.
 
-    Columns: `CELL_COLUMNS`; family (xc7, ecp5, gowin), module ("design_hierarchy" for the whole),
-    and counts, missing where the family has no such cell. Raises DataError.
+    Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
+    for the whole), and counts, missing where the family has no such cell. Raises DataError.
     """
     return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
 
@@ -87,13 +92,26 @@ def cells() -> pd.DataFrame:
 def times() -> pd.DataFrame:
     """Return what the cycles are in time on the routed proxy.
 
-    Columns: degree, cycles (mean), clock_hertz (of the slowest placement), seconds; the latter two
-    are missing where no place and route is recorded. Raises DataError.
+    Columns: configuration, degree, cycles (mean), clock_hertz (of the slowest placement), seconds;
+    the latter two are missing where no place and route is recorded. Raises DataError.
     """
-    hertz = min((row["mhz"] * 1e6 for row in figures()["clock"]), default=float("nan"))
-    total = cycles().query("phase == 'total'")
-    frame = pd.DataFrame({"degree": total["degree"], "cycles": total["mean"]})
-    return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz).reset_index(drop=True)
+    recorded = cycles()
+    frame = recorded.loc[recorded["phase"] == "total", ["configuration", "degree", "mean"]]
+    frame = frame.rename(columns={"mean": "cycles"}).reset_index(drop=True)
+    clock = pd.DataFrame(figures()["clock"], columns=["configuration", "mhz"])
+    slowest = clock.groupby("configuration")["mhz"].min() * 1e6
+    hertz = frame["configuration"].map(slowest).astype(float)
+    return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz)
+
+
+def leaks() -> pd.DataFrame:
+    """Return the t-test on the cycles of two keys; empty where none is recorded.
+
+    Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
+    standard_deviation (cycles), t (Welch's), least_difference (cycles that would have been noticed
+    half of the time), cycles_outside_the_sampler (every value that was seen). Raises DataError.
+    """
+    return pd.DataFrame(figures().get("leaks", []))
 
 
 def beside_model() -> pd.DataFrame:
@@ -103,7 +121,9 @@ def beside_model() -> pd.DataFrame:
     samples one candidate after the other and starts each kernel with an empty pipeline; the netlist
     tests two samples in a round and fuses the kernels of a node. Raises DataError.
     """
-    measured = cycles().set_index(["degree", "phase"])["mean"]
+    recorded = cycles()
+    standard = recorded[recorded["configuration"] == STANDARD]
+    measured = standard.set_index(["degree", "phase"])["mean"]
     rows = []
     for degree in (512, 1024):
         modelled = model.engine_cycles(degree, ENGINE)

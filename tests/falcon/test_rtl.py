@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from hls_kernels.rtl import figures, mutants
@@ -12,9 +13,20 @@ from pqchain.errors import DataError
 from pqchain.falcon import model, rtl
 
 
-@pytest.mark.parametrize("degree", [512, 1024])
-def test_the_phases_add_up_to_an_attempt(degree: int) -> None:
-    frame = rtl.cycles().query(f"degree == {degree}").set_index("phase")
+def phases(degree: int, configuration: str = rtl.STANDARD) -> pd.DataFrame:
+    """Return the recorded cycles of an attempt, by phase."""
+    frame = rtl.cycles().query(f"degree == {degree} and configuration == {configuration!r}")
+    return frame.set_index("phase")
+
+
+SIGNING = [
+    (name, degree) for name, each in figures.CONFIGURATIONS.items() for degree in each.degrees
+]
+
+
+@pytest.mark.parametrize(("configuration", "degree"), SIGNING)
+def test_the_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
+    frame = phases(degree, configuration)
     total = frame.loc["total"]
     assert frame.drop("total")["mean"].sum() == pytest.approx(total["mean"], abs=4)
     assert set(frame.index) == {*figures.PHASES, "total"}
@@ -25,7 +37,7 @@ def test_the_phases_add_up_to_an_attempt(degree: int) -> None:
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_the_transforms_take_what_the_microcode_says(degree: int) -> None:
     """Eleven transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
-    found = rtl.cycles().query(f"degree == {degree} and phase == 'transforms'")["mean"].item()
+    found = phases(degree)["mean"]["transforms"]
     forward = next(kernel for kernel in kernels.all_kernels() if kernel.name == "forward")
     logn = degree.bit_length() - 1
     passes = 11 * (logn - 1)
@@ -38,7 +50,7 @@ def test_the_figures_are_of_this_source() -> None:
     lengths = {kernel.name: kernel.length for kernel in kernels.all_kernels()}
     once = lengths["open_leaf"] + lengths["turn_leaf"] + lengths["close_leaf"]
     for degree in (512, 1024):
-        found = rtl.cycles().query(f"degree == {degree} and phase == 'leaves'")["mean"].item()
+        found = phases(degree)["mean"]["leaves"]
         assert found == once * degree // 2
 
 
@@ -61,11 +73,16 @@ def test_the_engine_of_the_model_has_the_latencies_of_the_units() -> None:
 
 def test_times_need_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = rtl.figures()
-    clock = [{"device": "d", "seed": seed, "mhz": mhz} for seed, mhz in ((1, 100.0), (2, 90.0))]
+    clock = [
+        {"configuration": rtl.STANDARD, "device": "d", "seed": seed, "mhz": mhz}
+        for seed, mhz in ((1, 100.0), (2, 90.0))
+    ]
     monkeypatch.setattr(rtl, "figures", lambda: {**recorded, "clock": clock})
-    times = rtl.times()
-    assert times["clock_hertz"].tolist() == [90e6, 90e6]
-    assert (times["seconds"] == times["cycles"] / 90e6).all()
+    times = rtl.times().set_index("configuration")
+    assert times.loc[rtl.STANDARD, "clock_hertz"].tolist() == [90e6, 90e6]
+    seconds = times["cycles"] / times["clock_hertz"]
+    pd.testing.assert_series_equal(times["seconds"], seconds, check_names=False)
+    assert times.drop(index=rtl.STANDARD)["seconds"].isna().all()
     monkeypatch.setattr(rtl, "figures", lambda: {**recorded, "clock": []})
     assert rtl.times()["seconds"].isna().all()
 
@@ -140,13 +157,45 @@ def test_the_program_is_whole() -> None:
 
 def test_the_engine_stays_small() -> None:
     """The size that was aimed at, for xc7 after synthesis."""
-    frame = rtl.cells().query("family == 'xc7'").set_index("module")
+    frame = rtl.cells().query("family == 'xc7' and configuration == 'standard'")
+    frame = frame.set_index("module")
     whole = frame.loc["design_hierarchy"]
     assert whole[["lut", "lutram", "shift_register"]].sum() <= 8000
     assert whole["dsp"] <= 20
     assert whole["block_ram_36k"] <= 35
     modules = {path.stem for path in figures.HLS.glob("rtl/core/*.sv")}
     assert set(frame.index) == modules | {"design_hierarchy"}
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_clock_of_the_proxy_is_what_was_aimed_at(degree: int) -> None:
+    """4.8 and 10 ms, as cycles over the routed clock."""
+    times = rtl.times().query(f"configuration == 'standard' and degree == {degree}")
+    assert times["seconds"].item() <= {512: 4.8e-3, 1024: 10e-3}[degree]
+
+
+def test_two_dividers_are_quicker_and_larger() -> None:
+    for degree in (512, 1024):
+        standard, two = phases(degree), phases(degree, "two dividers")
+        assert two["mean"]["total"] < 0.95 * standard["mean"]["total"]
+        changed = standard["mean"] != two["mean"]
+        once = {"LDL and splits", "total"}
+        assert (
+            once <= set(changed[changed].index) <= once | {"sampler", "random bits", "sequencing"}
+        )
+    cells = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    cells = cells.set_index("configuration")
+    assert cells.loc["two dividers", "lut"] > cells.loc["standard", "lut"] + 500
+    assert cells.loc["512 only", "block_ram_36k"] < 0.7 * cells.loc["standard", "block_ram_36k"]
+
+
+def test_two_dividers_are_never_given_more_than_they_hold() -> None:
+    one, two = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
+    assert two.interval < 0.7 * one.interval
+    for kernel, dividers in ((one, 1), (two, 2)):
+        used = [each.divider for each in kernel.operations if each.divider]
+        assert len(used) == 2
+        assert len(set(used)) == dividers
 
 
 def test_every_mutant_has_its_place(tmp_path) -> None:

@@ -1,10 +1,12 @@
 """Write what the hardware is initialised with: microcode, kernels, constants, tables, program.
 
-python -m hls_kernels.rtl.assembler <folder>
+This is where the engine is configured: with two dividers it is quicker and larger, without degree
+1024 it needs half the memory.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import struct
 import sys
@@ -114,7 +116,7 @@ def half_gaussian() -> list[int]:
     return [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
 
 
-def header(built: list[kernels.Kernel], microwords: int) -> str:
+def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: int) -> str:
     """Return what the SystemVerilog has to know of all this."""
     marks = program.labels()
     numbers = {f"KERNEL_{kernel.name.upper()}": at for at, kernel in enumerate(built)}
@@ -123,7 +125,7 @@ def header(built: list[kernels.Kernel], microwords: int) -> str:
     numbers |= {
         "MICROWORD_BITS": width(MICROWORD), "MICROWORDS": microwords,
         "KERNEL_BITS": width(KERNEL), "INSTRUCTION_BITS": width(program.FIELDS),
-        "LANES": len(kernels.LANES), "DRAWS": kernels.DRAWS,
+        "DIVIDERS": dividers, "MAX_LOGN": logn, "LANES": len(kernels.LANES), "DRAWS": kernels.DRAWS,
         "FIRST_FRACTION": kernels.FIRST_FRACTION, "POLYNOMIALS": program.POLYNOMIALS,
         "PLACE_T0": program.T0, "PLACE_T1": program.T1, "PLACE_FRAMES": program.FRAMES,
         "PART_TARGET": program.TARGET, "PART_INTEGERS": program.TARGET_AS_INTEGERS,
@@ -145,10 +147,10 @@ def header(built: list[kernels.Kernel], microwords: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(folder: Path) -> str:
+def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
     """Write every file; return a summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    built = kernels.all_kernels()
+    built = kernels.all_kernels(dividers)
     microcode: list[int] = []
     entries, listing = [], []
     for kernel in built:
@@ -171,8 +173,7 @@ def write(folder: Path) -> str:
         "kernels": (entries, 32, width(KERNEL)),
         "program": (instructions, 64, width(program.FIELDS)),
         "half_gaussian": (half_gaussian(), 32, 72),
-        "constants_9": (constants(9), 0, 64),
-        "constants_10": (constants(10), 0, 64),
+        "constants": (constants(logn), 0, 64),
     }
     for name, (words, least, bits) in images.items():
         if len(words) > max(least, len(words) if not least else 0):
@@ -180,7 +181,7 @@ def write(folder: Path) -> str:
         words = words + [0] * (least - len(words))
         digits = -(-bits // 4)
         (folder / f"{name}.hex").write_text("".join(f"{word:0{digits}x}\n" for word in words))
-    (folder / "falcon_program.svh").write_text(header(built, depth))
+    (folder / "falcon_program.svh").write_text(header(built, depth, dividers, logn))
     names = ", ".join(f"KERNEL_{kernel.name.upper()}" for kernel in built)
     (folder / "kernel_numbers.h").write_text(
         "// Made by hls_kernels/rtl/assembler; do not edit.\n"
@@ -196,6 +197,9 @@ def write(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    sys.stdout.write(write(Path(sys.argv[1])) + "\n")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--dividers", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--logn", type=int, choices=(9, 10), default=10)
+    options = parser.parse_args()
+    sys.stdout.write(write(options.folder, options.dividers, options.logn) + "\n")

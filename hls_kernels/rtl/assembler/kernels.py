@@ -85,9 +85,9 @@ class Body(Kernel):
         """Subtract; or half of it."""
         return self._new("add", [x, y], "A", subtract=1, halve=halve, pinned=pinned)
 
-    def reciprocal(self, x: Operation) -> Operation:
+    def reciprocal(self, x: Operation, divider: int = 0) -> Operation:
         """Divide one by x."""
-        return self._new("divide", [x], "M", kind=RECIPROCAL)
+        return self._new("divide", [x], "M", kind=RECIPROCAL, b_bank=2 * divider)
 
     def square_root(self, x: Operation) -> Operation:
         """Take the root of x."""
@@ -218,18 +218,19 @@ def round_scaled(name: str, *, minus: bool) -> Kernel:
     return k
 
 
-def decompose() -> Kernel:
+def decompose(dividers: int) -> Kernel:
     """Decompose the Gram matrix b, c, d of a node into L D L*; L goes to a.
 
-    What its children need: for the right one the halves of d11 to e, for the left one the halves of
-    d00 behind them; the halves of the target f behind a.
+    With two dividers each of both values has its own. What its children need: for the right one
+    the halves of d11 to e, for the left one the halves of d00 behind them; the halves of the target
+    f behind a.
     """
     k = Body("decompose", "quarter")
     right, left, targets = [], [], []
     for second in (0, 1):
         where = {"pair": 1, "second": second}
         g00, g01, g11 = (k.complex(base, **where) for base in "bcd")
-        re, im = _ratio(k, g00, g01)
+        re, im = _ratio(k, g00, g01, second % dividers)
         k.store(re, "a", **where)
         k.store(im, "a", offset=HALF, negate=1, **where)
         product = (
@@ -246,9 +247,9 @@ def decompose() -> Kernel:
     return k
 
 
-def _ratio(k: Body, a: Complex, b: Complex) -> Complex:
+def _ratio(k: Body, a: Complex, b: Complex, divider: int = 0) -> Complex:
     """Divide b by a: the conjugate of l10 for g00 = a, g01 = b."""
-    inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])))
+    inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])), divider)
     c = k.mul(a[0], inverse), k.mul(a[1], inverse)  # the imaginary part with the other sign
     re = k.add(k.mul(b[0], c[0]), k.mul(b[1], c[1]))
     return re, k.sub(k.mul(b[1], c[0]), k.mul(b[0], c[1]))
@@ -386,8 +387,8 @@ def attempt() -> Kernel:
     return k
 
 
-def all_kernels() -> list[Kernel]:
-    """Return every kernel, scheduled, in the order of their numbers."""
+def all_kernels(dividers: int = 1) -> list[Kernel]:
+    """Return every kernel, scheduled for one divider or two, in the order of their numbers."""
     built = [
         forward(),
         inverse(),
@@ -399,7 +400,7 @@ def all_kernels() -> list[Kernel]:
         sum_of_products("combine", adjoint=False),
         round_scaled("round", minus=False),
         round_scaled("round_minus", minus=True),
-        decompose(),
+        decompose(dividers),
         turn(),
         merge(),
         open_leaf(),

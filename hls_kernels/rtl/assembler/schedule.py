@@ -23,6 +23,8 @@ LATENCY = {
 """From the issue of an operation to the first cycle in which another can read its result. The
 hardware's pipelines have these lengths; the bench of the kernels compares bits."""
 
+DIVIDER_UNITS = ("divide", "root")
+
 MULTIPLY_SLOT = ("multiply", "divide", "root", "convert", "horner")
 """Units that share the slot, and operand ports, of the multiplier."""
 
@@ -66,6 +68,12 @@ class Operation:
         """Cycles until its result can be read."""
         return LATENCY[self.unit]
 
+    @property
+    def divider(self) -> str:
+        """Which divider it occupies; empty for other units."""
+        # Bit 1 of port b's bank says which; a divider has no other operand.
+        return f"divider {self.fields.get('b_bank', 0) >> 1}" * (self.unit in DIVIDER_UNITS)
+
     def before(self) -> list[tuple[Operation, int]]:
         """Return what has to come first, with the least distance."""
         links = [(each, each.latency) for each in self.operands] + self.after
@@ -106,8 +114,9 @@ class Kernel:
         busy: dict[str, int] = {}
         for each in self.operations:
             busy[each.slot] = busy.get(each.slot, 0) + 1
-        divider = sum(o.latency - 1 for o in self.operations if o.unit in ("divide", "root"))
-        least = max(*busy.values(), divider)
+            if each.divider:
+                busy[each.divider] = busy.get(each.divider, 0) + each.latency - 1
+        least = max(busy.values())
         for interval in [_NEVER] if self.straight else range(least, least + 100):
             if self._place(interval) and self._allocate(interval):
                 self.length = 1 + max(each.time for each in self.operations)
@@ -217,8 +226,8 @@ def _uses(each: Operation, time: int, interval: int) -> set[tuple[str, int]]:
     uses = {(each.slot, time % interval)}
     if each.bank in ("L", "M"):  # the adder alone writes bank A
         uses.add((f"port {each.bank}", (time + each.latency - 1) % interval))
-    if each.unit in ("divide", "root"):
-        uses |= {("divider", (time + d) % interval) for d in range(each.latency - 1)}
+    if each.divider:
+        uses |= {(each.divider, (time + d) % interval) for d in range(each.latency - 1)}
     return uses
 
 

@@ -92,7 +92,15 @@ static void registers() {
         expect(chip.read(VERSION) == FALCON_SIGN_VERSION, "the version", logn);
         expect(chip.read(CYCLES) < 10, "at once", logn);
     }
+    chip.write(0x08, 1);
+    chip.write(CTRL, 1);
+    chip.run(1000);
+    expect(chip.read(0x0c) == 1, "only the enabled interrupt is pending");
     chip.write(0x04, 0);
+    expect(!chip.u.__SYM__interrupt, "pending, but interrupts are off");
+    chip.write(0x0c, 1);
+    chip.write(0x08, 0);
+    chip.read(CTRL);
     expect(chip.bus.bursts == 0, "no traffic for a refusal", chip.bus.bursts);
 }
 
@@ -159,6 +167,7 @@ int main(int argc, char **argv) {
         std::memcpy(device.data(), requests[0].data(), requests[0].size());
         chip.bus.behave({});
         chip.start(ORIGIN, ORIGIN + 0x8000, 9);
+        const uint64_t begin = chip.cycles;
         for (int k = 0; k < 20; k++) {
             for (int wait = 0; wait < 10000; wait++) chip.tick();
             chip.write(LOGN, 10);
@@ -170,6 +179,7 @@ int main(int argc, char **argv) {
         chip.run(MOST);
         expect(std::memcmp(want.data(), device.data() + 0x8000, 1024) == 0, "disturbed in mid-run");
         expect(chip.read(CTRL) == 14 && chip.read(STATUS) == status, "disturbed, status");
+        expect(chip.read(CYCLES) == chip.cycles - begin, "disturbed, cycles", chip.read(CYCLES));
     }
     // addresses that are no multiples of four
     for (unsigned odd = 1; odd < 4; odd++) {

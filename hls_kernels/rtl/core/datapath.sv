@@ -1,9 +1,7 @@
 // What microcode drives: the memory, the read-only memory, three register banks, and one adder, one
-// multiplier, one divider and one converter to integers.
+// multiplier, a divider or two, and one converter to integers.
 module datapath #(
-    parameter int MAX_LOGN = 10,
-    parameter ROM = "rom/",
-    parameter CONSTANTS = "constants_10.hex"
+    parameter ROM = "rom/"
 ) (
     input  logic        clk,
     input  logic        rst,
@@ -105,31 +103,51 @@ module datapath #(
         .clk, .horner_in(w.mul_kind == HORNER), .first_in(w.mul_to[0]), .a_in(multiply_a),
         .b_in(multiply_b), .a(operand), .product, .y(value_multiply));
     logic [5:0] multiplying [0:6];
-    logic       on1, hold1, dividing;
+    logic       on1, hold1, which1, dividing;
     logic [2:0] kind1;
     logic [4:0] to1;
     always_ff @(posedge clk) begin
         multiplying[0] <= {multiply_on & w.mul_kind == PRODUCT, w.mul_to};
         for (int i = 1; i < 7; i++) multiplying[i] <= multiplying[i-1];
-        {on1, kind1, to1, hold1} <= {multiply_on, w.mul_kind, w.mul_to, w.mul_b_bank[0]};
+        {on1, kind1, to1} <= {multiply_on, w.mul_kind, w.mul_to};
+        {which1, hold1} <= w.mul_b_bank;
     end
 
+    // dividers: bit 1 of port b's bank says which; square roots are all in the first
+    logic [DIVIDERS-1:0] divided;
+    logic [4:0]          divide_to [0:DIVIDERS-1];
+    logic [63:0]         quotients [0:DIVIDERS-1];
+    genvar d;
+    generate
+        for (d = 0; d < DIVIDERS; d++) begin : dividers
+            logic       begins;
+            logic [5:0] left;           // a root that is held needs no register
+            assign begins = dividing & (DIVIDERS == 1 | which1 == (d == 1));
+            fp_divide divider (
+                .clk, .start(begins | wipe), .root_in(kind1[0]), .x(operand), .y(quotients[d]));
+            always_ff @(posedge clk) begin
+                divided[d] <= left == 6'd1 & ~begins;
+                if (rst | wipe) left <= '0;
+                else if (begins) begin
+                    left         <= kind1[0] ? (hold1 ? 6'd0 : 6'd55) : 6'd29;
+                    divide_to[d] <= to1;
+                end else if (|left) left <= left - 6'd1;
+            end
+`ifndef SYNTHESIS
+            always_ff @(posedge clk)
+                if (~rst) assert (~(begins & |left)) else $error("the divider is busy");
+`endif
+        end
+    endgenerate
     assign dividing = on1 & (kind1 == RECIPROCAL | kind1 == SQUARE_ROOT);
-    fp_divide divider (.clk, .start(dividing | wipe), .root_in(kind1[0]), .x(operand), .y(quotient));
-    logic       divided;
-    logic [4:0] divide_to;
-    logic [5:0] divide_left;            // a root that is held needs no register
-    always_ff @(posedge clk) begin
-        divided <= divide_left == 6'd1 & ~dividing;
-        if (rst | wipe) divide_left <= '0;
-        else if (dividing) begin
-            divide_left <= kind1[0] ? (hold1 ? 6'd0 : 6'd55) : 6'd29;
-            divide_to   <= to1;
-        end else if (|divide_left) divide_left <= divide_left - 6'd1;
+    assign quotient = quotients[0];
+    localparam int LAST = DIVIDERS - 1;
+    always_comb begin
+        write_m = |divided | multiplying[6][5];
+        {to_m, value_m} = {multiplying[6][4:0], value_multiply};
+        if (divided[0]) {to_m, value_m} = {divide_to[0], quotients[0]};
+        if (divided[LAST]) {to_m, value_m} = {divide_to[LAST], quotients[LAST]};
     end
-    assign write_m = divided | multiplying[6][5];
-    assign to_m    = divided ? divide_to : multiplying[6][4:0];
-    assign value_m = divided ? quotient : value_multiply;
 
     logic [63:0] converted;
     logic [7:0]  converted_top;
@@ -199,7 +217,7 @@ module datapath #(
     end
 
     logic [63:0] rom [0:(1 << MAX_LOGN) + 255];
-    initial $readmemh({ROM, CONSTANTS}, rom);
+    initial $readmemh({ROM, "constants.hex"}, rom);
     logic [7:0]  tail;                  // which constant, behind the roots
     assign table_draw = w.ld_arg[1:0];
     always_comb
@@ -236,9 +254,8 @@ module datapath #(
     always_ff @(posedge clk)
         if (~rst) begin
             assert (~(fraction_now & loading[2][5])) else $error("two values for bank L");
-            assert (~(divided & multiplying[6][5])) else $error("two values for bank M");
+            assert ($onehot0({divided, multiplying[6][5]})) else $error("two values for bank M");
             assert (~(outer_write & store_on)) else $error("two stores");
-            assert (~(dividing & |divide_left)) else $error("the divider is busy");
             assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");
             assert (~store1 | store_to1 < WORDS) else $error("a store behind the memory");
         end

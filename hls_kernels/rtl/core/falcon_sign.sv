@@ -1,9 +1,8 @@
 // falcon_sign: one signing attempt of Falcon-512 or -1024 per start, with the registers and the bus of
-// the core that Vitis HLS makes of hls_kernels/src/falcon_sign.cpp. MAX_LOGN 9 leaves out degree 1024.
+// the core that Vitis HLS makes of hls_kernels/src/falcon_sign.cpp. The assembler's
+// images say with how many dividers, and whether degree 1024 is left out.
 module falcon_sign #(
-    parameter int MAX_LOGN = 10,
-    parameter ROM = "rom/",
-    parameter CONSTANTS = "constants_10.hex"    // constants_9.hex with MAX_LOGN 9
+    parameter ROM = "rom/"                      // the folder of the images, with a slash
 ) (
     input  logic        ap_clk,
     input  logic        ap_rst_n,
@@ -67,6 +66,7 @@ module falcon_sign #(
     input  logic        m_axi_gmem_BVALID,
     output logic        m_axi_gmem_BREADY
 );
+    `include "falcon_program.svh"
     localparam logic [31:0] SIGNED = 1, RETRY = 2, REFUSED = 3, BUS = 4;
     logic clk, rst;
     assign clk = ap_clk;
@@ -172,7 +172,7 @@ module falcon_sign #(
         .ready(draws_ready), .table_draw, .table_candidate, .table_base, .weigh_draw, .weigh_random,
         .judge_draw, .judge_candidate, .consume, .consume_count, .more, .more_first, .more_valid,
         .more_byte);
-    datapath #(.MAX_LOGN(MAX_LOGN), .ROM(ROM), .CONSTANTS(CONSTANTS)) u_datapath (
+    datapath #(.ROM(ROM)) u_datapath (
         .clk, .rst, .wipe, .wipe_at(wipe_at[4:0]), .is_1024, .start, .ready, .idle, .kernel, .level,
         .pair_bit, .root, .places, .table_draw, .table_candidate, .table_base, .weigh_draw,
         .weigh_random, .second_only, .weighed, .less, .equal, .lane, .threshold, .accept,

@@ -1,0 +1,63 @@
+"""The t-test on cycles: that it sees a difference, and what 10^4 signatures gave."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hls_kernels.rtl import leaks
+from pqchain.falcon import rtl
+from tests.falcon.rtl import need_netlist
+
+
+def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
+    """Return attempts of two keys whose sampler differs by so many cycles."""
+    return [
+        leaks.Attempt(
+            key=number % 2,
+            cycles=rest + 100_000 + 37 * (number * 7919 % 101) + shift * (number % 2),
+            sampler=100_000 + 37 * (number * 7919 % 101) + shift * (number % 2),
+            rounds=700,
+        )
+        for number in range(count)
+    ]
+
+
+def test_the_closed_form_of_t() -> None:
+    # means 2 and 4, variances 1 and 4, three values each
+    assert leaks.welch([1, 2, 3], [2, 4, 6]) == pytest.approx(-2 / math.sqrt(5 / 3))
+    assert leaks.welch([5, 5], [5, 5]) == 0
+    assert leaks.welch([6, 6], [5, 5]) == math.inf
+
+
+def test_a_difference_between_keys_is_seen() -> None:
+    same, other = leaks.judge(made(0), 512), leaks.judge(made(400), 512)
+    assert not leaks.leaks(same)
+    assert leaks.leaks(other)
+    assert other["t"] < -leaks.THRESHOLD
+    assert other["least_difference"] < 400
+
+
+def test_one_cycle_outside_the_sampler_is_seen() -> None:
+    attempts = made(0)
+    assert leaks.leaks(leaks.judge([*attempts, *made(0, rest=300_001, count=2)], 512))
+
+
+@pytest.mark.native
+@pytest.mark.timeout(600)
+def test_a_few_signatures_of_both_keys_on_the_netlist() -> None:
+    attempts = leaks.attempts(need_netlist()[0], 512, chunk=0, count=6)
+    assert [each.key for each in attempts] == [0, 1, 0, 1, 0, 1]
+    assert len({each.rest for each in attempts}) == 1
+    assert len({each.sampler for each in attempts}) > 1, "rejections differ"
+
+
+def test_ten_thousand_signatures_were_recorded() -> None:
+    recorded = rtl.leaks().query("configuration == 'standard' and degree == 512").iloc[0]
+    assert recorded["attempts"] >= 10_000
+    assert not leaks.leaks(recorded.to_dict())
+    standard = rtl.cycles().query("configuration == 'standard' and degree == 512")
+    spent = standard.set_index("phase")["mean"]
+    outside = spent["total"] - spent["sampler"] - spent["random bits"]
+    assert recorded["cycles_outside_the_sampler"] == [pytest.approx(outside, abs=4)]
