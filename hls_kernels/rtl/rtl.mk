@@ -50,26 +50,36 @@ $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BEN
 	$(VERILATE) --savable --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
 
-RTL_LINK = $(CXX) $(RTL_FLAGS) -I$(RTL)/core -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(1) $(RTL_EXTRA) \
-	$(RTL)/core/Vfalcon_sign__ALL.a $(VERILATED)/verilated.cpp $(VERILATED)/verilated_save.cpp \
-	$(VERILATED)/verilated_threads.cpp -lpthread
+# Verilator's own part, once for all benches.
+RTL_RUNTIME := $(patsubst %,$(RTL)/%.o,verilated verilated_save verilated_threads)
+$(RTL_RUNTIME): $(RTL)/%.o:
+	@mkdir -p $(RTL)
+	$(CXX) $(RTL_FLAGS) -I$(VERILATED) -I$(VERILATED)/vltstd -c -o $@ $(VERILATED)/$*.cpp
 
-$(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a
-	$(call RTL_LINK,-shared $<)
+# $(1) folder of the model, $(2) what is linked with it
+RTL_LINK = $(CXX) $(RTL_FLAGS) -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
+	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
 
-$(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a
-	$(call RTL_LINK,$< src/falcon_sign.cpp)
+$(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/core,-shared $<)
 
-$(RTL)/units/%: rtl/bench/units.cpp $(RTL_CORE)/%.sv
-	@mkdir -p $(RTL)/units
-	$(RTL_MODEL) --exe --top-module $* --Mdir $(RTL)/obj_$* -CFLAGS "$(RTL_FLAGS) -DUNIT=$* -DIS_$*" \
-	  $(RTL_CORE)/$*.sv $(abspath $<) $(RTL_EXTRA) > $(RTL)/$*.log 2>&1 || { cat $(RTL)/$*.log; exit 1; }
-	cp $(RTL)/obj_$*/V$* $@
+$(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/core,$< src/falcon_sign.cpp)
 
-$(RTL)/steps: rtl/bench/steps.cpp $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
-	$(VERILATE) --exe --top-module datapath --Mdir $(RTL)/obj_steps -CFLAGS "$(RTL_FLAGS)" \
-	  rtl/bench/probes.vlt $(RTL_SOURCES) $(abspath $<) $(RTL_EXTRA) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
-	cp $(RTL)/obj_steps/Vdatapath $@
+$(RTL)/obj_steps/Vdatapath__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
+	$(VERILATE) --top-module datapath --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
+	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
+$(RTL)/steps: rtl/bench/steps.cpp $(RTL)/obj_steps/Vdatapath__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/obj_steps,$<)
+
+define RTL_UNIT
+$(RTL)/units/$(1)_model/V$(1)__ALL.a: $(RTL_CORE)/$(1).sv
+	@mkdir -p $$(@D)
+	$$(RTL_MODEL) --top-module $(1) --Mdir $$(@D) -CFLAGS "$$(RTL_FLAGS)" $$< > $$(@D).log 2>&1 || { cat $$(@D).log; exit 1; }
+$(RTL)/units/$(1): rtl/bench/units.cpp $(RTL)/units/$(1)_model/V$(1)__ALL.a $(RTL_RUNTIME)
+	$$(call RTL_LINK,$(RTL)/units/$(1)_model,-DUNIT=$(1) -DIS_$(1) $$<)
+endef
+$(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
 
 rtl-lint: $(RTL_ROM)/program.hex
 	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
@@ -80,7 +90,7 @@ RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
 RTL_CHECKS := check-answers-1024 check-answers-512 check-protocol check-steps check-sampler \
 	check-sign $(RTL_UNITS:%=check-%) rtl-lint
 .PHONY: $(RTL_CHECKS)
-check-answers-%: $(RTL)/libfalcon_rtl.so
+check-answers-1024 check-answers-512: check-answers-%: $(RTL)/libfalcon_rtl.so
 	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
 check-protocol: $(RTL)/protocol
 	$< $(RTL_RECORDED)
