@@ -18,10 +18,10 @@ RTL_DIVIDERS ?= 1
 RTL_LOGN   ?= 10
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
-RTL_FLAGS  := -O3 -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
+RTL_FLAGS  := -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
               -I$(abspath src) -I$(abspath rtl/bench) -I$(RTL_ROM)
-# Verilator's makefiles put a level of their own behind ours.
-RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O3 -MAKEFLAGS OPT_GLOBAL=-O3
+# What runs once (OPT_SLOW) takes half of the compiler's time if it is optimised.
+RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O0
 RTL_ASSERT ?= --assert
 RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial fast $(RTL_LEVEL) -Wno-WIDTH
 VERILATE    = $(RTL_MODEL) $(RTL_ASSERT) -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) \
@@ -54,10 +54,10 @@ $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BEN
 RTL_RUNTIME := $(patsubst %,$(RTL)/%.o,verilated verilated_save verilated_threads)
 $(RTL_RUNTIME): $(RTL)/%.o:
 	@mkdir -p $(RTL)
-	$(CXX) $(RTL_FLAGS) -I$(VERILATED) -I$(VERILATED)/vltstd -c -o $@ $(VERILATED)/$*.cpp
+	$(CXX) $(RTL_FLAGS) -O1 -I$(VERILATED) -I$(VERILATED)/vltstd -c -o $@ $(VERILATED)/$*.cpp
 
 # $(1) folder of the model, $(2) what is linked with it
-RTL_LINK = $(CXX) $(RTL_FLAGS) -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
+RTL_LINK = $(CXX) $(RTL_FLAGS) -O2 -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
 	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
 
 $(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
