@@ -94,7 +94,6 @@ CELLS = {
         "lutram": {"RAM16SDP4": 4, "RAM16SDP2": 2, "RAM16SDP1": 1},
         "flip_flop": dict.fromkeys(("DFF", "DFFE", "DFFR", "DFFRE", "DFFS", "DFFSE"), 1),
         "dsp": {"MULT18X18": 1, "MULT9X9": 0.5, "MULT36X36": 4},
-        "block_ram_18k": {"SDPX9B": 1, "SDPB": 1, "DPB": 1, "SPX9": 1, "pROM": 1, "pROMX9": 1},
     },
 }
 """What each cell counts for; a RAM32M takes four LUTs of a slice."""

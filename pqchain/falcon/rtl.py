@@ -84,7 +84,7 @@ def cells() -> pd.DataFrame:
     """Return cells after synthesis; empty where none is recorded.
 
     Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
-    for the whole), and counts, missing where the family has no such cell. Raises DataError.
+    for the whole), and counts, missing where they are not counted. Raises DataError.
     """
     return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
 
