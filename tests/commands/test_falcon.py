@@ -133,7 +133,8 @@ def test_the_figures_of_the_engine_in_rtl(capsys) -> None:
     assert cli.main(["falcon", "rtl", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     totals = [row for row in data["cycles"] if row["phase"] == "total"]
-    assert [row["degree"] for row in totals] == [512, 1024]
+    signed = {(row["configuration"], row["degree"]) for row in totals}
+    assert signed >= {("standard", 512), ("standard", 1024), ("two dividers", 512)}
     assert all(row["known_answers"] >= 1 for row in totals)
     assert {row["phase"] for row in data["model"]} >= {"transforms", "leaves and sampler"}
     assert data["limits"]
