@@ -49,7 +49,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
     "norm": [
         ("48'd70265242", "48'd70265241"),
         ("48'd34034726", "48'd34034727"),
-        ("on1 & ~(&term[23:17] | ~|term[23:17])", "1'b0"),
+        ("value[50:17] != {34{value[17]}}", "1'b0"),
     ],
     "issue": [
         ("next_turn < iterations", "next_turn <= iterations"),
