@@ -1,8 +1,9 @@
 // The registers and the bus: what Vitis HLS promises, back-pressure, odd addresses, errors in every
 // place; requests that hold no key; and that nothing in the engine depends on a key once it is done.
-//   protocol <recorded 512> <recorded 1024> [quick]
+//   protocol <recorded 512> <recorded 1024> [quick]      quick: degree 512, to the first failure
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,10 +19,13 @@ static std::vector<uint8_t> device(1 << 17);
 static const uint64_t ORIGIN = 0x10000000;
 static const uint64_t MOST = 60'000'000;
 static unsigned failed, checks;
+static bool quick;
 
 static void expect(bool good, const char *what, long value = 0) {
     checks++;
-    if (!good && failed++ < 20) std::printf("  %s (%ld)\n", what, value);
+    if (good) return;
+    if (failed++ < 20) std::printf("  %s (%ld)\n", what, value);
+    if (quick) std::exit(1);
 }
 
 static std::vector<uint8_t> first(const char *path, unsigned logn) {
@@ -34,15 +38,79 @@ static std::vector<uint8_t> first(const char *path, unsigned logn) {
     return request;
 }
 
+// Every memory and register file that a key, a seed or what came of them passes through.
+template <class Use> static void stores(Use use) {
+    const Vfalcon_sign &u = chip.u;
+    use("memory", INSIDE(u_datapath__DOT__memory));
+#define PORT(bank, port) \
+    use("bank_" #bank, INSIDE(u_datapath__DOT__bank_##bank##__DOT__ports__BRA__##port##__KET____DOT__words));
+#define BANK(bank) PORT(bank, 0) PORT(bank, 1) PORT(bank, 2) PORT(bank, 3) PORT(bank, 4)
+    BANK(l) BANK(m) BANK(a)
+    use("thresholds", INSIDE(u_datapath__DOT__thresholds));
+    use("halvings", INSIDE(u_datapath__DOT__halvings));
+    use("integers", INSIDE(u_datapath__DOT__integers));
+    use("buffers", INSIDE(u_draws__DOT__buffers));
+    use("candidates", INSIDE(u_draws__DOT__candidates));
+    use("bases", INSIDE(u_draws__DOT__bases));
+    use("randoms", INSIDE(u_draws__DOT__randoms));
+    use("behind", INSIDE(u_draws__DOT__behind));
+    use("key1", INSIDE(u_draws__DOT__generator__DOT__key1));
+    use("key2", INSIDE(u_draws__DOT__generator__DOT__key2));
+    use("key3", INSIDE(u_draws__DOT__generator__DOT__key3));
+    use("row0", INSIDE(u_draws__DOT__generator__DOT__row0));
+    use("row1", INSIDE(u_draws__DOT__generator__DOT__row1));
+    use("row2", INSIDE(u_draws__DOT__generator__DOT__row2));
+    use("row3", INSIDE(u_draws__DOT__generator__DOT__row3));
+}
+
+// Run to the end of an attempt, in whose cycle every store has to be all zeros. `fill`: where wiping
+// begins, every word that the degree uses becomes a one, so that none is zero by itself.
+static void finish(unsigned logn, bool fill) {
+    const Vfalcon_sign &u = chip.u;
+    for (uint64_t k = 0; k < MOST && chip.running() && !INSIDE(wipe); k++) chip.tick();
+    if (fill && INSIDE(wipe))
+        stores([&](const char *, auto &array) {
+            auto &words = array.m_storage;      // of the memory, 512 uses one half
+            std::fill_n(words, std::size(words) > 256 ? std::size(words) >> 10 << logn : std::size(words), 1);
+        });
+    chip.run(MOST);
+    stores([&](const char *name, auto &array) {
+        const auto &words = array.m_storage;
+        const long held = std::size(words) - std::count(std::begin(words), std::end(words), 0);
+        expect(held == 0, name, held);
+    });
+}
+
+// Everything the netlist holds, but for the cycle counter.
+static std::string state() {
+    const Vfalcon_sign &u = chip.u;
+    const auto cycles = INSIDE(u_control__DOT__cycles);
+    INSIDE(u_control__DOT__cycles) = 0;
+    VerilatedSave file;
+    std::string path = (std::filesystem::temp_directory_path() / "falcon_rtl_XXXXXX").string();
+    close(mkstemp(path.data()));
+    file.open(path.c_str());
+    file << chip.u;
+    file.close();
+    INSIDE(u_control__DOT__cycles) = cycles;
+    std::string text;
+    FILE *back = std::fopen(path.c_str(), "rb");
+    for (int c; (c = std::fgetc(back)) != EOF;) text.push_back(c);
+    std::fclose(back);
+    std::remove(path.c_str());
+    return text;
+}
+
 struct Result {
     uint32_t status;
     bool ended, zeros, equal, untouched;
     uint64_t cycles;
+    std::string left;   // unless it was filled: the state once the register tells that it is done
 };
 
 // One attempt at these offsets; `equal`: the response is the C++ kernel's.
 static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const Manners &manners,
-                      uint64_t ask = 0, uint64_t answer = 0x8000) {
+                      uint64_t ask = 0, uint64_t answer = 0x8000, bool fill = true) {
     const unsigned n = 1u << logn;
     std::vector<int16_t> want(n), got(n);
     uint32_t status, version;
@@ -52,8 +120,12 @@ static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const 
     chip.bus.behave(manners);
     chip.start(ORIGIN + ask, ORIGIN + answer, logn);
     Result out{};
-    out.cycles = chip.run(MOST);
+    const uint64_t begin = chip.cycles;
+    finish(logn, fill);
+    out.cycles = chip.cycles - begin;
     out.ended = chip.read(CTRL) & 2;
+    if (!out.ended) std::exit((std::printf("  no end after %lu cycles\n", (unsigned long)MOST), 1));
+    if (!fill) out.left = state();
     out.status = chip.read(STATUS);
     std::memcpy(got.data(), device.data() + answer, 2 * n);
     out.equal = out.status == status && got == want;
@@ -104,34 +176,9 @@ static void registers() {
     expect(chip.bus.bursts == 0, "no traffic for a refusal", chip.bus.bursts);
 }
 
-static std::string state() {
-    VerilatedSave file;
-    std::string path = (std::filesystem::temp_directory_path() / "falcon_rtl_XXXXXX").string();
-    close(mkstemp(path.data()));
-    file.open(path.c_str());
-    file << chip.u;
-    file.close();
-    std::string text;
-    FILE *back = std::fopen(path.c_str(), "rb");
-    for (int c; (c = std::fgetc(back)) != EOF;) text.push_back(c);
-    std::fclose(back);
-    std::remove(path.c_str());
-    return text;
-}
-
-// Everything the netlist holds, a while after an attempt and a refusal that sets status and cycles.
-static std::string left() {
-    chip.write(LOGN, 0);
-    chip.write(CTRL, 1);
-    for (int k = 0; k < 200; k++) chip.tick();
-    chip.read(CTRL);
-    chip.read(STATUS);
-    return state();
-}
-
 int main(int argc, char **argv) {
     if (argc < 3) return std::fprintf(stderr, "protocol <recorded 512> <recorded 1024> [quick]\n"), 2;
-    const bool quick = argc > 3;
+    quick = argc > 3;
     chip.bus.map(ORIGIN, device.data(), device.size());
     std::mt19937_64 rng(23);
     registers();
@@ -254,16 +301,15 @@ int main(int argc, char **argv) {
     for (unsigned logn : {9u, 10u}) {
         if (quick && logn == 10) continue;
         const unsigned n = 1u << logn;
-        attempt(requests[logn - 9], logn, {});
-        const std::string one = left();
+        const std::string one = attempt(requests[logn - 9], logn, {}, 0, 0x8000, false).left;
         auto other = with_seed(logn);
         for (unsigned k = 0; k < n; k++) {  // -f, -g, -F, -G is a key too
             for (unsigned part = 0; part < 4; part++) other[part * n + k] = -other[part * n + k];
             other[4 * n + 2 * k] ^= rng() & 63;
         }
-        const Result r = attempt(other, logn, {});
+        const Result r = attempt(other, logn, {}, 0, 0x8000, false);
         expect(r.ended && r.equal && r.status == STATUS_SIGNED, "with the other key", logn);
-        const std::string two = left();
+        const std::string &two = r.left;
         unsigned differ = one.size() != two.size();
         for (size_t k = 0; k < one.size() && k < two.size(); k++) differ += one[k] != two[k];
         expect(differ == 0, "bytes of the netlist's state that depend on the key", differ);
