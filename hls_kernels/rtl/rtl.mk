@@ -2,7 +2,7 @@
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
-#   make mutants     change the netlist in more than 50 places; a bench must notice each
+#   make mutants     change the netlist in 64 places; a bench must notice each
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
 #   make proofs      what yosys proves of the queue and the registers (rtl/synthesis)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json

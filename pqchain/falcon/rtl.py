@@ -74,8 +74,7 @@ def cycles() -> pd.DataFrame:
     """Return cycles of an attempt by configuration and phase, over known answers.
 
     Columns: configuration, degree, phase ("total" for the whole), mean, least, greatest (cycles),
-    attempts,
-    known_answers (how many digests were liboqs's). Raises DataError.
+    attempts, known_answers (how many digests were liboqs's). Raises DataError.
     """
     return pd.DataFrame(figures()["cycles"])
 
