@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
-.PHONY: test-long test-wheel test-aarch64 test-jupyter
+.PHONY: test-long test-wheel test-aarch64 test-jupyter rtl
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic fuzz-falcon
@@ -60,6 +60,9 @@ $(BOARD)/.installed: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@touch $@
+
+rtl: ## the Falcon engine in RTL as a shared library (Debian: verilator), for core="rtl"
+	$(MAKE) -C hls_kernels rtl
 
 check: install ## lint, types, walls between modules, spelling
 	$(BIN)/ruff check .
