@@ -1,6 +1,6 @@
 """Write what the hardware is initialised with: microcode, kernels, constants, tables, program.
 
-This is where the engine is configured: with two dividers it is quicker and larger, without degree
+This is where the engine is configured: with two dividers it takes fewer cycles and is larger, without degree
 1024 it needs half the memory.
 """
 
