@@ -36,6 +36,12 @@ _FAILURES = {
     -4: "an operation gave a wrong result",
 }
 
+
+def failure(code: int) -> str:
+    """Say what a negative code of pq_native.h means."""
+    return _FAILURES.get(code, f"code {code}")
+
+
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 _TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
 
@@ -170,7 +176,7 @@ class Library:
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
         done = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
         if done < 0:
-            raise CryptoFailure(f"{name} in {self.source}: {_FAILURES.get(done, done)}")
+            raise CryptoFailure(f"{name} in {self.source}: {failure(done)}")
         return nanoseconds[:done], cycles[:done]
 
     def empty_sample_seconds(self) -> float:
@@ -210,8 +216,7 @@ class _Native(Scheme):
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
         if code != _OK and (operation, code) != ("verify", _REJECTED):
             what = f"{self.algorithm.name}, operation {operation}"
-            reason = _FAILURES.get(code, f"code {code}")
-            raise CryptoFailure(f"{what}: {reason}; the key may be damaged")
+            raise CryptoFailure(f"{what}: {failure(code)}; the key may be damaged")
         return code
 
     def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:

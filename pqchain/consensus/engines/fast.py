@@ -56,8 +56,12 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
-    votes = view.phases > 0 or view.all_to_all
     void = view.values[view.proposer] == NO_BLOCK
+    if not (view.phases > 0 or view.all_to_all):
+        # Nobody hears of votes, so that the block is all there is.
+        alone = rows.alone()
+        final = never if void else np.where(view.willing, alone, NEVER)
+        return Outcome(alone, never, final, reached)
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
     # With one kind of vote only those before the block matter until its times stand.
@@ -65,7 +69,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
-        bases = _bases(view, departs_vote if votes else never, departs_commit)
+        bases = _bases(view, departs_vote, departs_commit)
         again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
         next_prepared = quorum if view.phases == 2 and not void else never
         stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
@@ -80,8 +84,6 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
         )
     if void:
         final = never
-    elif not votes:
-        final = np.where(view.willing, verified, NEVER)
     elif view.phases < 2:
         final = quorum
     return Outcome(verified, prepared, final, reached)
