@@ -35,8 +35,9 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
+# A file stays in one process, so that what its tests share is made once.
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long

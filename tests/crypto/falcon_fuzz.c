@@ -8,30 +8,10 @@
  */
 #include "../../pqchain/native/falcon/falcon_host.h"
 #include "../../pqchain/native/falcon/falcon_signer.h"
+#include "fuzz.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static uint64_t state = 0x46616c63;
-
-static uint64_t draw(void) { /* splitmix64 */
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint8_t *block(size_t bytes) {
-    uint8_t *memory = malloc(bytes > 0 ? bytes : 1);
-    if (memory == NULL) {
-        exit(2);
-    }
-    for (size_t i = 0; i < bytes; i++) {
-        memory[i] = (uint8_t)draw();
-    }
-    return memory;
-}
 
 static size_t half_bytes(unsigned logn) { return logn == 9 ? 625 : 1239; }
 
@@ -61,6 +41,7 @@ static int is_canonical(const uint8_t *signature, unsigned logn) {
 }
 
 int main(int count, char **arguments) {
+    state = 0x46616c63;
     const long inputs = count == 2 ? strtol(arguments[1], NULL, 10) : 0;
     long keys = 0;
     if (inputs <= 0) {
@@ -72,7 +53,7 @@ int main(int count, char **arguments) {
         const size_t whole = 1 + FALCON_NONCE_BYTES + 2 * half_bytes(logn);
         const size_t bytes = draw() % 8 > 0 ? whole : draw() % (whole + 8);
         const size_t message_bytes = draw() % 300;
-        uint8_t *signature = block(bytes), *message = block(message_bytes), hash[64];
+        uint8_t *signature = random_block(bytes), *message = random_block(message_bytes), hash[64];
         if (bytes == whole && draw() % 8 > 0) {
             write_halves(signature, draw() % 200, logn);
             for (uint64_t edits = draw() % 4; edits > 0; edits--) {

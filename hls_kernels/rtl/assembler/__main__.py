@@ -1,7 +1,7 @@
 """Write what the hardware is initialised with: microcode, kernels, constants, tables, program.
 
-This is where the engine is configured: with two dividers it takes fewer cycles and is larger, without degree
-1024 it needs half the memory.
+This is where the engine is configured: with two dividers it takes fewer cycles and is larger,
+without degree 1024 it needs half the memory.
 """
 
 from __future__ import annotations
