@@ -130,7 +130,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     asked = list(_asked(costs, plan))
     # What several settings have in common is run once.
     known: dict[tuple[str, str], Ran] = {}
-    with modes.nursery() as using:
+    with modes.nursery(asked[0][1]) as using:
         try:
             computer = prices.calibrate(costs, using=using, progress=progress)
         except Unsupported:
