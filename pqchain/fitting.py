@@ -19,7 +19,9 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
     """
     count = matrix.shape[1]
     best, found = np.inf, np.zeros(count)
-    for size in range(1, count + 1):
+    for size in range(count, 0, -1):
+        if found.all():
+            break  # what is best without the bound and keeps it is best with it
         for chosen in combinations(range(count), size):
             part = matrix[:, chosen]
             scale = np.abs(part).max(axis=0)
@@ -31,6 +33,22 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
                 best, found = error, np.zeros(count)
                 found[list(chosen)] = prices
     return found
+
+
+def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> Floats:
+    """Return half of the 95 % interval of each price of `nonnegative`, by a bootstrap over rows.
+
+    The interval of least squares does not hold where a price may not be below zero. The rows are
+    drawn by a fixed seed. Infinite where there are no more rows than prices.
+    """
+    rows, count = matrix.shape
+    if rows <= count:
+        return np.full(count, np.inf)
+    random = np.random.default_rng(1)
+    drawn = (random.integers(rows, size=rows) for _ in range(draws))
+    found = [nonnegative(matrix[some], values[some]) for some in drawn]
+    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+    return np.asarray((high - low) / 2)
 
 
 def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:

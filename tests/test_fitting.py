@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pqchain.fitting import linear, nonnegative, power
+from pqchain.fitting import linear, nonnegative, nonnegative_spread, power
 
 
 def test_prices_are_found_and_none_is_negative():
@@ -15,6 +15,19 @@ def test_prices_are_found_and_none_is_negative():
     found = nonnegative(matrix, matrix @ [3.0, -1.0])
     assert found[1] == 0
     assert found[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)
+
+
+def test_the_true_price_lies_in_its_interval_and_one_at_zero_has_none_below():
+    random, within = np.random.default_rng(2), 0
+    matrix = np.column_stack([np.ones(30), np.linspace(1, 4, 30)])
+    for _ in range(40):
+        values = matrix @ [3.0, 0.5] + random.normal(0, 0.2, 30)
+        half = nonnegative_spread(matrix, values, draws=200)
+        within += bool(abs(nonnegative(matrix, values)[1] - 0.5) < half[1])
+    assert 34 <= within <= 40
+    below = matrix @ [3.0, -0.5] + random.normal(0, 0.2, 30)
+    assert nonnegative(matrix, below)[1] == nonnegative_spread(matrix, below)[1] == 0
+    assert np.isinf(nonnegative_spread(np.ones((1, 1)), np.ones(1))[0])
 
 
 def test_what_nothing_needs_has_no_price():

@@ -13,7 +13,7 @@ from pqchain.consensus.network import HostPrices
 from pqchain.works.pqdpol import measured
 
 PLAN = measured.Plan(
-    exponents=(1, 2, 3), heights=3, computers=(1, 2, 3), delegation=(8, 16),
+    exponents=(1, 2, 3), heights=3, computers=(1, 2, 3), delegation=(8, 16), voters=8,
     mixed=(("Dilithium2", 2), ("Falcon-512", 4)),
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import Unsupported
-from pqchain.fitting import linear
+from pqchain.fitting import linear, nonnegative, nonnegative_spread
 from pqchain.intervals import half_width
 from pqchain.results import Contract
 from pqchain.works import papers
@@ -87,19 +87,19 @@ class Plan:
     computers: tuple[int, ...]
     """Exponents of the runs on one processor, on two, and apart."""
     delegation: tuple[int, ...]
-    """Nodes of which all vote, and of which VOTERS do."""
+    """Nodes of which all vote, and of which `voters` do."""
+    voters: int
     mixed: tuple[tuple[str, int], ...]
     """Schemes and nodes of the runs that tell prices apart, beside the tables."""
 
-
-VOTERS = 8
 
 PLANS = {
     "quick": Plan(
         exponents=(1, 2, 3),
         heights=3,
         computers=(1, 2, 3),
-        delegation=(8, 16),
+        delegation=(4, 8),
+        voters=4,
         mixed=(("Dilithium2", 2), (SINGLE, 2)),
     ),
     "paper": Plan(
@@ -107,6 +107,7 @@ PLANS = {
         heights=4,
         computers=(1, 2, 3, 4),
         delegation=(8, 16, 32),
+        voters=8,
         mixed=(("Dilithium2", 2), (SINGLE, 4), ("SPHINCS+-SHA2-128f-simple", 2), (SINGLE, 8)),
     ),
 }
@@ -181,7 +182,7 @@ def _asked(costs: CostTable, plan: Plan) -> Iterator[Asked]:
             yield TWO, scenario(single, 2**n, named("host", processors=2)), live
         yield EACH, scenario(single, 2**n, APART), {"mode": "virtual"}
     for nodes in plan.delegation:
-        for what, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(VOTERS, nodes))):
+        for what, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(plan.voters, nodes))):
             yield what, scenario(single, nodes, everywhere, delegates=delegates), live
             yield what + VIRTUAL, scenario(single, nodes, APART, delegates=delegates), apart
     for name, nodes in plan.mixed:
@@ -289,7 +290,7 @@ def amounts(one: Scenario, lap: Lap, costs: CostTable) -> list[float]:
 
 
 def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
-    """Return what processor time goes to: least squares of relative errors over all runs.
+    """Return what processor time goes to: least squares of relative errors, no price negative.
 
     A frame of the contract "pqdpol-shares": what, unit, price with half of its 95 % interval, and
     percent: its part of the largest network in which all vote on SINGLE.
@@ -307,7 +308,8 @@ def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
             most, largest = one.nodes, amount
     if len(rows) <= len(AMOUNTS):
         return SHARES.frame([])
-    found, half = linear(np.array(rows), np.ones(len(rows)))
+    matrix, ones = np.array(rows), np.ones(len(rows))
+    found, half = nonnegative(matrix, ones), nonnegative_spread(matrix, ones)
     whole = float(found @ largest)
     return SHARES.frame(
         [what, unit, price, width, 100 * price * has / whole]
