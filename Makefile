@@ -17,6 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic fuzz-falcon
+.PHONY: simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -132,7 +133,7 @@ bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
 
-bench-chain: install ## a block's signatures on 1 and 4 threads, against a bare loop of C
+bench-chain: install ## a block and its signatures on 1, 2 and 4 threads, against a bare loop of C
 	$(BIN)/python benchmarks/chain.py
 
 fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)
@@ -146,6 +147,21 @@ bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 no
 
 sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
 	$(BIN)/python benchmarks/sweep.py
+
+bench-delegates: install ## delegates that run: messages a second, 32 on loopback, QUIC over plain (2 minutes)
+	$(BIN)/python benchmarks/delegates.py
+
+TRIALS := PYTHONPATH=. $(BIN)/python tests/consensus/delegate
+simulate-delegates: install ## 10,000 seeds of random faults, planted mistakes (SEEDS=N or SEED=N; 10 minutes)
+ifdef SEED
+	$(TRIALS)/trials.py --seed $(SEED)
+else
+	$(TRIALS)/trials.py $(or $(SEEDS),10000)
+	$(TRIALS)/mistakes.py
+endif
+
+fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes)
+	$(TRIALS)/fuzz.py 1000000
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c

@@ -15,6 +15,11 @@ STUDENT_95 = (
 """Student's t for 95 % two-sided and 1 to 30 degrees of freedom; above, the normal 1.960."""
 
 
+def student(freedom: int) -> float:
+    """Return Student's t of a two-sided 95 % interval."""
+    return STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
+
+
 def half_width(samples: Iterable[float]) -> float:
     """Return half of the 95 % confidence interval of the mean; NaN for fewer than two samples.
 
@@ -25,5 +30,4 @@ def half_width(samples: Iterable[float]) -> float:
     freedom = len(values) - 1
     if freedom < 1:
         return float("nan")
-    factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
-    return factor * float(values.std(ddof=1)) / math.sqrt(len(values))
+    return student(freedom) * float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -30,11 +30,13 @@ SEALED = b"pqchain seal 1\0"
 """Stands before the header in what a seal signs."""
 
 _BLOCK = b"pqchain block 1\0"
-_GROUP = b"pqchain transactions 1\0"
 _ROOT = b"pqchain root 1\0"
 
 GROUP = 64
 """Transactions hashed at once: several cores can share the work, and few calls are made."""
+
+GROUP_PREFIX = b"pqchain transactions 1\0"
+"""Stands before the transactions of a group in what is hashed."""
 
 _FIXED = Struct(">BI32s32sI32s")
 
@@ -108,17 +110,31 @@ class Block:
         BadType for no bytes.
         """
         reader = Reader(as_bytes("block", data))
-        version, *fields = reader.unpack(_FIXED, "the header of a block")
-        expect(version, (VERSION,), "the version of a block")
-        identifier = reader.number(2, "the algorithm of the seal")
-        seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
-        count = reader.number(4, "the number of transactions")
-        if count * MIN_TRANSACTION_BYTES > reader.left:
-            claim = f"{count} transactions are claimed in {reader.left} bytes"
-            raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
+        header, seal, count = read_front(reader)
         transactions = tuple(Transaction.read(reader) for _ in range(count))
         reader.end("block")
-        return cls(Header(*fields), transactions, seal)
+        return cls(header, transactions, seal)
+
+
+def header_of(data: bytes) -> Header:
+    """Return the header of an encoded block, whatever its transactions; raises Malformed."""
+    return read_front(Reader(as_bytes("block", data)))[0]
+
+
+def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
+    """Read what stands before the transactions: header, seal, and how many there are.
+
+    Raises Malformed, also where there are more than the bytes can hold.
+    """
+    version, *fields = reader.unpack(_FIXED, "the header of a block")
+    expect(version, (VERSION,), "the version of a block")
+    identifier = reader.number(2, "the algorithm of the seal")
+    seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
+    count = reader.number(4, "the number of transactions")
+    if count * MIN_TRANSACTION_BYTES > reader.left:
+        claim = f"{count} transactions are claimed in {reader.left} bytes"
+        raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
+    return Header(*fields), seal, count
 
 
 def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) -> bytes:
@@ -132,11 +148,16 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
             hashes = list(pool.map(_group_hash, groups))
     else:
         hashes = list(map(_group_hash, groups))
-    return sha3_256(b"".join((_ROOT, len(transactions).to_bytes(4, "big"), *hashes))).digest()
+    return root_of(len(transactions), b"".join(hashes))
+
+
+def root_of(count: int, group_hashes: bytes) -> bytes:
+    """Return the hash of a list of transactions, given those of its groups one after the other."""
+    return sha3_256(b"".join((_ROOT, count.to_bytes(4, "big"), group_hashes))).digest()
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:
-    return sha3_256(b"".join((_GROUP, *(each.encoded for each in group)))).digest()
+    return sha3_256(b"".join((GROUP_PREFIX, *(each.encoded for each in group)))).digest()
 
 
 def pack(

@@ -98,13 +98,14 @@ class Ledger:
             raise
         return cls(connection, path, state, verifier)
 
-    def append(self, block: Block | bytes) -> State:
+    def append(self, block: Block | bytes, *, after: State | None = None) -> State:
         """Check the block, store it, and return the state after it.
 
-        When this returns, the block is on disk. Raises BlockRejected, and DataError if it could
-        not be stored; the ledger is then as it was.
+        `after` is what `state.apply` gave for this very block, where it was checked already. When
+        this returns, the block is on disk. Raises BlockRejected, and DataError if it could not be
+        stored; the ledger is then as it was.
         """
-        state = self.state.apply(block, verifier=self.verifier)
+        state = after or self.state.apply(block, verifier=self.verifier)
         data = block.encode() if isinstance(block, Block) else bytes(block)
         with _as_data_error(self.path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")

@@ -14,9 +14,9 @@ from hashlib import sha3_256
 from types import MappingProxyType
 
 from pqchain import algorithms
-from pqchain.chain.block import Block, make_block, transactions_root
-from pqchain.chain.encoding import ADDRESS_BYTES, KeyForm, algorithm_of
-from pqchain.chain.transaction import Transaction, address_of
+from pqchain.chain.block import Block, Header, make_block, transactions_root
+from pqchain.chain.encoding import ADDRESS_BYTES, MIN_TRANSACTION_BYTES, KeyForm, algorithm_of
+from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import whole
@@ -24,6 +24,9 @@ from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, PqchainError, UsageError
 
 _GENESIS = b"pqchain genesis 1\0"
+
+LEAST_IN_BULK = 32
+"""From so many transactions on, a block of transactions that are alike is checked in C."""
 
 
 class Reason(Enum):
@@ -101,6 +104,9 @@ _NOBODY = Account()
 _Keys = tuple[tuple[int, bytes | None], ...]
 """Algorithm identifier and public key of all who sign, None for a key to recover."""
 
+_Checked = tuple[Header, dict[bytes, Account], set[int]]
+"""Of a block that is right but for signatures: header, accounts after it, those that are wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -168,26 +174,70 @@ class State:
         neither right nor wrong.
         """
         verifier = verifier or Verifier()
-        block = self._decoded(block)
-        self._check_place(block)
-        if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
-            raise BlockRejected(Reason.WRONG_ROOT, "the transactions are not those of the header")
-        names = self._algorithms(block)
-        self._check_seal(block, names, verifier)
-        accounts, checks, wrong = self._transfer(block, names)
-        if not wrong or all_wrong:
-            wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
+        checked = self._in_bulk(block, verifier, all_wrong) or self._one_by_one(
+            self._decoded(block), verifier, all_wrong
+        )
+        header, accounts, wrong = checked
         if wrong:
             indices = sorted(wrong) if all_wrong else [min(wrong)]
             detail = f"transaction {', '.join(map(str, indices))}"
             raise BlockRejected(Reason.BAD_SIGNATURE, detail, tuple(indices))
         return replace(
             self,
-            height=block.header.height,
-            tip=block.hash(),
-            timestamp=block.header.timestamp,
+            height=header.height,
+            tip=header.hash(),
+            timestamp=header.timestamp,
             accounts=MappingProxyType(accounts),
         )
+
+    def _one_by_one(self, block: Block, verifier: Verifier, all_wrong: bool) -> _Checked:
+        self._check_place(block.header)
+        if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
+            raise BlockRejected(Reason.WRONG_ROOT, "the transactions are not those of the header")
+        names = self._algorithms(block)
+        self._check_seal(block.header, block.seal, names, verifier)
+        accounts, checks, wrong = self._transfer(block, names)
+        if not wrong or all_wrong:
+            wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
+        return block.header, accounts, wrong
+
+    def _in_bulk(
+        self, block: Block | bytes, verifier: Verifier, all_wrong: bool
+    ) -> _Checked | None:
+        """Do as `_one_by_one`, with many transactions that are alike.
+
+        None if they are not, or if any of them is refused for anything but its signature: then
+        `_one_by_one` finds which and why.
+        """
+        if isinstance(block, Block) and len(block.transactions) >= LEAST_IN_BULK:
+            block = block.encode()
+        least = LEAST_IN_BULK * MIN_TRANSACTION_BYTES
+        if not isinstance(block, bytes) or not least <= len(block) <= self.rules.limit_bytes:
+            return None
+        from pqchain.chain import bulk  # late: small blocks need no numpy
+
+        read = bulk.read(block, self.rules.chain)
+        if read is None:
+            return None
+        self._check_place(read.header)
+        if read.header.root != read.root(verifier.threads):
+            return None
+        first: dict[int, tuple[int, ...]] = {} if read.seal is None else {read.seal.identifier: ()}
+        first.setdefault(read.identifier, (0,))
+        names = self._allowed(first)
+        self._check_seal(read.header, read.seal, names, verifier)
+        settled = read.settle(self.account)
+        if settled is None:
+            return None
+        wrong = verifier.wrong_packed(
+            names[read.identifier], read.packed(), stop_at_first=not all_wrong
+        )
+        if wrong is None:
+            return None
+        accounts = dict(self.accounts)
+        for address, balance, nonce in settled:
+            accounts[address] = Account(balance, nonce, self.account(address).keys)
+        return read.header, accounts, set(wrong)
 
     def checks(self, block: Block) -> list[Check]:
         """Return the signatures of the transactions of a block that could come next.
@@ -213,9 +263,8 @@ class State:
         except Malformed as error:
             raise BlockRejected(Reason.MALFORMED, str(error)) from error
 
-    def _check_place(self, block: Block) -> None:
-        header = block.header
-        if header.height == self.height and block.hash() == self.tip:
+    def _check_place(self, header: Header) -> None:
+        if header.height == self.height and header.hash() == self.tip:
             raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
         if header.height != self.height + 1:
             detail = f"height {header.height}; the next is {self.height + 1}"
@@ -235,6 +284,10 @@ class State:
         for index, transaction in enumerate(block.transactions):
             for credential in transaction.credentials:
                 first.setdefault(credential.identifier, (index,))
+        return self._allowed(first)
+
+    def _allowed(self, first: Mapping[int, tuple[int, ...]]) -> dict[int, str]:
+        """Return the names of algorithms; `first` says which transaction uses each first."""
         names = {}
         for identifier, indices in first.items():
             row, allowed = algorithm_of(identifier), self.rules.algorithms
@@ -244,15 +297,20 @@ class State:
             names[identifier] = row.name
         return names
 
-    def _check_seal(self, block: Block, names: Mapping[int, str], verifier: Verifier) -> None:
-        seal = block.seal
+    def _check_seal(
+        self,
+        header: Header,
+        seal: Credential | None,
+        names: Mapping[int, str],
+        verifier: Verifier,
+    ) -> None:
         if seal is None:
             if self.rules.sealed:
                 raise BlockRejected(Reason.BAD_SIGNATURE, "the block has no seal")
             return
-        if address_of([(seal.identifier, seal.public_key)]) != block.header.proposer:
+        if address_of([(seal.identifier, seal.public_key)]) != header.proposer:
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is not by the proposer's key")
-        message = block.header.seal_message
+        message = header.seal_message
         check = Check(0, names[seal.identifier], message, seal.signature, seal.public_key)
         if verifier.wrong([check]):
             raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is wrong")

@@ -30,6 +30,9 @@ _ADDRESS = b"pqchain address 1\0"
 _IDENTIFIER = b"pqchain transaction identifier 1\0"
 
 _FIXED = Struct(">BI32s32sQQH")
+FIXED_BYTES = _FIXED.size
+"""A transaction up to its free data."""
+
 _KIND = Struct(">HB")
 _FORMS = tuple(KeyForm)
 
@@ -38,8 +41,17 @@ def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
     """Return the address of whoever holds these keys: (algorithm identifier, public key) each."""
     parts = [_ADDRESS]
     for identifier, public_key in keys:
-        parts += (identifier.to_bytes(2, "big"), len(public_key).to_bytes(4, "big"), public_key)
+        parts += (_key_front(identifier, len(public_key)), public_key)
     return sha3_256(b"".join(parts)).digest()
+
+
+def address_prefix(identifier: int, key_bytes: int) -> bytes:
+    """Return what stands before the only public key in what is hashed to an address."""
+    return _ADDRESS + _key_front(identifier, key_bytes)
+
+
+def _key_front(identifier: int, key_bytes: int) -> bytes:
+    return identifier.to_bytes(2, "big") + key_bytes.to_bytes(4, "big")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pqchain.chain.transaction import address_of
 from pqchain.crypto import RecoverableSigner, Signer, open_signer
 from pqchain.crypto.interface import in_parts
+from pqchain.crypto.native import NativeSigner, Packed
 from pqchain.errors import Unsupported, UsageError
 
 
@@ -66,6 +67,18 @@ class Verifier:
             bad = verify(self.signer(algorithm), group, stop_at_first)
             wrong.update(group[i].index for i in bad)
         return sorted(wrong)[:1] if stop_at_first else sorted(wrong)
+
+    def wrong_packed(
+        self, algorithm: str, packed: Packed, *, stop_at_first: bool = False
+    ) -> list[int] | None:
+        """Return which signatures are wrong of some that lie side by side.
+
+        None if they are not for a native library, or none that it can take at once.
+        """
+        signer = self.signer(algorithm)
+        if not isinstance(signer, NativeSigner):
+            return None
+        return signer.verify_packed(packed, threads=self.threads, stop_at_first=stop_at_first)
 
     def _verify_all(self, signer: Signer, group: Sequence[Check], stop_at_first: bool) -> list[int]:
         return signer.verify_batch(

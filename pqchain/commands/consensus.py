@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import Field, fields, replace
 from itertools import product
 from pathlib import Path
@@ -13,14 +14,16 @@ from pqchain import algorithms, checks
 from pqchain.commands import console
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
-from pqchain.errors import DataError, UsageError
+from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from pqchain.consensus.delegate.prices import Computer
     from pqchain.costs import CostTable
+    from pqchain.wire.drivers.nursery import Nursery
 
 _SIZES = (
     Column("algorithm"),
@@ -58,6 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
+    if arguments.mode != "model":
+        return _run_delegates(arguments, scenarios)
+    for option in ("transport", "log"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} needs delegates that run: give --mode virtual as well")
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # In a table what an engine cannot run is a row; alone it is a wrong question.
         simulate.check(model.single_view(scenarios[0]))
@@ -83,6 +91,118 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = _remarks(arguments.costs, runs, costs)
     fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
     return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
+
+
+def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
+    """Run the delegates of every combination, one after the other, and show it."""
+    from tqdm import tqdm
+
+    from pqchain import machine
+    from pqchain.consensus.delegate import modes
+
+    for option in ("workers", "scheduler", "store"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
+    for one in scenarios:
+        modes.refuse(one, arguments.mode, arguments.transport)
+    runs = []
+    given = {"mode": arguments.mode, "transport": arguments.transport}
+    nursery = (
+        modes.nursery(scenarios[0], arguments.transport) if arguments.mode == "loopback" else None
+    )
+    with nursery or nullcontext() as using:
+        for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
+            log = arguments.log and arguments.log / f"run-{number}"
+            runs.append(modes.run(one, **given, log=log, using=using))
+        if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
+            runs = [computer.predicted(one) for one in runs]
+    frame = modes.frame(runs)
+    if arguments.output is not None:
+        console.save(frame, arguments.output, provenance=machine.provenance())
+    plain = {
+        "kind": runs[0].kind,
+        "mode": arguments.mode,
+        "transport": runs[0].transport,
+        "costs": scenarios[0].costs.source,
+        "runs": console.records(frame),
+    }
+    columns = [
+        *_SIZES,
+        *_RESULTS,
+        Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
+    ]
+    if runs[0].sent_bytes is not None:
+        columns += [
+            Column("messages", key="sent_messages", numeric=True, show=numbers.integer),
+            Column("bytes", key="sent_bytes", numeric=True, show=numbers.integer),
+        ]
+    if frame["predicted_latency_seconds"].notna().any():
+        columns += _PREDICTED
+    if frame["over_plain_percent"].notna().any():
+        columns += _OVER_PLAIN
+    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
+    if rows["remark"].any():
+        columns.append(Column("remark"))
+    fine = bool(frame["is_safe"].all() and frame["is_live"].all())
+    remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    if (worst := frame["prediction_error_percent"].abs().max()) == worst:
+        remarks.append(_PREDICTION_REMARK.format(worst=worst))
+    return console.show(arguments, plain, Table.of(rows, columns), remarks=remarks, fine=fine)
+
+
+def _computer(
+    arguments: argparse.Namespace, scenarios: list[Scenario], using: Nursery | None
+) -> Computer | None:
+    """Measure what this computer needs, to predict its runs; None where that cannot be."""
+    from pqchain import costs
+    from pqchain.bench import operations, presets
+    from pqchain.consensus.delegate import prices
+
+    names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])
+    console.talk("Measuring what this computer needs, to predict these runs by the law host ...")
+    try:
+        preset = arguments.preset or presets.preset()
+        here = costs.from_frame(operations.measure(list(names), preset=preset))
+        return prices.calibrate(
+            here, transport=arguments.transport, using=using, progress=console.watched()
+        )
+    except Unsupported as error:
+        console.talk(f"No prediction: {error}")
+        return None
+
+
+_PREDICTED = (
+    Column("± 95 %", key="latency_half_width_seconds", numeric=True, show=numbers.seconds),
+    Column("law host", key="predicted_latency_seconds", numeric=True, show=numbers.seconds),
+    Column(
+        "error",
+        key="prediction_error_percent",
+        numeric=True,
+        show=f"{{:+.0f}}{_PERCENT}".format,
+    ),
+)
+
+_OVER_PLAIN = (
+    Column("over plain", key="plain_latency_seconds", numeric=True, show=numbers.seconds),
+    Column(
+        "costs more", key="over_plain_percent", numeric=True, show=f"{{:+.1f}}{_PERCENT}".format
+    ),
+)
+"""What handshakes, acknowledgements and congestion control cost."""
+
+_PREDICTION_REMARK = (
+    "Law host: all work of all delegates on these processors, at prices of a message, a byte, a "
+    "transaction and a height that other, smaller runs had just before; it is off by at most "
+    "{worst:.0f} %."
+)
+
+
+_RUN_REMARKS = {
+    "replayed": "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
+    "real, time is modelled from the costs.",
+    "measured": "Measured on this machine over {transport}: every signature was made and "
+    "verified. The delegates share its processors; costs and network do not count.",
+}
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:

@@ -18,8 +18,9 @@ from pqchain.installation import late
 if TYPE_CHECKING:
     from pqchain.consensus import metrics
     from pqchain.consensus.metrics import over_seeds
-    from pqchain.consensus.model import Run, run
+    from pqchain.consensus.model import Run
     from pqchain.consensus.network import Network, SerialLaw, named
+    from pqchain.consensus.runs import run
     from pqchain.consensus.scenario import Faults, Layout, Scenario, preset
     from pqchain.consensus.sweeps import grid, sweep
 
@@ -32,8 +33,9 @@ __getattr__, __dir__ = late(
     __name__,
     {
         "metrics": "over_seeds",
-        "model": "Run run",
+        "model": "Run",
         "network": "Network SerialLaw named",
+        "runs": "run",
         "scenario": "Faults Layout Scenario preset",
         "sweeps": "grid sweep",
     },

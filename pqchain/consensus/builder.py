@@ -14,12 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqchain.consensus import draws, lengths
+from pqchain.consensus.delegate.messages import HEADER_BYTES, VOTE_BYTES
 from pqchain.consensus.network import REGIONS, SECOND, Wires, nanoseconds, wires
-from pqchain.consensus.scenario import VOTE_BYTES, Scenario, Voting
-from pqchain.consensus.view import NEVER, Array, Disturbance, Flags, Outcome, Overlay, View
-
-_NO_BLOCK = -1
-"""Value of a block that does not verify."""
+from pqchain.consensus.scenario import Scenario, Voting
+from pqchain.consensus.view import (
+    NEVER,
+    NO_BLOCK,
+    Array,
+    Disturbance,
+    Flags,
+    Outcome,
+    Overlay,
+    View,
+)
 
 APPROVALS = 30
 """Candidates that one voter may approve, as in EOSIO's delegated proof of stake."""
@@ -143,6 +150,12 @@ class ViewBuilder:
         self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
         self.sign_ns = nanoseconds(scenario.cost.sign_seconds)
+        is_host = scenario.network.law == "host"
+        prices = scenario.network.prices
+        self.transaction_ns = nanoseconds(prices.transaction_seconds) * is_host
+        """host: what a transaction takes beside its signature."""
+        self.height_ns = nanoseconds(prices.height_seconds) * is_host
+        """host: what a height takes each delegate, as it proposes or gets the block."""
         self.wires: dict[int, Wires] = {}
 
     def order(self, height: int) -> Array:
@@ -191,31 +204,35 @@ class ViewBuilder:
         block_ns += self.verify_ns if scenario.signed_blocks else 0
         if scenario.proposal == "luck":
             block_ns += nanoseconds(scenario.attestation_verify_seconds)
+        block_ns += block.transactions * self.transaction_ns
         vote_ns, sign_ns = (self.verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
         if all_to_all:
             vote_ns, sign_ns = block_ns, block_sign_ns
+        proposes_ns = block_sign_ns + self.height_ns
         size = costs.public_key_bytes + costs.signature_bytes
         pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
         return View(
             count=count,
             proposer=proposer,
-            leaves_ns=starts + (0 if is_serial else block_sign_ns * int(self.slowness[proposer])),
+            leaves_ns=starts + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
             deadline_ns=NEVER if timeout is None else starts + nanoseconds(timeout),
             all_to_all=all_to_all,
+            sends_block=scenario.sends_block,
             serial_pair_ns=max(1, nanoseconds(pair)) if is_serial else 0,
             serial_sign_ns=nanoseconds(law.signs * costs.sign_seconds),
             phases=scenario.phases,
             quorum=int(self.alive.sum()) if all_to_all else scenario.quorum,
             wires=self._wires(block.size_bytes),
-            disturbance=self._disturbance(block.height * scenario.max_views + attempt),
-            overlay=self._overlay(block_ns),
+            disturbance=self.disturbance(block.height * scenario.max_views + attempt),
+            # What does not verify is not passed on.
+            overlay=self.overlay(block_ns if values[proposer] != NO_BLOCK else NEVER),
             regions=self.region_of[self.nodes],
             alive=self.alive,
             values=values,
-            willing=willing & (values != _NO_BLOCK),
+            willing=willing & (values != NO_BLOCK),
             double=self.double & self.alive,
             slowness=self.slowness,
-            block_ns=block_ns * self.slowness,
+            block_ns=(block_ns + self.height_ns) * self.slowness,
             vote_ns=vote_ns * self.slowness,
             sign_ns=sign_ns * self.slowness,
             side=self.side_of[self.nodes],
@@ -226,7 +243,7 @@ class ViewBuilder:
         count, faults = self.scenario.delegate_count, self.scenario.faults
         values = np.full(count, 2 * attempt, dtype=np.int64)
         if proposer in faults.invalid:
-            values[:] = _NO_BLOCK
+            values[:] = NO_BLOCK
         elif proposer in faults.equivocating:
             # One block for one half of the delegates, another for the rest.
             values += np.arange(count) % 2
@@ -243,12 +260,14 @@ class ViewBuilder:
     def _wires(self, block_bytes: int) -> Wires:
         if block_bytes not in self.wires:
             scenario = self.scenario
-            vote = VOTE_BYTES + (scenario.cost.signature_bytes if scenario.signed_votes else 0)
-            first = block_bytes if scenario.exchange == "all-to-all" else vote
-            self.wires[block_bytes] = wires(scenario.network, (block_bytes, first, vote))
+            field = scenario.cost.signature_bytes
+            block = HEADER_BYTES + block_bytes + scenario.signed_blocks * field
+            vote = VOTE_BYTES + scenario.signed_votes * field
+            first = block if scenario.exchange == "all-to-all" else vote
+            self.wires[block_bytes] = wires(scenario.network, (block, first, vote))
         return self.wires[block_bytes]
 
-    def _disturbance(self, number: int) -> Disturbance:
+    def disturbance(self, number: int) -> Disturbance:
         """Return the keys of the draws of the view of that number, and what is drawn against."""
         seed, faults = self.scenario.seed, self.scenario.faults
 
@@ -265,7 +284,8 @@ class ViewBuilder:
             heal_ns=nanoseconds(faults.heal_seconds),
         )
 
-    def _overlay(self, block_ns: int) -> Overlay | None:
+    def overlay(self, relay_ns: int) -> Overlay | None:
+        """Return the graph of gossip, whose nodes pass a block on after so long; None without."""
         scenario = self.scenario
         if scenario.network.law != "gossip":
             return None
@@ -277,7 +297,7 @@ class ViewBuilder:
             key=draws.key(scenario.seed, "peer"),
             delegates=self.nodes,
             regions=self.region_of,
-            relay_ns=block_ns,
+            relay_ns=relay_ns,
             silent=silent,
             side=self.side_of,
         )

@@ -100,15 +100,18 @@ class Run(Alike):
         return self.transactions * SECOND / last if last else 0.0
 
 
-def run(scenario: Scenario, *, engine: str = "fast", progress: bool = False) -> Run:
+def run(
+    scenario: Scenario, *, engine: str = "fast", load: Load | None = None, progress: bool = False
+) -> Run:
     """Run a scenario with an engine: "fast", "numpy" or "simpy"; all give the same.
 
-    A height that fails ends the run. `progress` shows a bar of blocks. Raises UnknownName, and
-    UsageError if the reference engine would take too many messages.
+    A height that fails ends the run. `load` says what is in the blocks; without it the scenario's
+    own draws do. `progress` shows a bar of blocks. Raises UnknownName, and UsageError if the
+    reference engine would take too many messages.
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES, "pqchain.consensus.run.")
-    builder, load = ViewBuilder(scenario), Load(scenario)
+    builder, load = ViewBuilder(scenario), load or Load(scenario)
     now = 0
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):

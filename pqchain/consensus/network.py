@@ -6,6 +6,7 @@ star          a hub; the sender's uplink and the receiver's downlink are the bot
 mesh          a link for every pair: constant
 regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
 gossip        every node passes the block on to k peers, never to itself: ~ log N
+host          one computer runs all delegates, P processors do all their work: ~ N^2 / P
 
 Times are whole nanoseconds. A message of b bytes is cut into packets; each has a header.
 """
@@ -23,7 +24,7 @@ from pqchain import checks, installation
 from pqchain.checks import number, one_of
 from pqchain.errors import UnknownName, UsageError
 
-Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip"]
+Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip", "host"]
 Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = get_args(Law)
@@ -74,6 +75,27 @@ class SerialLaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostPrices:
+    """What a computer that runs all delegates needs beside verifying and signing, in seconds.
+
+    The defaults were measured on one processor of 2021; `delegate.host.calibrate` measures them.
+    """
+
+    message_seconds: float = 200e-6
+    """Of a message, to send, carry and take in, whatever its length."""
+    byte_seconds: float = 4e-9
+    """Of each of its bytes."""
+    transaction_seconds: float = 60e-6
+    """Of each transaction of a block that is verified, beside its signature."""
+    height_seconds: float = 2e-3
+    """Of each delegate at each height, once: to begin it, and to keep its block."""
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            number(f"HostPrices.{name}", getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """A network: its law and its parameters; `named` gives each with the defaults of its kind."""
 
@@ -94,6 +116,11 @@ class Network:
     so that one may be drawn twice, more; or once to each other node if there are no more."""
     world: bool = checks.field(False, help="gossip: nodes live in six regions")
     serial: SerialLaw = SerialLaw()
+    processors: int = checks.field(
+        1, help="host: processors that all delegates share", least=1, most=4096
+    )
+    """The delegate of rank r computes on number r modulo this."""
+    prices: HostPrices = HostPrices()
 
     def __post_init__(self) -> None:
         _check_law(self.law)
@@ -181,11 +208,17 @@ class Wires:
     down: Array
     """[kind]: how long a message occupies the receiver's downlink; 0 for none."""
     down_latency: int
+    processors: int = 0
+    """host: the processors that all share; 0: each has its own."""
+    price: tuple[int, int, int] = (0, 0, 0)
+    """[kind]: what a message takes its receiver's processor; host alone."""
 
 
 def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
     """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
+    if network.law == "host":
+        return _hosted(network, message_bytes, latency)
     latencies = np.full((1, 1), latency, dtype=np.int64)
     up: tuple[float, ...] = (network.rate_bits_per_second,)
     down = up
@@ -218,4 +251,23 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
         span=(latencies * network.jitter_fraction).astype(np.int64),
         down=downlink,
         down_latency=latency if network.law == "star" else 0,
+    )
+
+
+def _hosted(network: Network, message_bytes: tuple[int, int, int], latency: int) -> Wires:
+    """Return the wires of one computer: messages take processors time, and nothing else."""
+    prices, one = network.prices, np.ones((1, 1), dtype=np.int64)
+    first, second, third = (
+        nanoseconds(prices.message_seconds + size * prices.byte_seconds) for size in message_bytes
+    )
+    return Wires(
+        shared=False,
+        parallel=True,
+        slot=np.ones((3, 1), dtype=np.int64),
+        tail=np.full((3, 1, 1), latency, dtype=np.int64),
+        span=(latency * one * network.jitter_fraction).astype(np.int64),
+        down=np.zeros(3, dtype=np.int64),
+        down_latency=0,
+        processors=network.processors,
+        price=(first, second, third),
     )

@@ -19,10 +19,12 @@ from pqchain.errors import UsageError
 if TYPE_CHECKING:
     from pqchain.costs import Costs, CostTable
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of what a scenario means; a change of the model's results changes it.
 
 2: by gossip no node sends to itself, and to every other node at most once where peers suffice.
+3: messages have the bytes that delegates send: 16 before a block, and its proposer's signature if
+blocks are signed; a block that does not verify is not passed on, and never final whoever votes.
 """
 
 MAX_NODES = 2**22
@@ -31,11 +33,11 @@ MAX_NODES = 2**22
 MAX_MESSAGES = 2**30
 """The most messages of one block that the fast engine accepts: all-to-all over 32,768 delegates."""
 
-VOTE_BYTES = 48
-"""A vote without its signature: hash of the block 32, height 8, view 4, voter 4."""
-
 _SLOW_FACTOR = 10
 """How many times longer slow delegates compute by default."""
+
+MAX_HOSTED = 256
+"""The most delegates that share the processors of one computer."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
@@ -204,7 +206,7 @@ class Scenario:
         whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
         law = self.network.law
         if self.exchange is None:
-            shared = law in ("paper-serial", "csma")
+            shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
             object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
         one_of("exchange", self.exchange, get_args(Exchange))
         if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
@@ -238,6 +240,11 @@ class Scenario:
 
     def _check_messages(self) -> None:
         """Refuse what no machine would finish, with what to use instead."""
+        if self.network.law == "host" and self.delegate_count > MAX_HOSTED:
+            raise UsageError(
+                f"{self.delegate_count} delegates on one computer; at most {MAX_HOSTED} share one: "
+                f"give fewer delegates: delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})"
+            )
         messages = self.messages()
         if messages > MAX_MESSAGES:
             remedy = "give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
@@ -257,6 +264,11 @@ class Scenario:
     def delegate_count(self) -> int:
         """The number of delegates, known to be there."""
         return self.nodes if self.delegates is None else self.delegates
+
+    @property
+    def sends_block(self) -> bool:
+        """Whether the proposer's block is a message of its own, also where all send copies."""
+        return self.exchange == "broadcast" or self.network.law == "host"
 
     @property
     def phases(self) -> int:
@@ -285,7 +297,7 @@ class Scenario:
             return count * count
         pairs = count * (count - 1)
         if self.exchange == "all-to-all":
-            return pairs
+            return pairs + (count - 1) * self.sends_block
         spread = self.nodes * self.peers if self.network.law == "gossip" else count - 1
         return spread + self.phases * pairs
 

@@ -24,6 +24,9 @@ Flags = npt.NDArray[np.bool_]
 NEVER = 2**62
 """A time that does not come."""
 
+NO_BLOCK = -1
+"""Value of a block that does not verify; it is never final, whoever votes for it."""
+
 BLOCK, VOTE, COMMIT = 0, 1, 2
 """Kinds of message."""
 
@@ -130,6 +133,8 @@ class View:
     """When the proposer's block is ready to be sent; all-to-all: everybody's copy."""
     deadline_ns: int
     all_to_all: bool
+    sends_block: bool
+    """Whether the block is a message; else everybody has it when it leaves."""
     serial_pair_ns: int
     """paper-serial: price of a pair; 0 on other networks."""
     serial_sign_ns: int

@@ -1,16 +1,16 @@
 """Our native libraries through ctypes: one C interface (native/pq_native.h), many schemes.
 
-The only module that imports ctypes. Libraries are loaded at first use, never at import.
+Libraries are loaded at first use, never at import.
 """
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import json
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +20,9 @@ from pqchain import algorithms
 from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+
+Memory = Any
+"""Memory of others that may be written to: an array of the standard library or of numpy."""
 
 _ABI = 3
 """The number in pq_native.h that this module was written for."""
@@ -242,7 +245,23 @@ class NativeSigner(_Native, Signer):
         """Lay everything out in memory once, then make one call of C."""
         if not columns[0]:
             return []
-        batch = Batch(self, columns)
+        return self._verify_packed(pack(columns), threads, stop_at_first)
+
+    def verify_packed(
+        self, packed: Packed, *, threads: int = 1, stop_at_first: bool = False
+    ) -> list[int] | None:
+        """Do as `verify_batch` with what lies side by side already.
+
+        None if keys or signatures have lengths that the scheme does not know.
+        """
+        offsets = packed.signature_offsets
+        lengths = set(map(int.__sub__, offsets[1:].tolist(), offsets[:-1].tolist()))
+        if packed.key_bytes != self._public_key_bytes or not lengths <= set(self._possible):
+            return None
+        return self._verify_packed(packed, threads, stop_at_first)
+
+    def _verify_packed(self, packed: Packed, threads: int, stop_at_first: bool) -> list[int]:
+        batch = Batch(self, packed)
         if not batch.run(threads, stop_at_first=stop_at_first):
             return []
         return batch.wrong()[:1] if stop_at_first else batch.wrong()
@@ -260,28 +279,55 @@ class NativeKem(_Native, Kem):
         return self._filled("decapsulate", "shared_secret_bytes", ciphertext, secret_key)[0]
 
 
-class Batch:
-    """Many signatures side by side in memory, as pq_verify_batch wants them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed:
+    """Signatures side by side in memory, as pq_verify_batch wants them; one at least."""
 
-    def __init__(self, signer: NativeSigner, columns: Columns) -> None:
-        """Copy everything once; types and lengths have been checked, and there is one at least."""
-        messages, signatures, public_keys = columns
-        count = len(messages)
-        first_key = public_keys[0]
-        # A block of one sender need not carry the same key a thousand times.
-        shared = public_keys.count(first_key) == count
+    messages: bytes | Memory
+    message_offsets: Memory
+    """Numbers of 64 bits: where each message starts, and the end of the last."""
+    signatures: bytes | Memory
+    signature_offsets: Memory
+    public_keys: bytes
+    """One for all, or one for each."""
+    key_bytes: int
+
+
+def pack(columns: Columns) -> Packed:
+    """Copy everything once; types and lengths have been checked, and there is one at least."""
+    messages, signatures, public_keys = columns
+    first_key = public_keys[0]
+    # A block of one sender need not carry the same key a thousand times.
+    shared = public_keys.count(first_key) == len(messages)
+    return Packed(
+        messages=b"".join(messages),
+        message_offsets=_offsets(messages),
+        signatures=b"".join(signatures),
+        signature_offsets=_offsets(signatures),
+        public_keys=first_key if shared else b"".join(public_keys),
+        key_bytes=len(first_key),
+    )
+
+
+class Batch:
+    """A call of pq_verify_batch, ready to run."""
+
+    def __init__(self, signer: NativeSigner, packed: Packed) -> None:
+        count = len(packed.message_offsets) - 1
+        shared = len(packed.public_keys) == packed.key_bytes
+        self._packed = packed  # whose memory the call reads
         self._verify = signer.library._handle.pq_verify_batch
         # 1 is "valid": what is not reached is not called wrong.
         self._verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
         self._arguments = _BatchArguments(
             scheme=signer._scheme,
             count=count,
-            messages=b"".join(messages),
-            message_offsets=_offsets(messages),
-            signatures=b"".join(signatures),
-            signature_offsets=_offsets(signatures),
-            public_keys=first_key if shared else b"".join(public_keys),
-            public_key_stride=0 if shared else len(first_key),
+            messages=_text(packed.messages),
+            message_offsets=_numbers_in(packed.message_offsets),
+            signatures=_text(packed.signatures),
+            signature_offsets=_numbers_in(packed.signature_offsets),
+            public_keys=packed.public_keys,
+            public_key_stride=0 if shared else packed.key_bytes,
             verdicts=self._verdicts,
         )
 
@@ -296,7 +342,7 @@ class Batch:
         return [i for i, verdict in enumerate(self._verdicts.raw) if not verdict]
 
 
-def plain_loop(signer: Signer, *columns: list[bytes]) -> Callable[[], int] | None:
+def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Callable[[], int] | None:
     """Return a call that is nothing but the loop in C over these signatures, for comparison.
 
     Columns are messages, signatures and public keys; the call counts the wrong ones. None if the
@@ -304,15 +350,25 @@ def plain_loop(signer: Signer, *columns: list[bytes]) -> Callable[[], int] | Non
     """
     if not isinstance(signer, NativeSigner):
         return None
-    batch = Batch(signer, columns)
-    return lambda: batch.run(1)
+    batch = Batch(signer, pack(columns))
+    return lambda: batch.run(threads)
 
 
-def _offsets(items: list[bytes]) -> ctypes.Array[ctypes.c_uint64]:
+def _offsets(items: list[bytes]) -> array[int]:
     """Return where each item starts when all are joined, and the end."""
     # An array from an iterator is several times faster than ctypes from arguments.
-    offsets = array("Q", accumulate(map(len, items), initial=0))
-    return (_NUMBER * len(offsets)).from_buffer(offsets)
+    return array("Q", accumulate(map(len, items), initial=0))
+
+
+def _numbers_in(memory: Memory) -> ctypes.Array[ctypes.c_uint64]:
+    return (_NUMBER * len(memory)).from_buffer(memory)
+
+
+def _text(memory: bytes | Memory) -> bytes | int:
+    """Return memory as a field of type c_char_p takes it."""
+    if isinstance(memory, bytes):
+        return memory
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def _argument(value: int | float | BytesLike | None) -> Any:
@@ -342,39 +398,3 @@ def library(implementation: str) -> Library:
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)
-
-
-def foreign_library(
-    name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]
-) -> Any | None:
-    """Load a library of another interface, from the first of `files` that opens or the system's.
-
-    Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
-    length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
-    None if the library, or one of the functions, is not here.
-    """
-    kinds = {"i": _INT, "p": _POINTER, "q": ctypes.c_int64, "": None}
-    system = ctypes.util.find_library(name)
-    for file in [*files, *([system] if system else [])]:
-        try:
-            handle = ctypes.CDLL(file)
-            for function, letters in functions.items():
-                declared = getattr(handle, function)
-                result, _, parameters = letters.rpartition("=")
-                declared.restype = kinds[result]
-                declared.argtypes = [kinds[letter] for letter in parameters]
-        except (OSError, AttributeError):
-            continue
-        return handle
-    return None
-
-
-@contextmanager
-def only(path: Path) -> Iterator[None]:
-    """Let `ctypes.util.find_library` find this file, whatever it is asked for, within the block."""
-    find = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: str(path)
-    try:
-        yield
-    finally:
-        ctypes.util.find_library = find

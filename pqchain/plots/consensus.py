@@ -33,6 +33,9 @@ def plot_cells(
 ) -> Axes:
     """Draw Table 5 ("throughput") or Table 6 ("latency"): printed as markers, modelled as lines.
 
+    What was run stands there too, as filled markers with 95 % intervals, if the frame has it in
+    run_<quantity> and its _half_width, as `pqchain.works.pqdpol.measured.beside` gives it.
+
     With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
     schemes apart and shows a law of N^2 as level lines.
     Takes a frame with the columns algorithm, nodes, and of the quantity what was modelled and what
@@ -42,7 +45,7 @@ def plot_cells(
         raise UsageError(f"quantity is {quantity!r}; expected one of {', '.join(_LABELS)}")
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
-    seconds = quantity == "latency"
+    seconds, was_run = quantity == "latency", f"run_{column}" in cells
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     with canvas(ax, 3.9) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
@@ -54,12 +57,46 @@ def plot_cells(
             axes.plot(nodes, ours, color=colour, linewidth=1.1)
             style = props(linestyle="", marker=marker, markerfacecolor=PAPER, markersize=5.5)
             axes.plot(nodes, printed, color=colour, label=str(name), **style)
+            if was_run:
+                seen, half = (
+                    nodes**power * group[f"run_{column}{end}"].to_numpy()
+                    for end in ("", "_half_width")
+                )
+                _measured(axes, nodes, seen, half, colour, marker)
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)))
+            fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+            axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else numbers.TIMES} N²"
-        axes.set(xlabel="nodes N   (markers: printed, lines: modelled)", ylabel=label)
+        drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
+        drawn = drawn or "markers: printed, lines: modelled"
+        axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
+        legend_above(axes, 3)
+    return axes
+
+
+def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw latency over the number of delegates, a line for each setting of who does the work.
+
+    Takes runs as `pqchain.works.pqdpol.measured` has them: setting, nodes, latency_seconds with its
+    _half_width, and predicted_latency_seconds, dashed where it is known. Raises DataError.
+    """
+    require(runs, "setting nodes latency_seconds latency_seconds_half_width")
+    require(runs, "predicted_latency_seconds")
+    with canvas(ax, 3.6) as axes:
+        for index, (name, group) in enumerate(runs.groupby("setting", sort=False)):
+            colour, marker = look(index)
+            rows = group.sort_values("nodes")
+            nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
+            half = rows["latency_seconds_half_width"].to_numpy()
+            axes.plot(nodes, seen, color=colour, linewidth=1.1, label=str(name))
+            _measured(axes, nodes, seen, half, colour, marker)
+            law = rows["predicted_latency_seconds"].to_numpy()
+            axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
+        _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
+        log_ticks(axes, "y", brief)
+        axes.set(xlabel="delegates N   (dashed: law host)", ylabel="latency of a block")
         legend_above(axes, 3)
     return axes
 
@@ -147,6 +184,12 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
         axes.plot([x - 0.5, x - 0.5], [y - 0.5, y + 0.5], color=PAPER, linewidth=1)
     if y:
         axes.plot([x - 0.5, x + 0.5], [y - 0.5, y - 0.5], color=PAPER, linewidth=1)
+
+
+def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:
+    """Draw filled markers with intervals."""
+    style = props(linestyle="", marker=marker, markersize=4, elinewidth=0.8, capsize=2)
+    axes.errorbar(nodes, seen, yerr=half, color=colour, **style)
 
 
 def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) -> None:

@@ -7,22 +7,19 @@ The only importer of cryptography beside `crypto.classical`.
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
 from typing import Any
 
-from pqchain.crypto import Signer, available, native, open_signer
+from pqchain.crypto import Signer, available, open_signer
+from pqchain.crypto.drawing import drawing, stream
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures all have one length; gRPC's TLS knows P-256 only."""
-
-_LIBRARY = "liboqs-0.13/dispatch"
-"""What post-quantum signatures come from, and whose randomness can be replaced."""
 
 _signer = cache(open_signer)
 """Opened once: a mesh of ten nodes proves ninety identities."""
@@ -57,7 +54,7 @@ class Identity:
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
         """Answer a server's challenge, bound to its certificate so that nobody can pass it on."""
         statement = _statement(challenge, self.index, server)
-        with _drawing(self.seed, statement):
+        with drawing(self.seed, statement) if self.seed else nullcontext():
             return _signer(self.public.algorithm).sign(statement, self.secret_key)
 
 
@@ -72,24 +69,6 @@ def verify(
 def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     fingerprint = hashlib.sha256(server.certificate_der).digest()
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
-
-
-def _stream(*parts: bytes) -> Callable[[int], bytes]:
-    """Return a source of bytes that follow from these parts."""
-    numbers = itertools.count()
-
-    def draw(count: int) -> bytes:
-        counted = next(numbers).to_bytes(8, "big")
-        return hashlib.shake_256(b"\0".join((counted, *parts))).digest(count)
-
-    return draw
-
-
-def _drawing(seed: bytes, purpose: bytes) -> AbstractContextManager[None]:
-    """Let the post-quantum library draw from a seed in the block; without one, from the system."""
-    if not seed or available(_LIBRARY):
-        return nullcontext()
-    return native.library(_LIBRARY).randomness(_stream(seed, purpose))
 
 
 def generate(
@@ -120,7 +99,7 @@ def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) ->
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
     from cryptography.x509.oid import NameOID
 
-    draw = _stream(b"keys", seed) if seed else None
+    draw = stream(b"keys", seed) if seed else None
     key: ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey
     if certificate_key == "p256":
         key = ec.generate_private_key(ec.SECP256R1())
@@ -143,7 +122,7 @@ def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) ->
         own = _ed25519_key(draw)
         public_key, secret_key = own.public_key().public_bytes_raw(), own.private_bytes_raw()
     else:
-        with _drawing(seed, b"signature keys"):
+        with drawing(seed, b"signature keys") if seed else nullcontext():
             public_key, secret_key = signer.generate_keypair()
     encoding, no_password = serialization.Encoding, serialization.NoEncryption()
     public = PublicIdentity(

@@ -122,6 +122,10 @@ def _findings(check: Check, reader: Reader, implementation: str) -> Iterator[Fin
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"unknown kind of check {kind!r}; expected one of {sorted(KINDS)}")
+    check = _within(check, reader)
+    if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
+        yield Finding(OPEN, "too few sizes were run")
+        return
     steps = map(step, check["n"]) if "n" in check and kind != "falling" else [""]
     for at in steps:
         for part in _parts(check):
@@ -129,6 +133,13 @@ def _findings(check: Check, reader: Reader, implementation: str) -> Iterator[Fin
                 yield KINDS[kind](part, Numbers(reader, implementation, at))
             except Undecided as reason:
                 yield Finding(OPEN, str(reason))
+
+
+def _within(check: Check, reader: Reader) -> Check:
+    """Return a check of those n alone that a reader has."""
+    if "n" not in check or reader.steps is None:
+        return check
+    return check | {"n": [n for n in check["n"] if n in reader.steps]}
 
 
 def _parts(check: Check) -> Iterator[Check]:

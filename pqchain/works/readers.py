@@ -102,6 +102,8 @@ class Reader:
     """What it can read at all; None: anything that no other reader has."""
     decides: bool = True
     """Whether statements are checked on it; if not, it only fills in the coverage."""
+    steps: Collection[int] | None = None
+    """The n that it has, of tables that go across n; None: whatever is asked."""
     fitted: Collection[str] = ()
     """Quantities to whose printed values its parameters were fitted: it confirms none of them."""
 

@@ -12,7 +12,10 @@ from pqchain.bench import operations as bench
 from pqchain.commands import consensus as consensus_commands
 from pqchain.commands import main as cli
 from pqchain.consensus import model
-from pqchain.consensus.network import NAMES
+from pqchain.consensus.delegate import prices
+from pqchain.consensus.network import NAMES, HostPrices
+from pqchain.wire.transports import registry
+from pqchain.works import papers
 from tests import frames
 
 
@@ -248,3 +251,42 @@ def test_an_unsafe_run_is_a_failed_check(capsys, monkeypatch):
     code, out, _ = run(capsys, "--network", "mesh", "--nodes", "4")
     assert code == 1
     assert "UNSAFE" in out
+
+
+@pytest.mark.native
+def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
+    asked = ["--network", "star", "--nodes", "3", "--vote-phases", "2", "--mode", "virtual"]
+    code, out, err = run(capsys, *asked, "--transport", registry.default())
+    assert code == 0
+    assert out.splitlines()[0].split()[-4:] == ["over", "plain", "costs", "more"]
+    assert float(out.splitlines()[2].split()[-2].lstrip("+")) > 0
+    assert f"Replayed in virtual time over {registry.default()}" in err
+    plain = run(capsys, *asked, "--json")
+    row = json.loads(plain[1])["runs"][0]
+    assert (row["kind"], row["transport"], row["over_plain_percent"]) == ("replayed", "plain", None)
+
+
+@pytest.mark.native
+def test_a_run_on_loopback_stands_beside_what_the_law_host_predicts(capsys, monkeypatch):
+    def measured(*_):
+        here = papers.costs("pqdpol")
+        return prices.Computer(prices=HostPrices(), costs=here, processors=1)
+
+    monkeypatch.setattr(consensus_commands, "_computer", measured)
+    arguments = ["--algorithm", "Dilithium2", "--nodes", "2", "--blocks", "3"]
+    code, out, _ = run(capsys, *arguments, "--mode", "loopback", "--json")
+    assert code == 0
+    told = json.loads(out)
+    row = told["runs"][0]
+    assert (told["kind"], row["nodes"], row["is_live"]) == ("measured", 2, True)
+    assert row["predicted_latency_seconds"] > 0
+    error = 100 * (row["predicted_latency_seconds"] / row["latency_seconds"] - 1)
+    assert row["prediction_error_percent"] == pytest.approx(error)
+    assert row["latency_half_width_seconds"] > 0
+
+
+@pytest.mark.parametrize("option", ["--transport", "--log"])
+def test_what_only_delegates_that_run_have_is_refused_for_a_model(capsys, option):
+    code, _, err = run(capsys, "--nodes", "2", option, "native")
+    assert code == 2
+    assert f"{option} needs delegates that run: give --mode virtual as well" in err

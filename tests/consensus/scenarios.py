@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from hypothesis import strategies as st
 
-from pqchain.consensus.network import NAMES, Network, SerialLaw
+from pqchain.consensus.network import NAMES, HostPrices, Network, SerialLaw
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.costs import Costs, CostTable
+
+_FREE = HostPrices(
+    message_seconds=0.0, byte_seconds=0.0, transaction_seconds=0.0, height_seconds=0.0
+)
 
 SIZES = Layout(overhead_bytes=0, header_bytes=0)
 """Only signatures and keys count."""
 
 
 def table(
-    *, sign: float = 163e-6, verify: float = 47e-6, signature: int = 2420, key: int = 1312
+    *,
+    sign: float = 163e-6,
+    verify: float = 47e-6,
+    signature: int = 2420,
+    key: int = 1312,
+    algorithm: str = "Dilithium2",
 ) -> CostTable:
     """Costs of Dilithium2, or whatever a test makes of them."""
     row = Costs(
-        algorithm="Dilithium2",
+        algorithm=algorithm,
         public_key_bytes=key,
         signature_bytes=signature,
         generate_keypair_seconds=45e-6,
@@ -55,6 +65,8 @@ def networks(draw: st.DrawFn) -> Network:
         contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
+        processors=draw(st.integers(1, 5)),
+        prices=draw(st.sampled_from([_FREE, HostPrices(), HostPrices(byte_seconds=1e-7)])),
         serial=SerialLaw(pair_seconds=draw(_SECONDS), signs=draw(st.sampled_from([0.0, 2.5]))),
     )
 
@@ -89,9 +101,37 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
     )
 
 
+SCHEMES = {
+    "Dilithium2": (2420, 1312),
+    "Falcon-512": (666, 897),
+    "ECDSA-secp256k1": (64, 33),
+}
+"""What the scenarios that are run sign with: one length, many lengths, a library of its own."""
+
+
 @st.composite
-def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
-    """Any scenario of up to `max_nodes` nodes."""
+def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
+    """A scheme with any costs, and blocks of any sizes, or of such as can be run."""
+    sign, verify = draw(_SECONDS), draw(_SECONDS)
+    if not runs:
+        costs = table(sign=sign, verify=verify, signature=draw(st.integers(1, 20_000)))
+        return {"algorithm": "Dilithium2", "costs": costs, "layout": SIZES}
+    name = draw(st.sampled_from(list(SCHEMES)))
+    signature, key = SCHEMES[name]
+    layout = Layout(data_bytes=draw(st.sampled_from([0, 12, 2000])))
+    costs = table(sign=sign, verify=verify, signature=signature, key=key, algorithm=name)
+    least = layout.block_overhead_bytes() + layout.transaction_bytes(costs[name], signature)
+    return {
+        "algorithm": name,
+        "costs": costs,
+        "layout": layout,
+        "block_bytes": least + draw(st.sampled_from([0, 1, 3000, 12_000])),
+    }
+
+
+@st.composite
+def scenarios(draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False) -> Scenario:
+    """Any scenario of up to `max_nodes` nodes, or any that delegates can run."""
     few = st.integers(1, 8)
     nodes = draw(st.one_of(few, few, st.integers(1, max_nodes)))
     some = st.integers(1, nodes)
@@ -99,11 +139,11 @@ def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
     network = draw(networks())
     exchanges = {"paper-serial": ["all-to-all"], "gossip": ["broadcast"]}
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
+    wrong = draw(faults(delegates))
+    if runs and network.law == "gossip":
+        wrong = dataclasses.replace(wrong, equivocating=())  # refused, as no gossip can do it
     return Scenario(
-        algorithm="Dilithium2",
-        costs=table(
-            sign=draw(_SECONDS), verify=draw(_SECONDS), signature=draw(st.integers(1, 20_000))
-        ),
+        **draw(_contents(runs)),
         nodes=nodes,
         delegates=delegates,
         network=network,
@@ -114,7 +154,6 @@ def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
         attestation_seconds=draw(st.sampled_from([0.0, 0.005])),
         attestation_verify_seconds=draw(st.sampled_from([0.0, 0.001])),
         voting=draw(st.sampled_from(["plurality", "approval", "weighted"])),
-        layout=SIZES,
         arrivals_per_second=draw(st.sampled_from([0.0, 10.0])),
         signed_blocks=draw(st.booleans()),
         signed_votes=draw(st.booleans()),
@@ -122,6 +161,6 @@ def scenarios(draw: st.DrawFn, max_nodes: int = 64) -> Scenario:
         blocks=draw(st.integers(1, 2)),
         view_timeout_seconds=draw(st.sampled_from([1e-6, 0.1, 2.0, 1e4])),
         max_views=draw(st.integers(1, 3)),
-        faults=draw(faults(delegates)),
+        faults=wrong,
         seed=draw(st.integers(0, 2**63)),
     )

@@ -59,6 +59,8 @@ def test_without_numba_the_result_is_the_same(case: Scenario) -> None:
 def test_engines_agree_where_votes_crowd_before_the_block(law: str, phases: int) -> None:
     # Slow verification and a fast network: votes queue before most delegates have the block.
     link = {} if law == "regions" else {"rate_bits_per_second": 1e8, "latency_seconds": 0.05}
+    if law == "host":
+        link = {"latency_seconds": 0.05, "processors": 3}
     crowded = scenario(
         nodes=48,
         network=named(law, jitter_fraction=2.0, **link),

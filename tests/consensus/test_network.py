@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from pqchain.consensus import model, network
+from pqchain.consensus.delegate.messages import HEADER_BYTES
 from pqchain.consensus.model import single_view
-from pqchain.consensus.network import NAMES, SECOND, Network, named, wires
+from pqchain.consensus.network import NAMES, SECOND, HostPrices, Network, named, wires
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.consensus.view import BLOCK, NEVER, VOTE
 from pqchain.errors import UnknownName, UsageError
 from tests.consensus.scenarios import scenario, table
 
-FREE = table(sign=0.0, verify=0.0, signature=50_000 - 1312)
-"""One transaction that fills a block of 50,000 bytes, and computing costs nothing."""
+FREE = table(sign=0.0, verify=0.0, signature=50_000 - HEADER_BYTES - 1312)
+"""One transaction that fills a message of 50,000 bytes, and computing costs nothing."""
 
 WHOLE = Layout(overhead_bytes=0, header_bytes=0)
 
@@ -24,7 +25,7 @@ BLOCK_BYTES = 50_000
 
 
 def block(law: str, nodes: int, **changes: object) -> Scenario:
-    """Only the network takes time, for a block of exactly 50,000 bytes."""
+    """Only the network takes time, for a message with a block of exactly 50,000 bytes."""
     settings = {"exchange": None, "vote_phases": None, **changes.pop("fields", {})}  # type: ignore[dict-item]
     return scenario(
         nodes=nodes, costs=FREE, layout=WHOLE, network=named(law, **changes), **settings
@@ -87,6 +88,52 @@ def test_paper_serial_is_its_closed_form(nodes: int) -> None:
     pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
     expected = nodes**2 * pair + nodes * law.signs * costs.sign_seconds
     assert model.run(one).latency_seconds == pytest.approx(expected, abs=2e-9 * nodes**2)
+
+
+PRICES = HostPrices(
+    message_seconds=1e-3, byte_seconds=1e-6, transaction_seconds=2e-3, height_seconds=5e-3
+)
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5, 16])
+def test_one_processor_does_all_work_one_after_the_other(nodes: int) -> None:
+    one = scenario(
+        nodes=nodes, network=named("host", prices=PRICES), costs=table(verify=3e-3, sign=1e-3)
+    )
+    block = model.Load(one).take(0, now=0)
+    assert block is not None and one.exchange == "all-to-all"
+    message = 1e-3 + (HEADER_BYTES + block.size_bytes) * 1e-6
+    messages = nodes * (nodes - 1) + nodes - 1
+    assert one.messages() == messages
+    expected = messages * (message + block.transactions * (3e-3 + 2e-3)) + nodes * 5e-3
+    assert model.run(one).latency_seconds == pytest.approx(expected, abs=1e-7 * nodes)
+
+
+def test_two_processors_take_half_as_long_where_both_have_as_much() -> None:
+    seconds = [
+        model.run(scenario(nodes=16, network=named("host", processors=many))).latency_seconds
+        for many in (1, 2, 4)
+    ]
+    assert seconds[0] / seconds[1] == pytest.approx(2, rel=0.02)
+    assert seconds[0] / seconds[2] == pytest.approx(4, rel=0.05)
+
+
+def test_votes_on_one_processor_cost_their_verification_and_their_signing() -> None:
+    costs, nodes = table(verify=3e-3, sign=1e-3), 8
+    free = HostPrices(message_seconds=0, byte_seconds=0, transaction_seconds=0, height_seconds=0)
+    one = scenario(nodes=nodes, network=named("host", prices=free), vote_phases=2, costs=costs)
+    block = model.Load(one).take(0, now=0)
+    assert block is not None
+    # All but what comes after the last quorum of commits was reached.
+    most = (
+        (nodes - 1) * block.transactions * 3e-3 + 2 * nodes * 1e-3 + 2 * nodes * (nodes - 1) * 3e-3
+    )
+    assert 0.8 * most < model.run(one).latency_seconds < most
+
+
+def test_more_delegates_than_a_computer_bears_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"300 delegates on one computer; at most 256 share one"):
+        scenario(nodes=300, network=named("host"))
 
 
 def test_csma_is_its_closed_form() -> None:

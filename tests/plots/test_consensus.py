@@ -11,7 +11,9 @@ from pqchain import plots
 from pqchain.consensus import landscape
 from pqchain.errors import DataError, UsageError
 from pqchain.works import papers
+from pqchain.works.pqdpol import measured
 from pqchain.works.pqdpol import rebuilt as pqdpol
+from tests.works import studies
 
 PAPER = papers.costs("pqdpol")
 
@@ -45,6 +47,40 @@ def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
         for line in axes.get_lines()
         if not str(line.get_label()).startswith("_")
     }
+
+
+@pytest.fixture(scope="module")
+def runs() -> pd.DataFrame:
+    """Return runs of both tables and of fewer processors, as they would be."""
+    return studies.runs(PAPER)["run"]
+
+
+@pytest.mark.parametrize("quantity", ["latency", "throughput"])
+def test_cells_that_were_run_stand_beside_with_their_intervals(cells, runs, quantity):
+    axes = plots.plot_cells(measured.beside(cells, runs), quantity)
+    assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
+    column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
+    one = runs[(runs["setting"] == measured.TABLES) & (runs["algorithm"] == "Dilithium2")]
+    drawn = [list(line.get_ydata()) for line in axes.get_lines()]
+    assert any(np.allclose(each[:3], one[column]) for each in drawn if len(each) == 5)
+    bars = [path for bar in axes.collections for path in bar.get_segments() if len(path) == 2]
+    low, high = (one[column] + sign * one[f"{column}_half_width"] for sign in (-1, 1))
+    ends = [(low.iloc[0], high.iloc[0])]
+    assert any(np.allclose(sorted(bar[:, 1]), ends[0]) for bar in bars)
+
+
+def test_computers_are_lines_with_what_the_law_says_dashed(runs):
+    where = runs[runs["setting"].isin((measured.ONE, measured.TWO, measured.EACH))]
+    axes = plots.plot_computers(where)
+    assert set(lines(axes)) == {measured.ONE, measured.TWO, measured.EACH}
+    one = where[where["setting"] == measured.ONE]
+    nodes, latency = lines(axes)[measured.ONE]
+    assert nodes == [2, 4, 8]
+    assert latency == pytest.approx(list(one["latency_seconds"]))
+    dashed = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "--"]
+    assert any(np.allclose(each, one["predicted_latency_seconds"]) for each in dashed)
+    with pytest.raises(DataError):
+        plots.plot_computers(where.drop(columns="setting"))
 
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])

@@ -5,6 +5,8 @@ are a fixed point: they are computed from a guess until they do not change. Beca
 takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
 does event by event. Without numba the same is computed with numpy, row by row, and slower.
 
+One computer for all is played by `hosted`, job by job.
+
 Gossip is shortest paths from the proposer, since what a message takes does not depend on others.
 The servers of the delegates are in `rows`; `compiled` knows numba.
 """
@@ -16,9 +18,21 @@ from typing import Any
 import numpy as np
 
 from pqchain.consensus import draws
+from pqchain.consensus.engines import hosted
 from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, below, compiled
 from pqchain.consensus.engines.rows import Rows, queue
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Flags, Outcome, Overlay, View
+from pqchain.consensus.view import (
+    BLOCK,
+    COMMIT,
+    NEVER,
+    NO_BLOCK,
+    VOTE,
+    Array,
+    Flags,
+    Outcome,
+    Overlay,
+    View,
+)
 from pqchain.errors import PqchainError
 
 _MAX_PASSES = 10_000
@@ -30,7 +44,10 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
     use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError("numba is not installed; pip install numba, or compiled=False")
-    outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
+    if view.wires.processors:
+        outcome = hosted.play(view)
+    else:
+        outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
     return outcome.before(view.deadline_ns)
 
 
@@ -39,10 +56,12 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
+    void = view.values[view.proposer] == NO_BLOCK
     if not (view.phases > 0 or view.all_to_all):
         # Nobody hears of votes, so that the block is all there is.
         alone = rows.alone()
-        return Outcome(alone, never, np.where(view.willing, alone, NEVER), reached)
+        final = never if void else np.where(view.willing, alone, NEVER)
+        return Outcome(alone, never, final, reached)
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
     # With one kind of vote only those before the block matter until its times stand.
@@ -52,7 +71,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
         bases = _bases(view, departs_vote, departs_commit)
         again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
-        next_prepared = quorum if view.phases == 2 else never
+        next_prepared = quorum if view.phases == 2 and not void else never
         stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
         verified, prepared = again, next_prepared
         if stands and not brief:
@@ -63,7 +82,11 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
             f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
             "use engine='simpy' for this scenario and report it"
         )
-    return Outcome(verified, prepared, quorum if view.phases < 2 else final, reached)
+    if void:
+        final = never
+    elif view.phases < 2:
+        final = quorum
+    return Outcome(verified, prepared, final, reached)
 
 
 def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
@@ -229,5 +252,6 @@ def _serial(view: View) -> Outcome:
         latest = np.where(counted, np.maximum(latest, at), latest)
     never = np.full(view.count, NEVER, dtype=np.int64)
     final = never.copy()
-    final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
+    if view.values[view.proposer] != NO_BLOCK:
+        final[receivers] = np.where(copies >= len(receivers), latest, NEVER)
     return Outcome(final, never, final.copy(), np.zeros(0, dtype=np.int64))

@@ -16,7 +16,7 @@ import numpy as np
 import simpy
 from simpy.events import EventPriority
 
-from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Outcome, View
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Outcome, View
 from pqchain.errors import UsageError
 
 MAX_MESSAGES = 2_000_000
@@ -38,7 +38,7 @@ def _call_at(
 
 
 class _Server:
-    """Serves one message at a time, in the order of (arrival, kind, sender).
+    """Serves one message at a time, in the order of (arrival, kind, sender, receiver).
 
     It gets a message when that is sent, and wakes up when the first of them arrives.
     """
@@ -46,18 +46,19 @@ class _Server:
     def __init__(
         self,
         env: simpy.Environment,
-        service: Callable[[int, int], int],
-        done: Callable[[int, int], None],
+        service: Callable[[int, int, int], int],
+        done: Callable[[int, int, int], None],
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
-        self.coming: list[tuple[int, int, int]] = []  # time, kind, sender: the order of service
-        self.served: tuple[int, int] | None = None
+        # Time, kind, sender, receiver: the order of service.
+        self.coming: list[tuple[int, int, int, int]] = []
+        self.served: tuple[int, int, int] | None = None
         self.wakes = NEVER
 
-    def put(self, at: int, kind: int, sender: int) -> None:
+    def put(self, at: int, kind: int, sender: int, receiver: int) -> None:
         """Take a message that arrives at a time, now or later."""
-        heapq.heappush(self.coming, (at, kind, sender))
+        heapq.heappush(self.coming, (at, kind, sender, receiver))
         if self.served is None and at < self.wakes:
             self._wake(at)
 
@@ -71,14 +72,14 @@ class _Server:
             self._serve()
 
     def _serve(self) -> None:
-        _, kind, sender = heapq.heappop(self.coming)
-        self.served, self.wakes = (kind, sender), NEVER
-        _call_at(self.env, int(self.env.now) + self.service(kind, sender), self._finish)
+        _, *message = heapq.heappop(self.coming)
+        kind, sender, receiver = message
+        self.served, self.wakes = (kind, sender, receiver), NEVER
+        _call_at(self.env, int(self.env.now) + self.service(kind, sender, receiver), self._finish)
 
     def _finish(self, _: simpy.Event) -> None:
         assert self.served is not None
-        kind, sender = self.served
-        self.done(kind, sender)
+        self.done(*self.served)
         if self.coming and self.coming[0][0] < self.env.now:
             self._serve()
             return
@@ -128,7 +129,11 @@ class _Simulation:
         # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
         self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
         self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
-        self.processors = [self._processor(rank) for rank in range(count)]
+        shared = view.wires.processors or count
+        servers = [self._processor() for _ in range(min(shared, count))]
+        self.processors = [servers[rank % shared] for rank in range(count)]
+        # host: [kind][rank]: a vote has been signed.
+        self.signed = [[self.env.event() for _ in range(count)] for _ in range(3)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
 
     @property
@@ -141,9 +146,9 @@ class _Simulation:
         for rank in range(view.count):
             if self.alive[rank]:
                 self.env.process(self._delegate(rank))
-                if view.all_to_all and self.alive[view.proposer]:
+                if not view.sends_block and self.alive[view.proposer]:
                     self.got_block[rank].succeed()
-        if self.alive[view.proposer] and not view.all_to_all:
+        if self.alive[view.proposer] and view.sends_block:
             self.got_block[view.proposer].succeed()
             if view.overlay is None:
                 self._send(BLOCK, view.proposer)
@@ -170,7 +175,11 @@ class _Simulation:
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
-        yield self.env.timeout(int(self.view.sign_ns[rank]))
+        if self.view.wires.processors:
+            self.processors[rank].put(self.now, kind, rank, rank)
+            yield self.signed[kind][rank]
+        else:
+            yield self.env.timeout(int(self.view.sign_ns[rank]))
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank)
         self._send(kind, rank)
@@ -183,7 +192,7 @@ class _Simulation:
     def _check(self, rank: int) -> None:
         """See whether a quorum is reached; that needs the block as well as the votes."""
         view = self.view
-        if self.verified[rank] == NEVER:
+        if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return
         has_votes, has_commits = (self.tally[kind][rank] >= view.quorum for kind in (VOTE, COMMIT))
         if view.phases == 2 and has_votes and not self.got_votes[rank].triggered:
@@ -195,17 +204,18 @@ class _Simulation:
         """Send to every other delegate, starting with the next rank."""
         now, wires, count = self.now, self.view.wires, self.view.count
         if wires.shared:
-            self.channel.put(now, kind, sender)
+            self.channel.put(now, kind, sender, sender)
             return
         slot = self.slot[kind][self.regions[sender]]
         free = self.uplink_free[sender]
         for step in range(1, count):
             receiver = (sender + step) % count
             link = receiver if wires.parallel else 0
-            free[link] = max(now, free[link]) + slot
+            # Within one computer messages do not wait for each other before a processor does.
+            free[link] = (now if wires.processors else max(now, free[link])) + slot
             self._travel(kind, sender, receiver, sent_ns=free[link])
 
-    def _use_channel(self, kind: int, sender: int) -> int:
+    def _use_channel(self, kind: int, sender: int, _: int) -> int:
         """Send all copies of a message, one after the other; return how long that takes."""
         now, count = self.now, self.view.count
         slot: int = self.slot[kind][0]
@@ -228,28 +238,38 @@ class _Simulation:
             cut=self.side[sender] != self.side[receiver],
         )
         if at < NEVER:
-            (self.downlinks[receiver] or self.processors[receiver]).put(at, kind, sender)
+            server = self.downlinks[receiver] or self.processors[receiver]
+            server.put(at, kind, sender, receiver)
 
-    def _processor(self, rank: int) -> _Server:
-        block, vote = int(self.view.block_ns[rank]), int(self.view.vote_ns[rank])
+    def _processor(self) -> _Server:
+        view = self.view
+        blocks, votes, signs = view.block_ns.tolist(), view.vote_ns.tolist(), view.sign_ns.tolist()
+        price = view.wires.price
 
-        def done(kind: int, sender: int) -> None:
-            if kind == BLOCK:
+        def service(kind: int, sender: int, rank: int) -> int:
+            if sender == rank:
+                return int(signs[rank])
+            return price[kind] + int((blocks if kind == BLOCK else votes)[rank])
+
+        def done(kind: int, sender: int, rank: int) -> None:
+            if sender == rank:
+                self.signed[kind][rank].succeed()
+            elif kind == BLOCK:
                 self.got_block[rank].succeed()
             elif self.double[sender] or self.values[sender] == self.values[rank]:
                 self._count(kind, rank)
 
-        return _Server(self.env, lambda kind, _: block if kind == BLOCK else vote, done)
+        return _Server(self.env, service, done)
 
     def _downlink(self, rank: int) -> _Server | None:
         wires, processor = self.view.wires, self.processors[rank]
         if not wires.down[BLOCK]:
             return None
 
-        def done(kind: int, sender: int) -> None:
-            processor.put(self.now + wires.down_latency, kind, sender)
+        def done(kind: int, sender: int, receiver: int) -> None:
+            processor.put(self.now + wires.down_latency, kind, sender, receiver)
 
-        return _Server(self.env, lambda kind, _: int(wires.down[kind]), done)
+        return _Server(self.env, lambda kind, *_: int(wires.down[kind]), done)
 
     def _hear(self, node: int, _: simpy.Event | None = None) -> None:
         """Let a node hear of the block by gossip: verify it and pass it on, once."""
@@ -261,7 +281,7 @@ class _Simulation:
         rank = self.rank_at.get(node)
         is_proposer = rank == view.proposer
         if rank is not None and not is_proposer:
-            self.processors[rank].put(now, BLOCK, view.proposer)
+            self.processors[rank].put(now, BLOCK, view.proposer, rank)
         relay = 0 if is_proposer else overlay.relay_ns
         one = int(overlay.regions[node])
         for place in range(overlay.peers):
@@ -302,7 +322,7 @@ def _play_serial(view: View) -> Outcome:
                 if at != NEVER and (view.values[i] == view.values[j] or view.double[i]):
                     copies[j].append(at)
 
-    if view.alive[view.proposer]:
+    if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:
         env.process(serve())
     _run(env, view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pqchain.crypto import native
+from pqchain.crypto import foreign
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
@@ -253,7 +253,7 @@ def _isal() -> Multiplier | None:
     if folder is not None and folder.submodule_search_locations:
         beside = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
         bundled = sorted(map(str, beside.glob("libisal*.so*")))
-    library = native.foreign_library(
+    library = foreign.library(
         "isal", files=bundled, functions={"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
     )
     if library is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 from typing import Any
 
 from pqchain.errors import PqchainError
@@ -29,6 +30,7 @@ def report(what: str, value: Any = None) -> None:
 
 async def _run() -> None:
     orders, loop = asyncio.StreamReader(limit=LONGEST_LINE_BYTES), asyncio.get_running_loop()
+    loop.set_exception_handler(partial(_fail, asyncio.current_task()))
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     _, (job, folder, identity, directory, address) = decode(await orders.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
@@ -45,6 +47,18 @@ async def _run() -> None:
     finally:
         watching.cancel()
         await live.shut()
+
+
+def _fail(
+    running: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+) -> None:
+    """End a node in which something went wrong that nobody foresaw; nobody would wait for it."""
+    loop.default_exception_handler(context)
+    error = context.get("exception")
+    if error is not None and not isinstance(error, OSError):  # what a peer does is no fault of ours
+        report("error", f"{type(error).__name__}: {error}; its log says where")
+        if running is not None:
+            running.cancel()
 
 
 async def _watch(live: LiveNode) -> None:
@@ -68,6 +82,8 @@ async def _main() -> None:
         await _run()
     except PqchainError as error:
         report("error", str(error))
+    except asyncio.CancelledError:
+        pass  # `_fail` has said why
 
 
 def main() -> None:

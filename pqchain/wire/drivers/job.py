@@ -57,6 +57,10 @@ class Job:
     """When a job that does not end by itself is ended."""
     link: Link = field(default_factory=Link)
     """What a modelled clock models and namespaces shape."""
+    processors: tuple[int, ...] = ()
+    """Those that the nodes' processes are bound to; none: any."""
+    steps: bool = False
+    """Whether processor time is noted whenever a node's progress has grown."""
     log: bool = False
     """Whether each node writes `node-<index>.qlog`, where the transport can."""
 
@@ -125,9 +129,18 @@ class NodeResult:
     """`Node.report`; None if its process is dead."""
     cpu_seconds: float = math.nan
     """Processor time of the node's process while it worked; NaN on a modelled clock."""
+    cpu_steps: tuple[float, ...] = ()
+    """Of it what was used when each step of the node's progress was done, if that was asked for."""
 
     @classmethod
-    def of(cls, index: int, node: Node, *, cpu_seconds: float = math.nan) -> NodeResult:
+    def of(
+        cls,
+        index: int,
+        node: Node,
+        *,
+        cpu_seconds: float = math.nan,
+        cpu_steps: tuple[float, ...] = (),
+    ) -> NodeResult:
         """Ask a node that lives."""
         return cls(
             node=index,
@@ -135,6 +148,7 @@ class NodeResult:
             error=node.error,
             report=node.report(),
             cpu_seconds=cpu_seconds,
+            cpu_steps=cpu_steps,
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import socket
 import time
 from collections.abc import Sequence
@@ -109,6 +110,8 @@ class LiveNode:
         """Where everyone listens; to be filled before `start`."""
         self.index = index
         self._folder = folder
+        if job.processors:
+            os.sched_setaffinity(0, job.processors)  # before a thread is made, which inherits it
         self._loop = asyncio.get_running_loop()
         transport = job.open(identity, directory, self.addresses, folder)
         self._udp = UdpSocket(transport) if registry.get(job.speaks(index)).endpoint else None
@@ -116,11 +119,15 @@ class LiveNode:
         self.node = job.node(index, transport, folder)
         # One thread: a node's tasks follow each other. Codec and hashes leave the interpreter.
         self._workers = ThreadPoolExecutor(1)
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = math.inf
+        """When the timer rings; uvloop's handles do not tell."""
         self._started = False
         self._early: list[Event] = []
         """What happened before the start: who starts sooner dials those who have not yet."""
         self._cpu_begun = self._cpu_done = math.nan
+        self._cpu_steps: list[float] = []
+        self._steps, self._progress = job.steps, 0
         self.changed = asyncio.Event()
         """Set whenever something has happened."""
 
@@ -159,7 +166,12 @@ class LiveNode:
 
     def result(self) -> NodeResult:
         """Return what became of the node so far."""
-        return NodeResult.of(self.index, self.node, cpu_seconds=self._cpu_done - self._cpu_begun)
+        return NodeResult.of(
+            self.index,
+            self.node,
+            cpu_seconds=self._cpu_done - self._cpu_begun,
+            cpu_steps=tuple(self._cpu_steps),
+        )
 
     def _deliver(self, event: Event) -> None:
         if self._started:
@@ -176,11 +188,16 @@ class LiveNode:
             future.add_done_callback(self._finished)
         if self.node.begun and math.isnan(self._cpu_begun):
             self._cpu_begun = time.process_time()
+        if self._steps and (grown := self.node.progress - self._progress) > 0:
+            self._cpu_steps += grown * [time.process_time() - self._cpu_begun]
+            self._progress += grown
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()
-        if due is not None and (self._timer is None or self._timer.cancelled()):
-            self._timer = self._loop.call_at(due, self._timed)
+        if due is not None and due < self._due:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer, self._due = self._loop.call_at(due, self._timed), due
         if self._udp is not None:
             self._udp.flush_soon()
         self.changed.set()
@@ -191,6 +208,6 @@ class LiveNode:
             self._next()
 
     def _timed(self) -> None:
-        self._timer = None
+        self._timer, self._due = None, math.inf
         self.node.handle_timer(self._loop.time())
         self._next()

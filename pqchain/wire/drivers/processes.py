@@ -1,6 +1,6 @@
 """Nodes on real sockets: one process per node, on loopback or in namespaces of our own.
 
-Every wait has an end.
+On loopback the processes come from a nursery; one can serve several jobs. Every wait has an end.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import math
 import resource
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pqchain.errors import PqchainError, UsageError
 from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
+from pqchain.wire.drivers.nursery import Nursery, Process
 from pqchain.wire.identity import Identity
+from pqchain.wire.transports import registry
 
 _START_SECONDS = 60.0
 """Time for all processes to come up and connect."""
@@ -36,7 +38,7 @@ class _Child:
     """One node's process, seen from outside."""
 
     index: int
-    process: asyncio.subprocess.Process
+    process: Process
     reports: dict[str, asyncio.Future[Any]]
     """Those of `_LATE`: an error if the process has ended before, None if it was killed."""
     reading: asyncio.Task[None] = field(init=False)
@@ -44,7 +46,6 @@ class _Child:
 
     def order(self, what: str, value: Any = None) -> None:
         """Send an order; a process that is gone hears none."""
-        assert self.process.stdin is not None
         self.process.stdin.write(encode(what, value))
 
     @property
@@ -54,14 +55,16 @@ class _Child:
 
     async def quit(self) -> None:
         """End the process, politely first."""
-        assert self.process.stdin is not None
         self.process.stdin.close()
-        try:
-            await asyncio.wait_for(self.process.wait(), _QUIT_SECONDS)
-        except asyncio.TimeoutError:
-            self.process.kill()
-            await self.process.wait()
+        await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
+        self.kill()
         await asyncio.wait([self.reading], timeout=1)
+        await self.process.wait()
+
+    def kill(self) -> None:
+        """End the process at once, unless it has ended."""
+        if not self.reading.done():
+            self.process.kill()
 
 
 @dataclass(eq=False)
@@ -72,6 +75,8 @@ class _Mesh:
     identities: list[Identity]
     folder: Path
     namespaces: Namespaces | None
+    nursery: Nursery | None
+    """Where there are no namespaces."""
     progress: Progress
     children: dict[int, _Child] = field(default_factory=dict)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -124,17 +129,14 @@ class _Mesh:
     async def _spawn(self, index: int, port: int = 0) -> _Child:
         folder = self.folder / str(index)
         folder.mkdir(parents=True, exist_ok=True)
-        prefix, host = [], "127.0.0.1"
-        if self.namespaces is not None:
-            prefix, host = self.namespaces.prefix(index), self.namespaces.host(index)
+        host = "127.0.0.1"
         with (folder / "log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=LONGEST_LINE_BYTES,
-            )
+            if self.nursery is not None:
+                process = await self.nursery.start(log, LONGEST_LINE_BYTES)
+            else:
+                assert self.namespaces is not None
+                host = self.namespaces.host(index)
+                process = await _executed(self.namespaces.prefix(index), log)
         reports = {what: asyncio.get_running_loop().create_future() for what in _LATE}
         child = self.children[index] = _Child(index, process, reports)
         child.reading = asyncio.create_task(self._read(child, folder / "log"))
@@ -149,7 +151,6 @@ class _Mesh:
 
     async def _read(self, child: _Child, log: Path) -> None:
         """Take in what a process reports, until it has ended."""
-        assert child.process.stdout is not None
         error = ""
         while line := await child.process.stdout.readline():
             what, value = decode(line)
@@ -180,8 +181,7 @@ class _Mesh:
         child = self.children[strike.node]
         self.struck[strike.node] = asyncio.get_running_loop().time()
         child.dead = True
-        if child.process.returncode is None:
-            child.process.kill()
+        child.kill()
         if strike.down_seconds is None:
             return
         await asyncio.sleep(strike.down_seconds)
@@ -190,6 +190,36 @@ class _Mesh:
         self._start(fresh)
         if self.job.begin:
             fresh.order("begin")
+
+
+async def _executed(prefix: list[str], log: IO[bytes]) -> Process:
+    """Start a node's process by a command of its own, behind a prefix."""
+    process = await asyncio.create_subprocess_exec(
+        *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=log,
+        limit=LONGEST_LINE_BYTES,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Process(process.stdin, process.stdout, process.pid, process)
+
+
+def nursery(*jobs: Job) -> Nursery:
+    """Return a nursery, to be entered, for what the nodes of these jobs import."""
+    modules = {"uvloop", "pqchain.wire.drivers.live"}
+    for job in jobs:
+        modules.add(job.factory.partition(":")[0])
+        rows = [registry.get(job.speaks(index)) for index in range(job.nodes)]
+        modules |= {f"{registry.__package__}.{row.module or row.name}" for row in rows}
+        for value in job.parameters.values():  # reading one imports what it and its fields are of
+            held = (
+                [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else []
+            )
+            modules |= {type(each).__module__ for each in (value, *held)}
+    return Nursery(tuple(sorted(modules)))
 
 
 def _ticks() -> tuple[int, int]:
@@ -203,10 +233,16 @@ def _ticks() -> tuple[int, int]:
 
 
 def run(
-    job: Job, folder: Path, *, shaped: bool = False, progress: Progress = lambda count: None
+    job: Job,
+    folder: Path,
+    *,
+    shaped: bool = False,
+    progress: Progress = lambda count: None,
+    using: Nursery | None = None,
 ) -> Result:
     """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
 
+    `using` is a nursery that was entered, for whoever runs several jobs.
     Raises UsageError if too few files may be open, Unsupported if namespaces cannot be made, and
     PqchainError if a process does not come up or does not end in time.
     """
@@ -217,8 +253,13 @@ def run(
             f"this process may open {allowed} files, {job.nodes} nodes need {wanted}; "
             f"raise the limit: ulimit -n {wanted}"
         )
-    with Namespaces(job.nodes, job.link) if shaped else nullcontext() as namespaces:
-        mesh = _Mesh(job, job.identities(), folder, namespaces, progress)
+    with ExitStack() as stack:
+        namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
+        if shaped:
+            using = None
+        elif using is None:
+            using = stack.enter_context(nursery(job))
+        mesh = _Mesh(job, job.identities(), folder, namespaces, using, progress)
         try:
             asyncio.get_running_loop()
         except RuntimeError:

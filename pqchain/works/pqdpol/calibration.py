@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pandas as pd
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
+from pqchain.fitting import nonnegative
 from pqchain.render import numbers
 from pqchain.results import Contract
 
@@ -88,7 +88,7 @@ def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
         raise DataError(f"{len(cells)} latencies cannot fix {len(_TERMS)} prices; give more")
     matrix = _terms(cells, costs)
     latency = cells["latency_seconds"].to_numpy(dtype=float)
-    prices = _least_squares(matrix / latency[:, None])
+    prices = nonnegative(matrix / latency[:, None], np.ones(len(latency)))
     law = SerialLaw(**dict(zip(_TERMS, map(float, prices), strict=True)))
     return Fit(law, _residuals(cells, matrix @ prices))
 
@@ -125,7 +125,7 @@ def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
     matrices["a signature for each pair in place of verifies and signs"] = instead
     rows = []
     for terms, matrix in matrices.items():
-        modelled = matrix @ _least_squares(matrix / latency[:, None])
+        modelled = matrix @ nonnegative(matrix / latency[:, None], np.ones(len(latency)))
         errors = _residuals(cells, modelled)["error_percent"]
         rows.append([terms, _rms(errors), float(errors.abs().max())])
     return ALTERNATIVES.frame(rows)
@@ -156,25 +156,6 @@ def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
     verify = np.array([row.verify_seconds for row in rows])
     sign = np.array([row.sign_seconds for row in rows])
     return np.column_stack([nodes**2, nodes**2 * size, nodes**2 * verify, nodes * sign])
-
-
-def _least_squares(matrix: Floats) -> Floats:
-    """Return the prices, none negative, for which every row comes closest to 1.
-
-    The best of all sets of prices that may be above zero: there are only 15.
-    """
-    count = matrix.shape[1]
-    best, found = np.inf, np.zeros(count)
-    for size in range(1, count + 1):
-        for chosen in combinations(range(count), size):
-            part = matrix[:, chosen]
-            scale = np.abs(part).max(axis=0)
-            prices = np.linalg.lstsq(part / scale, np.ones(len(part)), rcond=None)[0] / scale
-            error = float(((part @ prices - 1) ** 2).sum())
-            if (prices >= 0).all() and error < best:
-                best, found = error, np.zeros(count)
-                found[list(chosen)] = prices
-    return found
 
 
 def _residuals(cells: pd.DataFrame, modelled: Floats) -> pd.DataFrame:

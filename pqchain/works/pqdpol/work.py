@@ -17,7 +17,7 @@ from pqchain.render.figure import Figure
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.pqdpol import rebuilt
+from pqchain.works.pqdpol import judging, measured, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
 from pqchain.works.readers import Number, Reader, Undecided, spoken, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
@@ -44,11 +44,16 @@ class PqDpol(Work):
         frames = {"table5-6": rebuilt.tables(costs), "delegation": landscape.delegation(costs)}
         if bench.measurements is None:
             return frames
-        here = rebuilt.tables(_measured(bench.measurements))
+        costs_here = _measured(bench.measurements)
+        here = rebuilt.tables(costs_here)
         exponents = (4, 8, 12, 16, 20) if bench.preset == "paper" else (4, 8, 12, 16)
         names = list(dict.fromkeys(frames["table5-6"]["algorithm"]))
         if len(here):
             frames["table5-6-here"] = here
+        # Without a stopwatch nothing is run either.
+        if len(here) and bench.measure_blocks is not None:
+            plan = measured.PLANS[bench.preset]
+            frames |= measured.run(costs_here, plan, progress=bench.progress)
         return frames | {
             "fit": rebuilt.calibrate().frame,
             "left-out": rebuilt.left_out(),
@@ -68,28 +73,38 @@ class PqDpol(Work):
         for name in ("table5-6", "table5-6-here"):
             if name in frames:
                 yield _reader(self.paper, results.check(frames[name], CELLS), error)
+        if "run" in frames:
+            yield judging.reader(self.paper, frames["run"])
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Say what the model is worth where the paper prints nothing."""
-        if claim == "delegation-softens-the-fall" and "delegation" in frames:
+        if claim != "delegation-softens-the-fall":
+            return
+        if "delegation" in frames:
             yield softening(frames["delegation"])
+        if "run" in frames:
+            yield judging.observed(frames["run"])
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return what the model of the paper's network says, and how well it is known."""
-        return _facts(frames) if "fit" in frames else {}
+        facts = _facts(frames) if "fit" in frames else {}
+        return facts | (judging.facts(frames) if "run" in frames else {})
 
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Show the rebuilt tables, what the fit is worth, and other networks."""
         if "fit" in frames:
             yield from tables_5_and_6(frames, self.words)
             fit = pd.concat([frames["fit"], frames["left-out"]])
-            yield from super().tables({**frames, "fit": fit})
+            yield from super().tables({**frames, **judging.parts(frames), "fit": fit})
             yield networks(frames, self.words)
 
     def figures(self, frames: Frames) -> Iterable[Figure]:
         """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
         winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
-        return super().figures({**frames, **winners})
+        shown = {**frames, **judging.parts(frames), **winners}
+        if "run" in frames:
+            shown["table5-6"] = measured.beside(frames["table5-6"], frames["run"])
+        return super().figures(shown)
 
 
 def softening(delegation: pd.DataFrame) -> Verdict:

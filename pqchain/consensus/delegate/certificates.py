@@ -1,0 +1,52 @@
+"""Quorums of votes as bytes, which convince whoever was not there.
+
+All integers are unsigned and big-endian: how many votes follow (2), and of each the rank (3), the
+length of the signature (2) and the signature, by ascending rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pqchain.chain.encoding import Reader
+from pqchain.consensus.delegate.keys import Directory
+from pqchain.consensus.delegate.messages import Kind, statement
+from pqchain.errors import Malformed
+
+
+def write(votes: Mapping[int, bytes]) -> bytes:
+    """Return the bytes of votes: signatures by rank."""
+    parts = [len(votes).to_bytes(2, "big")]
+    for rank, signature in sorted(votes.items()):
+        parts += (rank.to_bytes(3, "big"), len(signature).to_bytes(2, "big"), signature)
+    return b"".join(parts)
+
+
+def read(reader: Reader) -> dict[int, bytes]:
+    """Return what `write` wrote; raises Malformed, also for ranks out of order."""
+    votes: dict[int, bytes] = {}
+    last = -1
+    for _ in range(reader.number(2, "a count of votes")):
+        rank = reader.number(3, "a rank")
+        if rank <= last:
+            raise Malformed(f"rank {rank} after rank {last}; expected a higher one")
+        votes[rank] = reader.take(reader.number(2, "a length"), "a signature")
+        last = rank
+    return votes
+
+
+def convinces(
+    votes: Mapping[int, bytes],
+    kind: Kind,
+    height: int,
+    view: int,
+    digest: bytes,
+    *,
+    directory: Directory,
+    quorum: int,
+) -> bool:
+    """Return whether a quorum voted for that block; one wrong signature and it does not count."""
+    return len(votes) >= quorum and all(
+        directory.verify(rank, statement(kind, rank, height, view, digest), signature)
+        for rank, signature in votes.items()
+    )

@@ -1,0 +1,386 @@
+"""A delegate without network, threads or clock: messages and the time in, messages and work out.
+
+It does in one view what `view` and `model` define: hold the proposer's block, verify it, vote for
+it unless locked on another one, count votes, lock, commit. Whoever drives it says when a view
+begins, does its work and tells when that has ended; times are whole nanoseconds. What comes from
+others is checked like anything from a stranger: who cannot be told from its bytes is refused, and
+`refused` counts why.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pqchain.chain.block import Block, header_of
+from pqchain.chain.state import BlockRejected, State
+from pqchain.consensus.delegate import messages
+from pqchain.consensus.delegate.book import Book, Lock, Record
+from pqchain.consensus.delegate.conduct import HONEST, Conduct, twin
+from pqchain.consensus.delegate.messages import Kind, Message
+from pqchain.consensus.delegate.setting import Setting, transactions_of
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
+from pqchain.errors import Malformed
+
+CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: COMMIT}
+"""As what the model knows each kind of message; all others are none of its."""
+
+_OTHER = 3
+
+
+@dataclass(slots=True, eq=False)
+class Work:
+    """Something that takes a delegate time."""
+
+    kind: str
+    """"block", "vote": verify one. "sign block", "sign vote": sign one, beside verification."""
+    run: Callable[[], Any]
+    done: Callable[[Any, int], None]
+    """Takes what `run` gave, and when it ended."""
+    transactions: int = 0
+    """In the block that is verified."""
+    order: int = BLOCK
+    """What is signed, as the model knows it."""
+
+    @property
+    def beside(self) -> bool:
+        """Whether it is done beside what a delegate verifies, one thing after the other."""
+        return self.kind.startswith("sign")
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A message for one other delegate, or for all, each its own or all the same."""
+
+    kind: Kind
+    data: bytes | tuple[bytes, ...]
+    """One for all, or one for each rank."""
+    to: int | None = None
+    """None: to all others."""
+
+    def for_(self, rank: int) -> bytes:
+        """Return what that delegate is sent."""
+        return self.data if isinstance(self.data, bytes) else self.data[rank]
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """The block that a delegate got from the proposer of a view."""
+
+    data: bytes
+    digest: bytes
+    state: State | None
+    """The state after it; None if it does not verify."""
+
+
+class Delegate:
+    """One delegate in its views: what it says lies in `out`, what it has to do `poll` gives."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        rank: int,
+        book: Book,
+        *,
+        conduct: Conduct = HONEST,
+        live: int | None = None,
+    ) -> None:
+        """Take the number of delegates that are connected, itself included; all if not given."""
+        self.setting, self.rank, self.book, self.conduct = setting, rank, book, conduct
+        self.live = setting.count if live is None else live
+        self.echoed = False
+        """Whether what it sends to all comes back to it too, as from the server of paper-serial."""
+        self.phases = setting.scenario.phases
+        self.height, self.view, self.proposer = 0, 0, 0
+        self.out: list[Sending] = []
+        self.refused: Counter[str] = Counter()
+        """What was refused, by reason."""
+        self._came = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Lose everything but the book: what came, what is worked on, what was counted."""
+        self.out = []
+        self._inbox: list[tuple[int, int, int, int, bytes]] = []
+        self._busy = False
+        self._signing: list[Work] = []
+        self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
+        self._counts: Counter[tuple[int, int, bytes]] = Counter()
+        """How many voted: by view, kind and block."""
+        self._rest()
+
+    def _rest(self) -> None:
+        """Have nothing of the view yet."""
+        self.held: Held | None = None
+        self.verified_ns = self.prepared_ns = self.final_ns = NEVER
+        self.releases_ns = NEVER
+        """When its own block may leave."""
+
+    # What a driver calls.
+
+    def enter(self, height: int, view: int, now: int) -> None:
+        """Begin a view."""
+        if self.book.record.height != height:
+            self.book.keep(Record(height=height))
+        self.height, self.view = height, view
+        self.proposer = self.setting.proposer(height, view)
+        self._rest()
+        if self.proposer == self.rank:
+            self.releases_ns = now + self.setting.wait_ns(height, self.rank)
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Its height and view."""
+        return self.height, self.view
+
+    def wake(self, now: int) -> None:
+        """Do what is due."""
+        if now >= self.releases_ns:
+            self.releases_ns = NEVER
+            self._propose()
+
+    def receive(self, link: int, data: bytes, now: int) -> None:
+        """Take a message in that somebody sent whose rank is proven; -1 for one passed on."""
+        kind = messages.kind_of(data)
+        if kind is None:
+            self.refused["malformed"] += 1
+            return
+        self._came += 1
+        order = CLASSES.get(kind, _OTHER)
+        heapq.heappush(self._inbox, (now, order, link, self._came, data))
+
+    @property
+    def has_to_sign(self) -> bool:
+        """Whether the next work is to sign, beside what is verified."""
+        return bool(self._signing)
+
+    def poll(self) -> Work | None:
+        """Return work that can begin now, or None: something to sign, or the next message."""
+        if self._signing:
+            return self._signing.pop(0)
+        if self._busy or not self._inbox:
+            return None
+        _, _, link, _, data = heapq.heappop(self._inbox)
+        self._busy = True
+        return self._check(link, data)
+
+    # Checking what comes.
+
+    def _check(self, link: int, data: bytes) -> Work:
+        kind = messages.kind_of(data)
+        is_block = kind in (Kind.PROPOSAL, Kind.COPY)
+
+        def run() -> tuple[Message, Held | None] | str:
+            try:
+                return self._examined(link, data)
+            except Malformed as error:
+                return f"malformed: {error}"
+
+        def done(outcome: tuple[Message, Held | None] | str, now: int) -> None:
+            self._busy = False
+            if isinstance(outcome, str):
+                self.refused[outcome.partition(":")[0]] += 1
+            else:
+                self._take(*outcome, now)
+
+        count = transactions_of(data[messages.HEADER_BYTES :]) if is_block else 0
+        what = "copy" if kind is Kind.COPY else "block" if is_block else "vote"
+        return Work(what, run, done, count)
+
+    def _examined(self, link: int, data: bytes) -> tuple[Message, Held | None] | str:
+        """Return a message that is what it says, with its block; or why it is not."""
+        kind = messages.kind_of(data)
+        assert kind is not None
+        message = messages.decode(data, field_bytes=self.setting.field_bytes(kind))
+        if message.sender >= self.setting.count or link not in (message.sender, -1):
+            return "stranger"
+        if kind in (Kind.VOTE, Kind.COMMIT):
+            digest, held = message.body, None
+        elif kind in (Kind.PROPOSAL, Kind.COPY):
+            held = self._held(message.body)
+            digest = held.digest
+        else:
+            return "not asked for"
+        if self.setting.field_bytes(kind) and not self.setting.directory.verify(
+            message.sender, message.statement(digest), message.signature
+        ):
+            return "bad signature"
+        return message, held
+
+    def _held(self, data: bytes) -> Held:
+        """Return a block and what it leads to; raises Malformed for what is no block."""
+        try:
+            state: State | None = self.setting.after(self.book.state, data)
+        except BlockRejected as error:
+            self.refused[error.reason.value] += 1
+            state = None
+        return Held(data, state.tip if state else Block.decode(data).hash(), state)
+
+    def _take(self, message: Message, held: Held | None, now: int) -> None:
+        """Take a message in that was found to be right."""
+        if (message.height, message.view) != self.at:
+            self.refused["late"] += 1
+        elif message.kind is Kind.PROPOSAL:
+            assert held is not None
+            if message.sender != self.proposer:
+                self.refused["not the proposer"] += 1
+            elif self.held is None:
+                self._hold(held, now)
+        elif message.kind is Kind.COPY:
+            assert held is not None
+            self._count(VOTE, message.sender, held.digest, b"", now)
+        else:
+            kind = CLASSES[message.kind]
+            self._count(kind, message.sender, message.body, message.signature, now)
+
+    # Proposing, voting, counting.
+
+    def _propose(self) -> None:
+        setting, lock = self.setting, self.book.record.lock
+        splits = self.conduct.splits(self.rank) and not self.conduct.invalid
+        if lock is not None and not splits and not self.conduct.invalid:
+            data = lock.data
+        else:
+            state, twin_ = self.book.state, splits and self.rank % 2 == 1
+            data = setting.propose(
+                state, self.height, self.view, self.rank, twin=twin_, bad=self.conduct.invalid
+            ).encode()
+        other = twin(data) if splits else data
+        mine = (data, other) if self.rank % 2 == 0 else (other, data)
+
+        at = self.at
+
+        def run() -> tuple[bytes, bytes]:
+            return self._messages(Kind.PROPOSAL, mine)
+
+        def done(both: tuple[bytes, bytes], now: int) -> None:
+            if self.at == at:
+                self._say(Kind.PROPOSAL, both)
+                self._hold(self._held(data), now)
+
+        self._signing.append(Work("sign block", run, done))
+
+    def _messages(self, kind: Kind, both: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        """Return a message of ours for even ranks and one for odd ones, about their blocks."""
+        one = self._message(kind, both[0])
+        return one, one if both[0] == both[1] else self._message(kind, both[1])
+
+    def _message(self, kind: Kind, data: bytes) -> bytes:
+        """Return a message of ours with a block or its hash, signed if its kind is."""
+        field, held = self.setting.field_bytes(kind), self.held
+        digest = held.digest if held and held.data is data else header_of(data).hash()
+        body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
+        message = Message(kind, self.rank, self.height, self.view, body)
+        if field:
+            signature = self.setting.directory.sign(self.rank, message.statement(digest))
+            message = replace(message, signature=signature)
+        return messages.encode(message, field_bytes=field)
+
+    def _say(self, kind: Kind, both: tuple[bytes, bytes]) -> None:
+        """Send one message to even ranks and one to odd ones, or to all if it is the same."""
+        even, odd = both
+        each = tuple(both[rank % 2] for rank in range(self.setting.count))
+        self.out.append(Sending(kind, even if even == odd else each))
+
+    def _hold(self, held: Held, now: int) -> None:
+        """Have the view's block, verified."""
+        self.held, self.verified_ns = held, now
+        lock = self.book.record.lock
+        willing = held.state is not None and not self.conduct.double
+        willing = willing and (lock is None or lock.digest == held.digest)
+        if self.phases == 0 and not self.setting.all_to_all:
+            if willing:
+                self._finish(now, {})
+            return
+        if willing or self.conduct.double:
+            self._vote(Kind.COPY if self.setting.all_to_all else Kind.VOTE, held)
+        self._decide(now)
+
+    def _vote(self, kind: Kind, held: Held) -> None:
+        """Sign a vote, then send it."""
+        other = held.data
+        if self.conduct.splits(self.proposer) and held.state is not None:
+            other = twin(held.data)
+        mine = (held.data, other) if self._parity(held) == 0 else (other, held.data)
+
+        at = self.at
+
+        def run() -> tuple[bytes, bytes]:
+            return self._messages(kind, mine)
+
+        def done(both: tuple[bytes, bytes], now: int) -> None:
+            if self.at == at and self._bind(kind, held):
+                own = messages.decode(both[0], field_bytes=self.setting.field_bytes(kind))
+                if not self.echoed and (kind is Kind.COMMIT or not self.conduct.double):
+                    self._count(CLASSES[kind], self.rank, held.digest, own.signature, now)
+                self._say(kind, both)
+
+        what = "sign block" if kind is Kind.COPY else "sign vote"
+        self._signing.append(Work(what, run, done, order=CLASSES[kind]))
+
+    def _parity(self, held: Held) -> int:
+        """Return which ranks were given this block by a proposer of two: 0 for even ones."""
+        return (header_of(held.data).timestamp - self.book.state.timestamp) % 2
+
+    def _bind(self, kind: Kind, held: Held) -> bool:
+        """Write down what a vote binds us to before it leaves; False if it may not leave."""
+        record, view = self.book.record, self.view
+        if self.conduct.double or kind is Kind.COPY:
+            return True
+        if kind is Kind.COMMIT:
+            if record.committed >= view:
+                return False
+            self.book.keep(replace(record, committed=view))
+            return True
+        if record.voted >= view:
+            return False
+        lock = Lock(view, held.digest, held.data) if self.phases == 1 else record.lock
+        self.book.keep(replace(record, voted=view, lock=lock))
+        return True
+
+    def _count(self, kind: int, rank: int, digest: bytes, signature: bytes, now: int) -> None:
+        """Count a vote that was verified, or our own."""
+        self._note(kind, self.view, rank, digest, signature)
+        self._decide(now)
+
+    def _note(self, kind: int, view: int, rank: int, digest: bytes, signature: bytes) -> None:
+        """Keep a vote, the first of each delegate in a view."""
+        votes = self._votes[view, kind]
+        if rank in votes:
+            self.refused["twice"] += 1
+            return
+        votes[rank] = (digest, signature)
+        self._counts[view, kind, digest] += 1
+
+    def _support(self, kind: int, view: int, digest: bytes) -> dict[int, bytes]:
+        """Return who voted for a block in a view, with what signature."""
+        votes = self._votes[view, kind].items()
+        return {rank: signature for rank, (named, signature) in votes if named == digest}
+
+    def _decide(self, now: int) -> None:
+        """See whether a quorum is reached; that needs the block as well as the votes."""
+        held, view = self.held, self.view
+        if held is None or held.state is None or not (self.phases or self.setting.all_to_all):
+            return
+        quorum = self.live if self.setting.all_to_all else self.setting.quorum
+        counts, digest = self._counts, held.digest
+        prepares = self.phases == 2 and self.prepared_ns == NEVER
+        if prepares and counts[view, VOTE, digest] >= quorum:
+            self.prepared_ns = now
+            self._lock(held, self._support(VOTE, view, digest))
+            self._vote(Kind.COMMIT, held)
+        kind = COMMIT if self.phases == 2 else VOTE
+        if self.final_ns == NEVER and counts[view, kind, digest] >= quorum:
+            self._finish(now, self._support(kind, view, digest))
+
+    def _lock(self, held: Held, votes: dict[int, bytes]) -> None:
+        """Be bound to a block that a quorum voted for."""
+        lock = Lock(self.view, held.digest, held.data)
+        self.book.keep(replace(self.book.record, lock=lock))
+
+    def _finish(self, now: int, votes: dict[int, bytes]) -> None:
+        """Have the view's block as final."""
+        self.final_ns = now

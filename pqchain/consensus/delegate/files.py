@@ -1,0 +1,142 @@
+"""A delegate's book in a folder: the chain's ledger, the quorums beside it, and what binds.
+
+    ledger.sqlite   the blocks (`chain.ledger`)
+    quorums         of each block: length (4), view (2), votes, check; a torn end is cut off
+    bound           what the delegate voted for and is locked on, check; replaced as a whole
+
+A check is SHA3-256 of what stands before it since the last one. Everything is on disk when a call
+returns.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha3_256
+from pathlib import Path
+from struct import Struct
+
+from pqchain.chain.ledger import Ledger
+from pqchain.chain.state import State
+from pqchain.chain.verification import Verifier
+from pqchain.consensus.delegate.book import Lock, Record
+from pqchain.errors import DataError
+
+_CHECK_BYTES = 32
+
+_BOUND = Struct(">QqqqI32sI")
+"""Height, views voted and committed in, the lock's view (-1: none), length of the lock's block, its
+hash, length of its proof; block and proof follow."""
+
+
+class FileBook:
+    """A book that survives crashes of the machine."""
+
+    def __init__(self, folder: Path, genesis: State, *, verifier: Verifier | None = None) -> None:
+        """Open the book in a folder, or begin one there.
+
+        Raises DataError if what is there is damaged, or of another chain.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "ledger.sqlite"
+        if path.exists():
+            self._ledger = Ledger.open(path, verifier=verifier)
+        else:
+            balances = {address: each.balance for address, each in genesis.accounts.items()}
+            self._ledger = Ledger.create(path, balances, genesis.rules, verifier=verifier)
+        self._quorums_path, self._bound_path = folder / "quorums", folder / "bound"
+        try:
+            blocks = list(self._ledger.blocks())
+            first = blocks[0].header.previous if blocks else self._ledger.state.tip
+            if self._ledger.state.rules != genesis.rules or first != genesis.tip:
+                raise DataError(f"{path} is of another chain; give an empty folder")
+            self._blocks = [block.encode() for block in blocks]
+            self._proofs = self._read_quorums()
+            self.record = self._read_bound()
+        except BaseException:
+            self._ledger.close()
+            raise
+
+    @property
+    def state(self) -> State:
+        """The chain so far."""
+        return self._ledger.state
+
+    def append(self, data: bytes, state: State, proof: bytes) -> None:
+        """Keep a final block: its votes first, so that no block is there without them."""
+        with self._quorums_path.open("ab") as file:
+            file.write(_checked(len(proof).to_bytes(4, "big") + proof))
+            file.flush()
+            os.fsync(file.fileno())
+        self._ledger.append(data, after=state)
+        self._proofs.append(proof)
+        self._blocks.append(data)
+
+    def keep(self, record: Record) -> None:
+        """Keep what binds."""
+        lock = record.lock or Lock(-1, bytes(32), b"")
+        fixed = _BOUND.pack(
+            record.height, record.voted, record.committed, lock.view, len(lock.data), lock.digest,
+            len(lock.proof),
+        )  # fmt: skip
+        temporary = self._bound_path.with_suffix(".new")
+        with temporary.open("wb") as file:
+            file.write(_checked(fixed + lock.data + lock.proof))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._bound_path)
+        handle = os.open(self._bound_path.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        self.record = record
+
+    def final(self, height: int) -> tuple[bytes, bytes] | None:
+        """Return the block that became final at a height, and its votes."""
+        if not 0 <= height < min(len(self._blocks), len(self._proofs)):
+            return None
+        return self._blocks[height], self._proofs[height]
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self._ledger.close()
+
+    def _read_quorums(self) -> list[bytes]:
+        """Return the quorums of the blocks; cut off what a crash left behind the last of them."""
+        path = self._quorums_path
+        data = path.read_bytes() if path.exists() else b""
+        proofs: list[bytes] = []
+        at = 0
+        while at + 4 <= len(data) and len(proofs) < len(self._blocks):
+            end = at + 4 + int.from_bytes(data[at : at + 4], "big") + _CHECK_BYTES
+            if end > len(data):
+                break
+            proofs.append(_unchecked(path, data[at:end])[4:])
+            at = end
+        if len(proofs) < len(self._blocks):
+            raise DataError(f"{path} lacks the votes of block {len(proofs)}; give an empty folder")
+        if at < len(data):
+            os.truncate(path, at)
+        return proofs
+
+    def _read_bound(self) -> Record:
+        path = self._bound_path
+        if not path.exists():
+            return Record()
+        data = _unchecked(path, path.read_bytes())
+        height, voted, committed, view, size, digest, _ = _BOUND.unpack_from(data)
+        rest = data[_BOUND.size :]
+        lock = Lock(view, digest, rest[:size], rest[size:]) if view >= 0 else None
+        return Record(height, voted, committed, lock)
+
+
+def _checked(data: bytes) -> bytes:
+    return data + sha3_256(data).digest()
+
+
+def _unchecked(path: Path, data: bytes) -> bytes:
+    """Return what `_checked` was given. Raises DataError."""
+    kept, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
+    if sha3_256(kept).digest() != check:
+        raise DataError(f"{path} is damaged: its check does not fit; give an empty folder")
+    return kept

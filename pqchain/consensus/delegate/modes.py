@@ -1,0 +1,391 @@
+"""One scenario, run where it is asked: modelled, in virtual time, on loopback, between namespaces.
+
+model      an engine computes it (`consensus.model`); nothing is run
+virtual    all delegates in this process on a modelled clock, work at the scenario's costs: over
+           `plain`, which carries only the bytes of messages by the scenario's law, or over QUIC
+loopback   a process for each node, on this machine's sockets and clock
+netns      the same between network namespaces with shaped links
+
+Virtual runs are "replayed": bytes, signatures and protocol are real, time is not. On loopback and
+between namespaces all is measured, and the law of the scenario's network does not count; but of the
+law "host" the number of processors does: all nodes then run on so many. There a height more is run
+first and not counted, in which caches fill; but not where it matters who proposes when.
+Nodes that are no delegates are observers over every transport but plain, whose model has none.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain.consensus import metrics, model
+from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
+from pqchain.consensus.delegate.node import DelegateTask
+from pqchain.consensus.delegate.pool import PoolLoad
+from pqchain.consensus.delegate.setting import Setting
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.intervals import half_width
+from pqchain.results import Contract
+from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.nursery import Nursery
+from pqchain.wire.node import Task
+from pqchain.wire.transports import registry
+
+Mode = Literal["model", "virtual", "loopback", "netns"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""Where a scenario can be run."""
+
+PLAIN = "plain"
+"""The transport that carries only the bytes of messages, in virtual time."""
+
+_MORE = Contract.of(
+    "",
+    ("str", "mode kind transport"),
+    ("Int64", "sent_messages sent_bytes"),
+    ("float64", "cpu_seconds latency_half_width_seconds"),
+    ("float64", "predicted_latency_seconds prediction_error_percent"),
+    ("float64", "plain_latency_seconds over_plain_percent"),
+)
+
+RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
+
+_FACTORY = "pqchain.consensus.delegate.node:build"
+
+_KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "netns": "measured"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lap:
+    """One height of a run over a transport."""
+
+    latency_seconds: float
+    """From when the first delegate could propose it to when the last honest one had it."""
+    spread_seconds: float
+    """The same to the last of all nodes, observers included."""
+    transactions: int
+    messages: float
+    """Sent by all delegates meanwhile, as `bytes` are; NaN over plain, where nobody counts."""
+    bytes: float
+    cpu_seconds: float
+    """Of all nodes together; NaN unless measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a run gave, whatever ran it."""
+
+    scenario: Scenario
+    mode: Mode
+    transport: str = ""
+    latency_seconds: float
+    """Mean over the blocks, from when it could be proposed to when the last honest one had it."""
+    throughput_per_second: float
+    final_blocks: int
+    views: int
+    sent_messages: int | None = None
+    """Of the whole run."""
+    sent_bytes: int | None = None
+    cpu_seconds: float = math.nan
+    """Processor time of all delegates together."""
+    spread_seconds: float = math.nan
+    is_safe: bool
+    is_live: bool
+    rivals: int = 0
+    transactions_per_block: float
+    reason: str = ""
+    laps: tuple[Lap, ...] = ()
+    """Each height; none of a model."""
+    predicted_seconds: float = math.nan
+    """The latency that the law "host" gives it: see `delegate.prices`."""
+    plain_seconds: float = math.nan
+    """The latency over plain, of what ran over a transport in virtual time."""
+
+    @property
+    def half_width_seconds(self) -> float:
+        """Half of the 95 % interval of the latency over the heights; NaN for fewer than two."""
+        return half_width(lap.latency_seconds for lap in self.laps)
+
+    @property
+    def error_percent(self) -> float:
+        """By how much the predicted latency differs from the one that was found."""
+        return 100 * (self.predicted_seconds / self.latency_seconds - 1)
+
+    @property
+    def kind(self) -> str:
+        """Whether its numbers are modelled, replayed or measured."""
+        return _KINDS[self.mode]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as a row; see `frame`."""
+        scenario = self.scenario
+        row = {name: getattr(scenario, name) for name in ("algorithm", "nodes", "exchange")}
+        row |= {name: getattr(scenario, name) for name in ("proposal", "seed")}
+        own = (
+            "latency_seconds throughput_per_second final_blocks views sent_messages sent_bytes "
+            "cpu_seconds spread_seconds is_safe is_live rivals transactions_per_block reason mode "
+            "kind transport"
+        )
+        row |= {name: getattr(self, name) for name in own.split()}
+        row |= {
+            "scenario": scenario.identifier,
+            "costs": scenario.costs.source,
+            "delegates": scenario.delegate_count,
+            "network": scenario.network.law,
+            "vote_phases": scenario.phases,
+            "messages": scenario.messages(),
+            "status": "ok",
+            "latency_half_width_seconds": self.half_width_seconds,
+            "predicted_latency_seconds": self.predicted_seconds,
+            "prediction_error_percent": self.error_percent,
+            "plain_latency_seconds": self.plain_seconds,
+            "over_plain_percent": 100 * (self.latency_seconds / self.plain_seconds - 1),
+        }
+        return {name: row[name] for name in RUNS.columns}
+
+
+def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
+    """Return runs of any mode as a frame of the contract "consensus_runs", a row each.
+
+    Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport,
+    sent_messages and sent_bytes (of the whole run; empty if it is modelled), cpu_seconds (of all
+    nodes; NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over
+    the heights; NaN if it is modelled, or for one height), predicted_latency_seconds (by the law
+    "host" for what was measured; else NaN) and prediction_error_percent (of it),
+    plain_latency_seconds (of the same over plain, for what ran over a transport in virtual time;
+    else NaN) and over_plain_percent (what the transport costs).
+    """
+    rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
+    return RUNS.frame(row.record() for row in rows)
+
+
+def run(
+    scenario: Scenario,
+    *,
+    mode: str,
+    transport: str | None = None,
+    log: Path | None = None,
+    limit_seconds: float = 600.0,
+    progress: bool = False,
+    using: Nursery | None = None,
+) -> Ran:
+    """Run a scenario by delegates, in a mode that is not "model"; see the module.
+
+    `transport` is one of `wire.transports`, or "plain" in virtual time, where that is the default.
+    `log` is a folder for qlog. `using` is what `nursery` returns, entered, for whoever runs
+    several. Raises UnknownName; UsageError for what has no meaning in that mode, with the reason;
+    Unsupported for what cannot run here; PqchainError for what takes too long.
+    """
+    if mode not in MODES[1:]:
+        raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
+    refuse(scenario, mode, transport)
+    if mode == "virtual" and transport in (None, PLAIN):
+        return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
+    chosen = transport or registry.default()
+    warm = _warm(scenario, mode)
+    ran = replace(scenario, blocks=scenario.blocks + warm)
+    shared = Setting(ran, remember=mode == "virtual")
+    job = Job(
+        nodes=scenario.nodes,
+        factory=_FACTORY,
+        parameters={"scenario": ran, "given": shared.give()},
+        transport=chosen,
+        begin=True,
+        steps=True,
+        limit_seconds=limit_seconds,
+        processors=_bound(scenario, mode),
+        link=link(scenario) if mode != "loopback" else Link(),
+        log=log is not None,
+    )
+    bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
+    with tempfile.TemporaryDirectory(prefix="pqchain-delegates-", dir=_memory()) as temporary:
+        folder = Path(temporary) if log is None else log
+        folder.mkdir(parents=True, exist_ok=True)
+        with bar:
+            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
+    done = replace(_of_result(result, shared, warm, mode, chosen), scenario=scenario)
+    if mode != "virtual" or scenario.delegate_count < scenario.nodes:
+        return done
+    # Delegates over plain and the model with their transactions are equal to the nanosecond.
+    plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
+    return replace(done, plain_seconds=plain.latency_seconds)
+
+
+def nursery(scenario: Scenario, transport: str | None = None) -> Nursery:
+    """Return what starts the processes of delegates, to be entered and given to several runs."""
+    given, speaks = {"scenario": scenario}, transport or registry.default()
+    return processes.nursery(Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks))
+
+
+def _advance(bar: tqdm, count: int) -> None:
+    bar.update(count)
+
+
+def link(scenario: Scenario) -> Link:
+    """Return what lies between two delegates on a star: two links and the hub between them."""
+    network = scenario.network
+    rate, latency = network.rate_bits_per_second, network.latency_seconds
+    return Link(bits_per_second=rate, delay_seconds=2 * latency)
+
+
+def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
+    """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
+    setting.refuse(scenario)
+    if mode == "virtual" and transport in (None, PLAIN):
+        return
+    if transport == PLAIN:
+        raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
+    if transport is not None and (reason := registry.get(transport).reason()):
+        raise Unsupported(f"transport {transport}: {reason}")
+    law = scenario.network.law
+    if mode in ("virtual", "netns") and law != "star":
+        raise UsageError(
+            f"network is {law}; over a transport, delegates have a link each to a switch: use "
+            "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
+        )
+    runner.refuse(scenario)
+    if mode == "netns" and (reason := namespaces.reason()):
+        raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
+    if mode in ("loopback", "netns"):
+        capacity.check(scenario.nodes)
+    if mode == "loopback" and law == "host":
+        host.check_processors(scenario.network.processors)
+
+
+def _warm(scenario: Scenario, mode: str) -> int:
+    """Return how many heights are run first and not counted."""
+    clocked = mode in ("loopback", "netns")
+    return int(clocked and scenario.faults == Faults() and scenario.proposal != "luck")
+
+
+def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
+    """Return the processors that the law "host" leaves to the nodes; none where it says nothing."""
+    if mode != "loopback" or scenario.network.law != "host":
+        return ()
+    return host.chosen(scenario.network.processors)
+
+
+def _memory() -> str | None:
+    """Return where files are kept in memory, so that no disk counts; None where there is not."""
+    folder = Path("/dev/shm")
+    return str(folder) if folder.is_dir() and os.access(folder, os.W_OK) else None
+
+
+def _driven(
+    job: Job, folder: Path, shared: Setting, mode: str, progress: Progress, using: Nursery | None
+) -> Result:
+    if mode != "virtual":
+        return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
+    prices = lockstep.Prices(shared.builder)
+
+    def seconds(task: Task) -> float:
+        times = task.times if isinstance(task, DelegateTask) else 1
+        return times * prices.of(task.kind, task.size) / SECOND
+
+    job = replace(job, parameters={**job.parameters, "setting": shared})
+    modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed)
+    return virtual.run(job, folder, modelled, progress=progress)
+
+
+def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
+    row = metrics.record(done)
+    names = (
+        "latency_seconds throughput_per_second final_blocks views spread_seconds is_safe "
+        "is_live rivals transactions_per_block reason"
+    )
+    return Ran(
+        scenario=done.scenario,
+        mode=mode,
+        transport=transport,
+        laps=tuple(map(_lap, done.final)) if mode == "virtual" else (),
+        **{name: row[name] for name in names.split()},
+    )
+
+
+def _lap(height: model.Height) -> Lap:
+    """Return a height over plain, which starts when all are ready and has no observers."""
+    seconds = (height.ended_ns - height.block.starts_ns) / SECOND
+    return Lap(
+        latency_seconds=seconds,
+        spread_seconds=seconds,
+        transactions=height.block.transactions,
+        messages=math.nan,
+        bytes=math.nan,
+        cpu_seconds=math.nan,
+    )
+
+
+def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport: str) -> Ran:
+    """Put together what the nodes report, but for the first `warm` heights."""
+    if result.failure is not None:
+        raise result.failure
+    scenario, builder = shared.scenario, shared.builder
+    delegates = [node for node in result.nodes if node.node < shared.count]
+    watched = [node for node in result.nodes[shared.count :] if node.report is not None]
+    honest = [node for node in delegates if builder.honest[node.node]]
+    reports = [node.report for node in honest if node.report is not None]
+    everybody = reports + [node.report for node in watched if node.report is not None]
+    whole = min((len(report["final_ns"]) for report in everybody), default=0)
+    tips = {report["tip"] for report in everybody if report["height"] == scenario.blocks}
+    ends = [max(report["final_ns"][height] for report in reports) for height in range(whole)]
+    entered = [min(report["entered_ns"][height] for report in reports) for height in range(whole)]
+    laps = [
+        Lap(
+            latency_seconds=(ends[height] - entered[height]) / SECOND,
+            spread_seconds=(last - entered[height]) / SECOND,
+            transactions=len(shared.transactions(height)),
+            messages=sum(_sent(node, height)[0] for node in delegates),
+            bytes=sum(_sent(node, height)[1] for node in delegates),
+            cpu_seconds=sum(_step(node, height) for node in result.nodes),
+        )
+        for height in range(warm, whole)
+        for last in [max(report["final_ns"][height] for report in everybody)]
+    ]
+    blocks, final = scenario.blocks - warm, max(0, whole - warm)
+    counted = range(warm, scenario.blocks)
+    total = sum(lap.transactions for lap in laps)
+    weighted = sum(lap.latency_seconds * lap.transactions for lap in laps)
+    return Ran(
+        scenario=scenario,
+        mode="netns" if mode == "netns" else "virtual" if mode == "virtual" else "loopback",
+        transport=transport,
+        latency_seconds=weighted / total if total else math.nan,
+        throughput_per_second=total * SECOND / (ends[-1] - entered[warm]) if total else 0.0,
+        final_blocks=final,
+        views=max((report["views"] for report in reports), default=warm) - warm,
+        sent_messages=sum(_sent(node, h)[0] for node in delegates for h in counted),
+        sent_bytes=sum(_sent(node, h)[1] for node in delegates for h in counted),
+        cpu_seconds=sum(lap.cpu_seconds for lap in laps)
+        if warm
+        else sum(node.cpu_seconds for node in result.nodes),
+        spread_seconds=max((lap.spread_seconds for lap in laps), default=math.nan),
+        is_safe=len(tips) <= 1,
+        is_live=final == blocks,
+        transactions_per_block=total / final if final else math.nan,
+        reason="" if final == blocks else f"{final} of {blocks} blocks are final",
+        laps=tuple(laps),
+    )
+
+
+def _sent(node: NodeResult, height: int) -> tuple[int, int]:
+    """Return messages and bytes that a delegate sent while it was at a height."""
+    sent = (0, 0) if node.report is None else node.report["sent"][height]
+    return int(sent[0]), int(sent[1])
+
+
+def _step(node: NodeResult, height: int) -> float:
+    """Return the processor time of a node at a height."""
+    steps = (0.0, *node.cpu_steps)
+    return steps[height + 1] - steps[height] if height + 1 < len(steps) else math.nan

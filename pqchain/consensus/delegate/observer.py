@@ -1,0 +1,155 @@
+"""A node that does not vote: it gets final blocks, checks what a delegate would, and keeps them.
+
+An observer believes the quorum that comes with a block and not who sends it; where the protocol has
+no quorums of signed votes it can only check the block itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pqchain.chain.encoding import Reader
+from pqchain.chain.state import BlockRejected, State
+from pqchain.consensus.delegate import certificates, messages
+from pqchain.consensus.delegate.book import Book
+from pqchain.consensus.delegate.messages import Kind, Message
+from pqchain.consensus.delegate.peers import Peers
+from pqchain.consensus.delegate.runner import recovers
+from pqchain.consensus.delegate.setting import Setting, transactions_of
+from pqchain.consensus.network import SECOND
+from pqchain.errors import Malformed, PqchainError
+from pqchain.wire.node import Task
+from pqchain.wire.session import Event, Transport
+
+
+def server(setting: Setting, index: int) -> int:
+    """Return the delegate that gives an observer its blocks: honest ones take turns."""
+    honest = np.flatnonzero(setting.builder.honest)
+    return int(honest[index % len(honest)]) if len(honest) else 0
+
+
+class ObserverNode:
+    """An observer, its session, and what it tells of itself."""
+
+    def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
+        self.index, self.setting, self.book = index, setting, book
+        self.error: PqchainError | None = None
+        self.begun = False
+        self.refused: Counter[str] = Counter()
+        self._peers = Peers(index, transport, dials=(), count=1, refused=self.refused)
+        self._waiting: deque[bytes] = deque()
+        self._working = False
+        self._recovers = recovers(setting.scenario)
+        self.finals: list[int] = []
+
+    # What a driver asks.
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a channel to its delegate."""
+        return self._peers.connected
+
+    @property
+    def done(self) -> bool:
+        """Whether it has all blocks, verified."""
+        return self.error is not None or (self.begun and self.progress >= self._wanted)
+
+    @property
+    def _wanted(self) -> int:
+        return self.setting.scenario.blocks if self.setting.builder.honest.any() else 0
+
+    @property
+    def progress(self) -> int:
+        """How many blocks it has."""
+        return self.book.state.height
+
+    def timer(self) -> float | None:
+        """Return when it wants to be woken: never."""
+        return None
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what it did: when it had each block verified, in nanoseconds."""
+        return {
+            "height": self.progress,
+            "tip": self.book.state.tip.hex(),
+            "final_ns": self.finals,
+            "refused": dict(self.refused),
+        }
+
+    # What a driver tells.
+
+    def start(self, now: float) -> None:
+        """Wait to be dialled."""
+
+    def begin(self, now: float) -> None:
+        """Begin to take blocks."""
+        self.begun = True
+
+    def handle(self, event: Event, now: float) -> None:
+        """Take in what the transport tells."""
+        self._waiting += [data for _, data in self._peers.handle(event, now)]
+
+    def handle_timer(self, now: float) -> None:
+        """Do nothing: it has no timer."""
+
+    def poll(self) -> Task | None:
+        """Return the check of the next block."""
+        if self._working or not self._waiting or not self.begun:
+            return None
+        self._working = True
+        data = self._waiting.popleft()
+
+        def run() -> tuple[bytes, State, bytes] | str:
+            try:
+                return self._examined(data)
+            except (Malformed, BlockRejected) as error:
+                return f"{type(error).__name__}: {error}"
+
+        return Task("final block", transactions_of(_block(data)), run)
+
+    def started(self, now: float) -> None:
+        """Note that work begins."""
+
+    def finished(self, outcome: Any, now: float) -> None:
+        """Keep the block that was found to be right."""
+        self._working = False
+        if isinstance(outcome, PqchainError):
+            self.error = outcome
+        elif isinstance(outcome, str):
+            self.refused[outcome.partition(":")[0]] += 1
+        else:
+            self.book.append(*outcome)
+            self.finals.append(round(now * SECOND))
+
+    def _examined(self, data: bytes) -> tuple[bytes, State, bytes] | str:
+        """Return the block, the state after it and its proof; or why it is refused."""
+        message = messages.decode(data)
+        if message.kind is not Kind.DECIDED or message.height != self.progress:
+            return "not asked for"
+        reader = Reader(message.body)
+        votes = reader.counted("a quorum")
+        block = reader.take(reader.left, "a block")
+        state = self.setting.after(self.book.state, block)
+        if self._recovers and not self._convinces(message, votes, state):
+            return "no quorum"
+        return block, state, message.view.to_bytes(2, "big") + votes
+
+    def _convinces(self, message: Message, proof: bytes, state: State) -> bool:
+        reader = Reader(proof)
+        votes = certificates.read(reader)
+        reader.end("quorum")
+        kind = Kind.COMMIT if self.setting.scenario.phases == 2 else Kind.VOTE
+        return certificates.convinces(
+            votes, kind, message.height, message.view, state.tip,
+            directory=self.setting.directory, quorum=self.setting.quorum,
+        )  # fmt: skip
+
+
+def _block(data: bytes) -> bytes:
+    """Return the block in a message that tells of a final one; whatever else comes, some bytes."""
+    body = data[messages.HEADER_BYTES :]
+    return body[4 + int.from_bytes(body[:4], "big") :]

@@ -1,0 +1,104 @@
+"""One computer for all delegates: their jobs in the order in which its processors take them.
+
+A job is a message to take in, or a vote to sign. A processor takes jobs in the order of (arrival,
+kind, sender, receiver), one after the other, and a delegate has all of its jobs on one processor.
+What a job leads to arrives later, or with a greater key, so jobs can be played in that order, each
+as soon as it is the least, and it is known at once when it ends.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Outcome, View
+
+
+def play(view: View) -> Outcome:
+    """Play one view of the law "host"."""
+    return _Host(view).run()
+
+
+class _Host:
+    def __init__(self, view: View) -> None:
+        self.view, count = view, view.count
+        self.jobs: list[tuple[int, int, int, int]] = []
+        self.free = [0] * view.wires.processors
+        self.verified, self.prepared, self.final = ([NEVER] * count for _ in range(3))
+        self.tally = [[0] * count for _ in range(3)]
+        self.alive, self.values = view.alive.tolist(), view.values.tolist()
+        self.willing, self.double = view.willing.tolist(), view.double.tolist()
+        self.side, self.sign_ns = view.side.tolist(), view.sign_ns.tolist()
+        price, votes = view.wires.price, view.vote_ns.tolist()
+        self.services = [
+            [price[kind] + ns for ns in each]
+            for kind, each in enumerate((view.block_ns.tolist(), votes, votes))
+        ]
+        self.delay_ns = 1 + int(view.wires.tail[0, 0, 0])
+        self.span_ns = int(view.wires.span[0, 0])
+
+    def run(self) -> Outcome:
+        view = self.view
+        if self.alive[view.proposer]:
+            self._send(BLOCK, view.proposer, view.leaves_ns)
+            self._hold(view.proposer, view.leaves_ns)
+        while self.jobs and self.jobs[0][0] < view.deadline_ns:
+            at, kind, sender, receiver = heapq.heappop(self.jobs)
+            processor = receiver % len(self.free)
+            is_own = sender == receiver
+            service = self.sign_ns[receiver] if is_own else self.services[kind][receiver]
+            ends = self.free[processor] = max(self.free[processor], at) + service
+            if is_own:
+                self._signed(kind, receiver, ends)
+            elif kind == BLOCK:
+                self._hold(receiver, ends)
+            elif self.double[sender] or self.values[sender] == self.values[receiver]:
+                self._count(kind, receiver, ends)
+        none: list[int] = []
+        times = (self.verified, self.prepared, self.final, none)
+        return Outcome(*(np.array(each, dtype=np.int64) for each in times))
+
+    def _send(self, kind: int, sender: int, now: int) -> None:
+        count, side = self.view.count, self.side
+        for receiver in range(count):
+            if receiver == sender or not self.alive[receiver]:
+                continue
+            at = self.view.disturbance.arrival(
+                kind, sender, receiver, at=now + self.delay_ns, span=self.span_ns,
+                cut=side[sender] != side[receiver],
+            )  # fmt: skip
+            if at < NEVER:
+                heapq.heappush(self.jobs, (at, kind, sender, receiver))
+
+    def _hold(self, rank: int, now: int) -> None:
+        """Have the block verified, and vote for it."""
+        self.verified[rank] = now
+        if not self.view.phases and not self.view.all_to_all:
+            self.final[rank] = now if self.willing[rank] else NEVER
+            return
+        self._check(rank, now)
+        if self.willing[rank] or self.double[rank]:
+            heapq.heappush(self.jobs, (now, VOTE, rank, rank))
+
+    def _signed(self, kind: int, rank: int, now: int) -> None:
+        """Count one's own vote, unless one votes for whatever others hold, and send it."""
+        if self.willing[rank] or kind == COMMIT:
+            self._count(kind, rank, now)
+        self._send(kind, rank, now)
+
+    def _count(self, kind: int, rank: int, now: int) -> None:
+        self.tally[kind][rank] += 1
+        self._check(rank, now)
+
+    def _check(self, rank: int, now: int) -> None:
+        """See whether a quorum is reached; that needs the block as well as the votes."""
+        view = self.view
+        if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
+            return
+        has_votes, has_commits = (self.tally[kind][rank] >= view.quorum for kind in (VOTE, COMMIT))
+        if view.phases == 2 and has_votes and self.prepared[rank] == NEVER:
+            self.prepared[rank] = now
+            heapq.heappush(self.jobs, (now, COMMIT, rank, rank))
+        if (has_commits if view.phases == 2 else has_votes) and self.final[rank] == NEVER:
+            self.final[rank] = now

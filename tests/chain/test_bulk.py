@@ -1,0 +1,250 @@
+"""Blocks checked in bulk have the same fate, word for word, as those checked one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import struct
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.chain import Block, BlockRejected, State, Transaction, Verifier, bulk
+from pqchain.chain import state as states
+from pqchain.chain.block import transactions_root
+from tests.chain.wallets import alice, fresh, proposer
+
+pytestmark = pytest.mark.native
+
+COUNT = 70
+"""More than a group, and than `LEAST_IN_BULK`."""
+
+LENGTHS = st.sampled_from([0, 1, 87, 88, 89, 111, 112, 113, 135, 136, 137, 271, 272, 273, 1000])
+
+
+@given(prefix=LENGTHS, parts=st.lists(st.tuples(st.integers(0, 50), LENGTHS), max_size=20))
+def test_many_strings_are_hashed_as_each_alone(prefix, parts):
+    data = random.Random(1).randbytes(1100)
+    starts = np.array([start for start, _ in parts], np.uint64)
+    ends = starts + np.array([length for _, length in parts], np.uint64)
+    expected = [hashlib.sha3_256(data[:prefix] + data[a : a + n]).digest() for a, n in parts]
+    assert bulk.hashes(data[:prefix], data, starts, ends) == b"".join(expected)
+
+
+@cache
+def chain(senders: int, algorithm: str = "Falcon-512") -> tuple[State, Block]:
+    """A state, and a valid block on it in which so many wallets pay each other and strangers."""
+    wallets = [fresh(algorithm, number) for number in range(senders)]
+    state = State.genesis({wallet.address: 10**6 for wallet in wallets} | {bytes(32): 2**63})
+    payments = []
+    for number in range(COUNT):
+        payer = wallets[number % senders]
+        to = wallets[(number + 1) % senders].address if number % 3 else bytes([number] * 32)
+        data = bytes(number % 5)
+        payments.append(payer.transfer(to, 7 + number, nonce=number // senders, data=data))
+    return state, state.propose(payments, proposer=proposer(), timestamp=5)
+
+
+def fate(state, block, **options):
+    """Return the state after the block, or why there is none."""
+    try:
+        return state.apply(block, **options)
+    except BlockRejected as error:
+        return error.reason, error.detail, error.indices
+
+
+def fates(state, block, monkeypatch, **options):
+    """Return it in bulk and one by one."""
+    with monkeypatch.context() as patch:
+        patch.setattr(states, "LEAST_IN_BULK", 10**9)
+        one_by_one = fate(state, block, **options)
+    return fate(state, block, **options), one_by_one
+
+
+def in_bulk(state, data):
+    """Return whether the block passes through C up to its signatures."""
+    read = bulk.read(data, state.rules.chain)
+    return read is not None and read.settle(state.account) is not None
+
+
+@pytest.mark.parametrize("senders", [1, 3, COUNT])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_state_after_a_block_is_the_same(senders, threads, monkeypatch):
+    state, block = chain(senders)
+    data = block.encode()
+    assert in_bulk(state, data)
+    read = bulk.read(data, state.rules.chain)
+    assert read.root(threads) == transactions_root(block.transactions)
+    assert (read.header, read.seal) == (block.header, block.seal)
+    for given_ in (block, data):
+        verifier = Verifier(threads=threads)
+        after, expected = fates(state, given_, monkeypatch, verifier=verifier)
+        assert after == expected
+        assert after.total == state.total
+        assert after.accounts[fresh("Falcon-512", 0).address].nonce == COUNT // senders + (
+            COUNT % senders > 0
+        )
+
+
+def sealed(state, transactions):
+    """Return the bytes of a block that a dishonest proposer made of these."""
+    return state.propose(transactions, proposer=proposer(), timestamp=5).encode()
+
+
+def exchanged(transactions, index, **changes):
+    """Change what a transaction says, under the signature that it has."""
+    old = transactions[index]
+    new = Transaction(replace(old.payment, **changes), old.credentials)
+    return (*transactions[:index], new, *transactions[index + 1 :])
+
+
+def resigned(transactions, index, **changes):
+    """Let the first wallet sign a transaction of another content."""
+    old = transactions[index].payment
+    more = {"nonce": old.nonce, "recipient": old.recipient, "amount": old.amount, **changes}
+    to, amount = more.pop("recipient"), more.pop("amount")
+    new = fresh("Falcon-512", 0).transfer(to, amount, **more)
+    return (*transactions[:index], new, *transactions[index + 1 :])
+
+
+def cases(transactions):
+    first, last = transactions[0], transactions[-1]
+    stranger = fresh("Falcon-512", 99).transfer(bytes(32), 0, nonce=0)
+    yield "bad nonce", resigned(transactions, 40, nonce=3)
+    yield "twice", (*transactions, first)
+    yield "overspend", resigned(transactions, 66, amount=10**6)
+    yield "other chain", resigned(transactions, 33, chain=2)
+    yield (
+        "pays herself",
+        (*transactions[:-1], *resigned((last,), 0, recipient=first.payment.sender)),
+    )
+    yield "pays for another", exchanged(transactions, 50, sender=bytes(32), nonce=0)
+    yield "unknown and poor", (*transactions, stranger)
+    yield "wrong signatures", exchanged(exchanged(transactions, 60, amount=1), 20, amount=1)
+    yield "other scheme", (*transactions, alice().transfer(bytes(32), 0, nonce=0))
+    key = replace(last.credentials[0], public_key=stranger.credentials[0].public_key)
+    yield "other key", (*transactions[:-1], Transaction(last.payment, (key,)))
+    short = replace(last.credentials[0], signature=b"\0")
+    yield "short signature", (*transactions[:-1], Transaction(last.payment, (short,)))
+    yield "none", ()
+    yield "few", transactions[:31]
+    yield "just enough", transactions[:32]
+
+
+FINE = {"none", "few", "just enough", "unknown and poor", "other scheme", "pays herself"}
+NAMES = [name for name, _ in cases(chain(1)[1].transactions)] if bulk.library() else []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("all_wrong", [False, True])
+def test_refusals_are_the_same_word_for_word(name, all_wrong, monkeypatch):
+    state, block = chain(1)
+    data = sealed(state, dict(cases(block.transactions))[name])
+    found, expected = fates(state, data, monkeypatch, all_wrong=all_wrong)
+    assert found == expected
+    assert isinstance(found, State) == (name in FINE)
+    if name == "wrong signatures":
+        assert in_bulk(state, data)
+        assert found[2] == ((20, 60) if all_wrong else (20,))
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
+    state, block = chain(3)
+    data, rng = block.encode(), random.Random(3)
+    for _ in range(12):
+        changed = bytearray(data)
+        # Structure sits at the front of each transaction; the rest is key and signature.
+        reach = rng.choice([len(data), 200, 2000])
+        at = rng.randrange(reach)
+        changed[at] ^= 1 << rng.randrange(8)
+        hostile = bytes(changed)
+        if repaired:
+            try:
+                hostile = sealed(state, Block.decode(hostile).transactions)
+            except ValueError:
+                continue
+        found, expected = fates(state, hostile, monkeypatch)
+        assert found == expected
+
+
+def test_wrong_place_seal_and_root_are_found_before_transactions(monkeypatch):
+    state, block = chain(1)
+    header = block.header
+    for change in ({"height": 9}, {"previous": bytes(32)}, {"root": bytes(32)}, {"timestamp": 6}):
+        hostile = replace(block, header=replace(header, **change)).encode()
+        found, expected = fates(state, hostile, monkeypatch)
+        assert found == expected
+        assert not isinstance(found, State)
+    unsealed, expected = fates(state, replace(block, seal=None), monkeypatch)
+    assert unsealed == expected
+    again, expected = fates(state.apply(block), block, monkeypatch)
+    assert again == expected
+
+
+def test_what_is_read_in_bulk_is_well_formed():
+    """Whatever C takes, Python decodes to the same columns; damage is random, and at every cut."""
+    state, block = chain(3)
+    short = replace(block, transactions=block.transactions[:3])
+    data, rng = short.encode(), random.Random(5)
+    seen = 0
+    for number in range(len(data)):
+        hostile = bytearray(data if number % 4 else data[:number])
+        for _ in range(rng.randrange(3)):
+            if hostile:
+                hostile[rng.randrange(min(len(hostile), 400))] ^= 1 << rng.randrange(8)
+        found = bulk.read(bytes(hostile), state.rules.chain)
+        if found is None:
+            continue
+        seen += 1
+        transactions = Block.decode(bytes(hostile)).transactions
+        messages, at = bytes(found.messages), found.message_offsets.tolist()
+        assert [messages[a:b] for a, b in pairwise(at)] == [each.message for each in transactions]
+        signatures, at = bytes(found.signatures), found.signature_offsets.tolist()
+        expected = [each.credentials[0].signature for each in transactions]
+        assert [signatures[a:b] for a, b in pairwise(at)] == expected
+    assert seen > 100
+
+
+def test_lengths_that_pass_the_end_are_refused():
+    state, block = chain(1)
+    data = block.encode()
+    start = data.index(block.transactions[0].encoded)  # which has no free data
+    for offset, width in ((85, 2), (91, 4), (91 + 4 + 897, 4)):
+        for value in (2 ** (8 * width) - 1, 2 ** (8 * width - 1), 1):
+            hostile = bytearray(data)
+            hostile[start + offset : start + offset + width] = value.to_bytes(width, "big")
+            assert bulk.read(bytes(hostile), state.rules.chain) is None
+
+
+def test_accounts_that_share_a_place_in_the_table_are_told_apart(monkeypatch):
+    """With seeds of zero the NH hash is known, and addresses that collide are easily made."""
+    monkeypatch.setattr(bulk.secrets, "token_bytes", bytes)
+    payer = fresh("Falcon-512", 0)
+    state = State.genesis({payer.address: 10**6})
+    to = [struct.pack("<QQQQ", 0, number, 0, number) for number in range(1, COUNT)]
+    payments = [payer.transfer(each, 1, nonce=number) for number, each in enumerate(to)]
+    found, expected = fates(state, sealed(state, payments), monkeypatch)
+    assert found == expected
+    assert sum(found.account(each).balance for each in to) == COUNT - 1
+
+
+def test_without_the_library_blocks_are_checked_one_by_one(monkeypatch):
+    state, block = chain(1)
+    monkeypatch.setattr(bulk, "library", lambda: None)
+    assert bulk.read(block.encode(), 1) is None
+    assert state.apply(block).height == 1
+
+
+def test_a_scheme_of_ones_own_sees_every_signature():
+    """Only native libraries take signatures side by side; others are asked one by one."""
+    state = State.genesis({alice().address: COUNT})
+    payments = [alice().transfer(bytes(32), 1, nonce=number) for number in range(COUNT)]
+    data = sealed(state, payments)
+    assert in_bulk(state, data)
+    assert state.apply(data).account(bytes(32)).balance == COUNT

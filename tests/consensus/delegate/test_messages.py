@@ -1,0 +1,91 @@
+"""Every byte of a message, and nothing else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pqchain.consensus.delegate import messages
+from pqchain.consensus.delegate.messages import Frames, Kind, Message
+from pqchain.errors import Malformed
+
+VOTE = Message(Kind.VOTE, 3, 5, 1, bytes(range(32)), b"signed")
+
+_MESSAGES = st.builds(
+    Message,
+    kind=st.sampled_from(Kind),
+    sender=st.integers(0, 2**24 - 1),
+    height=st.integers(0, 2**32 - 1),
+    view=st.integers(0, 2**16 - 1),
+    body=st.binary(min_size=32, max_size=32),
+    signature=st.binary(max_size=20),
+)
+
+
+def test_a_vote_is_these_bytes() -> None:
+    data = messages.encode(VOTE, field_bytes=8)
+    assert data.hex() == (
+        "00000034" "03" "000003" "00000005" "0001" "0006"
+        + bytes(range(32)).hex() + b"signed".hex() + "0000"
+    )  # fmt: skip
+    assert len(data) == messages.VOTE_BYTES + 8
+    assert messages.VOTE_BYTES == messages.message_bytes(messages.HASH_BYTES) == 48
+
+
+@given(message=_MESSAGES, spare=st.integers(0, 9))
+def test_what_is_written_is_read(message: Message, spare: int) -> None:
+    field = len(message.signature) + spare
+    data = messages.encode(message, field_bytes=field)
+    assert messages.decode(data, field_bytes=field) == message
+    assert messages.kind_of(data) is message.kind
+
+
+@given(message=_MESSAGES, bit=st.integers(0, 8 * 60 - 1))
+def test_a_flipped_bit_is_another_message_or_none(message: Message, bit: int) -> None:
+    data = bytearray(messages.encode(message, field_bytes=20))
+    data[bit // 8 % len(data)] ^= 1 << bit % 8
+    try:
+        other = messages.decode(bytes(data), field_bytes=20)
+    except Malformed:
+        return
+    assert other != message
+    assert messages.encode(other, field_bytes=20) == bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"short", "a message of 5 bytes; expected at least 16"),
+        (messages.encode(VOTE, field_bytes=8)[:-1], "says it has"),
+        (b"\0\0\0\x0c\x09" + bytes(11), "of kind 9; expected one of"),
+        (messages.encode(VOTE, field_bytes=6)[:-6][:14] + b"\0\x09" + bytes(32), "says it has"),
+        (messages.encode(Message(Kind.VOTE, 0, 0, 0, bytes(31))), "31 bytes in the body"),
+    ],
+)
+def test_what_is_no_message_is_refused(data: bytes, why: str) -> None:
+    with pytest.raises(Malformed, match=why):
+        messages.decode(data, field_bytes=8 if "says" in why else 0)
+
+
+def test_bytes_behind_a_signature_are_zero() -> None:
+    data = messages.encode(VOTE, field_bytes=8)
+    with pytest.raises(Malformed, match="what follows a signature is not zero"):
+        messages.decode(data[:-1] + b"\1", field_bytes=8)
+
+
+@given(cuts=st.lists(st.integers(0, 300), max_size=10))
+def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
+    whole = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
+    stream, frames, came = b"".join(whole), Frames(), []
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    for start, end in pairwise(edges):
+        came += frames.feed(stream[start:end])
+    assert came == whole
+
+
+def test_a_message_that_claims_too_much_is_not_waited_for() -> None:
+    with pytest.raises(Malformed, match=r"a message of 1004 bytes; expected at most 1000"):
+        Frames(1000).feed((1000).to_bytes(4, "big"))

@@ -1,0 +1,159 @@
+"""Processes of nodes: one message where they cannot start, and nothing left where one ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pqchain.errors import PqchainError
+from pqchain.wire.drivers import processes
+from pqchain.wire.drivers.job import Job
+
+pytestmark = pytest.mark.native
+
+
+def fails_at_once(index, transport, folder):
+    raise PqchainError(f"node {index} has no wish to live")
+
+
+def breaks_at_once(index, transport, folder):
+    raise RuntimeError("nobody foresaw this")
+
+
+class Breaks:
+    """A node that works until it is asked to begin, and then has a mistake in it."""
+
+    error = None
+    connected, begun, done, progress = True, False, False, 0
+
+    def __init__(self, index, transport, folder):
+        self.timed = None
+
+    def start(self, now):
+        """Dial nobody."""
+
+    def begin(self, now):
+        self.timed = now
+
+    def poll(self):
+        return None
+
+    def timer(self):
+        return self.timed
+
+    def handle(self, event, now):
+        """Hear nothing."""
+
+    def handle_timer(self, now):
+        raise ZeroDivisionError("a mistake")
+
+
+class Late(Breaks):
+    """A node whose first timers are due already, as happens where the processors are busy."""
+
+    def begin(self, now):
+        self.begun, self.timed = True, now - 1
+
+    def handle_timer(self, now):
+        self.progress += 1
+        self.timed = now - 1
+        self.done = self.progress == 5
+
+    def report(self):
+        return {"rings": self.progress}
+
+
+def job(factory, **more):
+    return Job(nodes=2, factory=f"tests.wire.drivers.test_nursery:{factory}", begin=True,
+               transport="tcp-tls", identity="Ed25519", limit_seconds=30, **more)  # fmt: skip
+
+
+def children():
+    """Return the living processes that a nursery of ours made."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if b"pqchain.wire.drivers.nursery" in path.read_bytes():
+                environment = path.with_name("environ").read_bytes()
+                if f"PQCHAIN_TEST={os.getpid()}".encode() in environment:
+                    found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("factory", "why"),
+    [
+        ("fails_at_once", "ended early: node 0 has no wish to live"),
+        ("breaks_at_once", "ended early: RuntimeError: nobody foresaw this"),
+        ("Breaks", "ended early: ZeroDivisionError: a mistake; its log says where"),
+    ],
+)
+def test_a_node_that_dies_is_one_message_and_nothing_is_left(factory, why, tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_TEST", str(os.getpid()))
+    with pytest.raises(PqchainError, match=r"^the process of node [01] ended early: ") as caught:
+        processes.run(job(factory), tmp_path)
+    assert why.replace("node 0", "node") in str(caught.value).replace(
+        "node 0 has", "node has"
+    ).replace("node 1 has", "node has")
+    wait(lambda: not children())
+
+
+def test_timers_that_are_due_already_ring(tmp_path):
+    # uvloop gives handles of another kind for those.
+    result = processes.run(job("Late"), tmp_path)
+    assert [node.report for node in result.nodes] == [{"rings": 5}] * 2
+
+
+def test_one_nursery_serves_several_jobs_and_says_when_it_is_gone(tmp_path):
+    one = job("Late")
+    with processes.nursery(one) as nursery:
+        for _ in range(2):
+            assert processes.run(one, tmp_path, using=nursery).failure is None
+        nursery._process.kill()
+        nursery._process.wait()
+        with pytest.raises(PqchainError, match="the process that starts nodes is gone"):
+            processes.run(one, tmp_path, using=nursery)
+
+
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
+)
+def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path):
+    output = tmp_path / "runs.csv"
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = "consensus --mode loopback --transport tcp-tls --algorithm Dilithium2"
+    more = ["--nodes", "4", "--blocks", "100", "--output", str(output), "--json"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "pqchain", *command.split(), *more],
+        env={**os.environ, "PQCHAIN_TEST": str(os.getpid()), "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        wait(lambda: len(children()) == 5)
+        running.send_signal(how)
+        said, errors = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
+    assert said == b""
+    assert b"Traceback" not in errors
+    wait(lambda: not children())
+    assert not output.exists()
+    if how is signal.SIGINT:  # nobody cleans up after SIGKILL but the system
+        assert list(temporary.iterdir()) == []
