@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic
+.PHONY: sweep-consensus findings conform fuzz-conform attack test-quic sanitize-quic
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -142,6 +142,10 @@ bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 no
 
 sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
 	$(BIN)/python benchmarks/sweep.py
+
+ATTACK ?=
+attack: install ## hostile files, streams and calls by the hundred thousand, into docs/attacks.md (hours)
+	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
