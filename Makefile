@@ -14,7 +14,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
-.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform attack test-quic sanitize-quic
 
@@ -136,6 +136,9 @@ fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minu
 
 bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published-in-C times
 	$(BIN)/python benchmarks/hawk.py
+
+bench-keys: install ## what the look at a secret key costs, beside a signature
+	$(BIN)/python benchmarks/secret_keys.py
 
 bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
 	$(BIN)/python benchmarks/consensus.py

@@ -18,7 +18,52 @@
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
     OQS_KEM *kem;
+    size_t small_begin, small_bytes; /* where in a secret key s1 and s2 of ML-DSA and Dilithium lie */
+    int eta;                         /* their coefficients are from -eta to eta; 0: another scheme */
 };
+
+/* ML-DSA and Dilithium pack eta minus the coefficient into 3 bits (eta 2) or 4 (eta 4). Some of
+ * these numbers no key has; liboqs signs with them all the same. FIPS 204 warns of it at algorithm 25,
+ * skDecode: the range is for the caller to see to. */
+static const struct {
+    const char *name;
+    size_t k, l;
+    int eta;
+} MODULES[] = {{"ML-DSA-44", 4, 4, 2},  {"ML-DSA-65", 6, 5, 4},  {"ML-DSA-87", 8, 7, 2},
+               {"Dilithium2", 4, 4, 2}, {"Dilithium3", 6, 5, 4}, {"Dilithium5", 8, 7, 2}};
+
+enum { T0_BYTES = 416 /* of each of k polynomials, behind s1 and s2 */ };
+
+static void find_small(pq_scheme *scheme, const char *name) {
+    for (size_t i = 0; i < sizeof MODULES / sizeof MODULES[0]; i++) {
+        /* "Dilithium2-AES" too: only what is hashed differs. */
+        if (strncmp(name, MODULES[i].name, strlen(MODULES[i].name)) == 0) {
+            scheme->eta = MODULES[i].eta;
+            scheme->small_bytes = (MODULES[i].k + MODULES[i].l) * (scheme->eta == 2 ? 96 : 128);
+            scheme->small_begin =
+                scheme->sig->length_secret_key - MODULES[i].k * T0_BYTES - scheme->small_bytes;
+        }
+    }
+}
+
+/* 1 if the coefficients of s1 and s2 are in their range, and for other schemes. The time does not
+ * depend on the key. */
+PQ_API int64_t pq_secret_key_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
+    const uint8_t *small = secret_key + scheme->small_begin;
+    uint32_t wrong = 0;
+    if (scheme->eta == 2) { /* 8 numbers in 3 bytes; wrong are 5, 6, 7: bit 2 and another */
+        for (size_t i = 0; i < scheme->small_bytes; i += 3) {
+            const uint32_t bits = small[i] | (uint32_t)small[i + 1] << 8 | (uint32_t)small[i + 2] << 16;
+            wrong |= bits & (bits << 1 | bits << 2) & 0x924924;
+        }
+    } else if (scheme->eta == 4) { /* 2 numbers in a byte; wrong are 9 to 15: bit 3 and another */
+        for (size_t i = 0; i < scheme->small_bytes; i++) {
+            const uint32_t bits = small[i];
+            wrong |= bits & (bits << 1 | bits << 2 | bits << 3) & 0x88;
+        }
+    }
+    return wrong == 0;
+}
 
 PQ_API const char *pq_source(void) { return "liboqs " OQS_VERSION_TEXT; }
 
@@ -48,6 +93,9 @@ PQ_API pq_scheme *pq_open(const char *name) {
     if (scheme->sig == NULL && scheme->kem == NULL) {
         free(scheme);
         return NULL;
+    }
+    if (scheme->sig != NULL) {
+        find_small(scheme, name);
     }
     return scheme;
 }
@@ -213,7 +261,10 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
               .context = context,
               .context_bytes = context_bytes,
               .key = secret_key};
-    return scheme->sig != NULL ? perform(&c, sign) : PQ_NO_SUCH_OPERATION;
+    if (scheme->sig == NULL) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    return pq_secret_key_in_range(scheme, secret_key) ? perform(&c, sign) : PQ_OUT_OF_RANGE;
 }
 
 PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
