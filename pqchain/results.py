@@ -8,7 +8,6 @@ module itself reads is `machine_id`, because frames of different machines must n
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -19,10 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
 
-SCHEMA_VERSION = 2
-"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself."""
+SCHEMA_VERSION = 3
+"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself. 3: it has
+a checksum of itself, because provenance that changed unnoticed is worse than none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def save(
         "provenance": dict(provenance),
     }
     try:
-        text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False)
+        text = checksum.dumps(sidecar, indent=2)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"the provenance of {path.name} is not plain JSON ({error}); "
@@ -249,7 +250,9 @@ def contract_of(frame: pd.DataFrame) -> Contract:
 
 def _contract(name: object, columns: Any, what: str) -> Contract:
     """Return a contract that was kept as plain data."""
-    known = isinstance(columns, dict) and set(columns.values()) <= set(_PARSERS)
+    known = isinstance(columns, dict) and all(
+        isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
+    )
     if not isinstance(name, str) or not known:
         raise DataError(
             f"{what} does not say which columns there are; give contract=..., or make the numbers "
@@ -269,22 +272,18 @@ def _csv_path(path: str | Path) -> Path:
 def _sidecar(path: Path) -> dict[str, Any]:
     """Read the sidecar of a CSV file and check its schema version."""
     beside = path.with_suffix(".json")
+    remedy = "restore it, or make the numbers again"
     try:
-        sidecar = json.loads(beside.read_text(encoding="utf-8"))
+        text = beside.read_bytes()
     except FileNotFoundError:
         raise DataError(
             f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "
             "restore it, or write the table with pqchain.results.save"
         ) from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the sidecar {beside}: {error}; restore it") from error
-    version = sidecar.get("schema_version") if isinstance(sidecar, dict) else None
-    if version != SCHEMA_VERSION:
-        raise DataError(
-            f"{beside} has the schema version {version!r}, but this pqchain reads "
-            f"{SCHEMA_VERSION}; use the pqchain that wrote it, or make the numbers again"
-        )
-    return dict(sidecar)
+    except OSError as error:
+        raise DataError(f"cannot read the sidecar {beside}: {error}; {remedy}") from error
+    version = ("schema_version", SCHEMA_VERSION)
+    return checksum.loads(text, f"the sidecar {beside}", remedy, version=version)
 
 
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:

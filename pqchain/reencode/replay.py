@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import math
 import os
 import shutil
@@ -15,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results
+from pqchain import checksum, machine, results
 from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
@@ -141,7 +140,7 @@ def replay(
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    results.write_atomically(kept, json.dumps(found, indent=1))
+                    results.write_atomically(kept, checksum.dumps(found, indent=1))
             at = {"repeat": repeat, "block": block}
             rows.append({**found["row"], **at})
             nodes += [{**row, **at} for row in found["nodes"]]
@@ -197,14 +196,13 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
 def _remembered(place: Path) -> dict[str, Any] | None:
     """Return the rows of an earlier run, or None. Raises DataError if the file is broken."""
     try:
-        rows: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        text = place.read_bytes()
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise DataError(f"cannot read {place}: {error}; delete it to run it again") from error
-    if rows.get("schema_version") != SCHEMA_VERSION:
-        raise DataError(f"{place} is of another version; delete it to run it again")
-    return rows
+    version = ("schema_version", SCHEMA_VERSION)
+    return checksum.loads(text, str(place), "delete it to run it again", version=version)
 
 
 def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
