@@ -7,6 +7,7 @@ takes up (`UNFINISHED`). All else is a defect of ours.
 
 from __future__ import annotations
 
+import logging
 import random
 import resource
 import signal
@@ -104,6 +105,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
     tally = Tally()
     with TemporaryDirectory(dir=folder or memory_folder()) as place:
         make, attempt = attack.prepare(Path(place))
+        logging.disable(logging.WARNING)
         before = 0.0
         for number, each in enumerate(make(random.Random(seed), inputs)):
             outcome, detail = _outcome(attempt, each.data)
@@ -112,6 +114,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
                 tally.found.append(f"{outcome.value}: {each.what}: {detail}")
             if number == min(50, inputs // 10):
                 before = _peak_mb()
+        logging.disable(logging.NOTSET)
         tally.memory_mb = _peak_mb() - before
     if tally.memory_mb > STRANGER_MB:
         tally.counts[Outcome.MEMORY] += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.attacks import files, ledgers
+from tests.attacks import files, ledgers, streams
 from tests.attacks.harness import Attack, Tally, run
 
-ATTACKS: tuple[Attack, ...] = (*ledgers.ATTACKS, *files.ATTACKS)
+ATTACKS: tuple[Attack, ...] = (*ledgers.ATTACKS, *files.ATTACKS, *streams.ATTACKS)
 
 
 def run_listed(index: int, inputs: int, seed: int) -> Tally:

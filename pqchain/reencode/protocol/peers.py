@@ -19,6 +19,9 @@ LOG = logging.getLogger("pqchain.reencode")
 _UNKNOWN_PATIENCE = 10
 """How many time-outs a node has that was never heard."""
 
+MOST_PARTIAL_BYTES = 4 << 20
+"""Of messages that are not whole: so much may a peer leave lying on all its channels."""
+
 _AWAITED_ECHOES = 16
 """Heartbeats of which an echo still tells the round-trip time."""
 
@@ -135,6 +138,13 @@ class Peers:
         """Note a sign of life."""
         peer.heard = self._own.now
         peer.alive = peer.known = True
+
+    def partial_bytes(self, peer: Peer) -> int:
+        """Return how much of messages that are not whole a peer has sent."""
+        of = self.by_session.get
+        return sum(
+            reader.partial_bytes for key, reader in self.readers.items() if of(key[0]) is peer
+        )
 
     def beaten(self, peer: Peer, key: Key, message: Message) -> None:
         """Take in a heartbeat and echo it."""

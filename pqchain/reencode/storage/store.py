@@ -30,6 +30,10 @@ that processors have for it, three to four times as fast, in every OpenSSL; a tr
 faster still and need a library more."""
 
 
+DIGEST_DIGITS = 16
+"""Hex digits by which nodes tell manifests apart."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """What a block is and which chunks it has in one epoch; the same on every node."""
@@ -68,8 +72,8 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits of everything in it."""
-        return sha256(self.to_json().encode())[:16]
+        """The first hex digits of the SHA-256 of everything in it."""
+        return sha256(self.to_json().encode())[:DIGEST_DIGITS]
 
     def to_json(self) -> str:
         """Return the manifest as text, the same on every node."""
