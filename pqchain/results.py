@@ -200,18 +200,49 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
-    """Write the file under a temporary name in the same folder, then rename it over `path`.
+    """Write the file whole before it has its name; an old one of that name is replaced then.
 
     `mode` says for whom it is, less what the umask takes away. Raises UsageError if no file can
-    have that name.
+    have that name. A process that is killed leaves nothing behind where the system knows files
+    without names (Linux: O_TMPFILE), and else a file of a temporary name.
     """
+    data = content.encode() if isinstance(content, str) else content
+    _check_place(path)
+    if _written_unnamed(path, data, mode):
+        return
     temporary = _temporary(path, mode)
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.write_bytes(data)
         os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
+    """Write a file that has no name yet and give it one; return whether this system can."""
+    try:
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode)
+    except (OSError, AttributeError):
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        # With a descriptor of a folder Python calls linkat, which follows the link in /proc.
+        source, folder = f"/proc/self/fd/{descriptor}", descriptor
+        try:
+            os.link(source, path, src_dir_fd=folder)
+        except FileExistsError:
+            temporary = _temporary_name(path)
+            try:
+                os.link(source, temporary, src_dir_fd=folder)
+                os.replace(temporary, path)  # noqa: PTH105
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError:
+            return False  # without /proc, or a name that the other way refuses with a reason
+    return True
 
 
 def check_writable(path: str | Path) -> None:
@@ -224,6 +255,26 @@ def check_writable(path: str | Path) -> None:
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:
     """Make an empty file of a new name beside `path`; raises UsageError if no file can be there."""
+    _check_place(path)
+    try:
+        temporary = _temporary_name(path)
+        temporary.touch(mode=mode, exist_ok=False)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    return temporary
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _unwritable(path: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or error
+    return UsageError(f"{path} cannot be written: {reason}; name another file")
+
+
+def _check_place(path: Path) -> None:
+    """Raise UsageError if there cannot be a file of that name, or something else has it."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder; expected the name of a file")
@@ -234,12 +285,8 @@ def _temporary(path: Path, mode: int = 0o666) -> Path:
                 f"{path} cannot be written: there is no folder {path.parent}; make it, or name a "
                 "file in another one"
             )
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        temporary.touch(mode=mode, exist_ok=False)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
-    return temporary
+        raise _unwritable(path, error) from error
 
 
 def contract_of(frame: pd.DataFrame) -> Contract:

@@ -30,7 +30,8 @@ _TOP = """# Attacks, and what came of them
 them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchain said why.
 *Unfinished*: not done, but nothing is lost, and the same once more does it. *Defects*: all else, as
 there are tracebacks, wrong answers, half files, files that nobody needs, more than 20 s for one
-input, more than 64 MB for all. *Memory*: by how much the most that the process had grew.
+input (of commands, 300), more than 64 MB for all. *Memory*: by how much the most that the process
+had grew. What a killed command leaves in the system's folder for temporary files is not counted.
 The attacks are in `tests/attacks`; a small part of each is in `make test`.
 
 """

@@ -23,9 +23,6 @@ from typing import Any
 
 from pqchain.errors import PqchainError
 
-SECONDS = 20
-"""An input that takes longer holds somebody up."""
-
 STRANGER_MB = 64
 """The most memory that strangers' inputs may cost, over what the honest one does."""
 
@@ -71,6 +68,8 @@ class Attack:
     """How many inputs `make test` tries."""
     large: int
     """How many `make attack` tries."""
+    seconds: int = 20
+    """An input that takes longer holds somebody up."""
     prepare: Callable[[Path], tuple[Inputs, Try]]
     """Makes the honest thing in an empty folder; returns what makes inputs and what tries one."""
 
@@ -108,7 +107,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
         logging.disable(logging.WARNING)
         before = 0.0
         for number, each in enumerate(make(random.Random(seed), inputs)):
-            outcome, detail = _outcome(attempt, each.data)
+            outcome, detail = _outcome(attempt, each.data, attack.seconds)
             tally.counts[outcome] += 1
             if outcome not in ALLOWED and len(tally.found) < 20:
                 tally.found.append(f"{outcome.value}: {each.what}: {detail}")
@@ -128,26 +127,26 @@ def memory_folder() -> Path | None:
     return place if place.is_dir() else None
 
 
-def _outcome(attempt: Try, data: Any) -> tuple[Outcome, str]:
+def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome, str]:
     try:
-        with _limited():
+        with _limited(seconds):
             return attempt(data), ""
     except PqchainError as error:
         said = str(error)
         return (Outcome.REFUSED if said.strip() else Outcome.TRACEBACK), said
     except Slow:
-        return Outcome.SLOW, f"more than {SECONDS} s"
+        return Outcome.SLOW, f"more than {seconds} s"
     except Exception as error:  # noqa: BLE001 - that any other error comes out is the finding
         return Outcome.TRACEBACK, f"{type(error).__name__}: {error}"
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limited(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise Slow
 
     previous = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    signal.alarm(seconds)
     try:
         yield
     finally:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from tests.attacks import files, ledgers, streams
+from tests.attacks import commands, files, ledgers, streams
 from tests.attacks.harness import Attack, Tally, run
 
-ATTACKS: tuple[Attack, ...] = (*ledgers.ATTACKS, *files.ATTACKS, *streams.ATTACKS)
+ATTACKS: tuple[Attack, ...] = (
+    *ledgers.ATTACKS,
+    *files.ATTACKS,
+    *streams.ATTACKS,
+    *commands.ATTACKS,
+)
 
 
 def run_listed(index: int, inputs: int, seed: int) -> Tally:
