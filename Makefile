@@ -14,9 +14,9 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-long test-wheel test-aarch64 test-jupyter
-.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys fuzz-hawk
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform attack test-quic sanitize-quic
+.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -140,6 +140,10 @@ bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published
 bench-keys: install ## what the look at a secret key costs, beside a signature
 	$(BIN)/python benchmarks/secret_keys.py
 
+bench-flood: install ## a flood of forged first datagrams at a node: memory, and an honest dial
+	$(BIN)/python -m tests.wire.flood aioquic
+	$(BIN)/python -m tests.wire.flood qh3
+
 bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
 	$(BIN)/python benchmarks/consensus.py
 
@@ -194,6 +198,16 @@ fuzz-conform: install ## a million damaged vectors under the sanitizers: our bui
 		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
 	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform tests/conform/fuzz.c
 	$(BIN)/python tests/conform/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
+
+FUZZ_OURS := build/fuzz/ours
+OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref
+fuzz-native: ## a million hostile calls of our C interface per scheme, sanitized (hours; FUZZ=10000: minutes)
+	cmake -S pqchain/native -B $(FUZZ_OURS) \
+		"-DPQCHAIN_SANITIZE=-g1;-fsanitize=address,undefined;-fno-sanitize-recover=all"
+	cmake --build $(FUZZ_OURS) --parallel 2 --target $(OURS)
+	$(CC) -std=gnu11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/native-fuzz tests/crypto/native_fuzz.c
+	for each in $(OURS); do echo $$each; \
+		build/fuzz/native-fuzz $(or $(FUZZ),1000000) $(FUZZ_OURS)/$$each/lib/liboqs.so || exit 1; done
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py

@@ -1,4 +1,4 @@
-"""What it costs to look whether a secret key of ML-DSA is in range, beside a signature.
+"""What it costs to look whether a secret key is one that can be, beside a signature with it.
 
     python benchmarks/secret_keys.py
 
@@ -15,6 +15,7 @@ from time import perf_counter
 from pqchain.crypto import open_signer
 
 NAMES = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "Dilithium2", "Dilithium3", "Dilithium5")
+NAMES += ("Falcon-512", "Falcon-1024")
 ROUNDS, LOOKS, SIGNATURES = 21, 2000, 50
 
 

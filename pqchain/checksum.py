@@ -17,13 +17,14 @@ FIELD = "sha256"
 """Where the checksum stands."""
 
 
-def dumps(content: Mapping[str, Any], *, indent: int | None = None) -> str:
+def dumps(content: Mapping[str, Any], *, indent: int | None = None, allow_nan: bool = False) -> str:
     """Return the content as JSON with its checksum.
 
-    Raises TypeError or ValueError for what is not plain JSON.
+    `allow_nan` lets numbers be NaN or infinite, which Python reads and the standard has not. Raises
+    TypeError or ValueError for what is not plain JSON.
     """
     whole = {**content, FIELD: _checksum(content)}
-    return json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
 
 
 def loads(
@@ -54,5 +55,5 @@ def loads(
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    plain = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    plain = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(plain.encode()).hexdigest()

@@ -27,14 +27,14 @@ _ABI = 4
 _OK, _REJECTED = 0, 1
 
 OUT_OF_RANGE = -5
-"""What signing returns for a secret key of numbers that no key has."""
+"""What signing returns for a secret key that no key generation makes."""
 
 _FAILURES = {
     -1: "the library reported a failure",
     -2: "the scheme has no such operation",
     -3: "there was not enough memory",
     -4: "an operation gave a wrong result",
-    OUT_OF_RANGE: "the secret key holds numbers that no key has",
+    OUT_OF_RANGE: "the secret key is one that no key generation makes",
 }
 
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int

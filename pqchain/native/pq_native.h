@@ -31,7 +31,7 @@ enum {
     PQ_NO_SUCH_OPERATION = -2,
     PQ_NO_MEMORY = -3,
     PQ_WRONG_RESULT = -4, /* measure: an operation gave a wrong answer */
-    PQ_OUT_OF_RANGE = -5  /* sign: the secret key holds numbers that no key has */
+    PQ_OUT_OF_RANGE = -5  /* sign: the secret key is one that no key generation makes */
 };
 
 enum {

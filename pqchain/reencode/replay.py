@@ -140,7 +140,7 @@ def replay(
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    results.write_atomically(kept, checksum.dumps(found, indent=1))
+                    results.write_atomically(kept, checksum.dumps(found, indent=1, allow_nan=True))
             at = {"repeat": repeat, "block": block}
             rows.append({**found["row"], **at})
             nodes += [{**row, **at} for row in found["nodes"]]
