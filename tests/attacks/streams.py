@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def messages(rng: random.Random, blocks: list[str]) -> bytes:
             if rng.random() < 0.2:
                 place.pop(field, None)
             else:
-                place[field] = rng.choice(_STRANGE)
+                place[field] = deepcopy(rng.choice(_STRANGE))
     data = _packed(message)
     if kind == "chunk":
         data += rng.randbytes(rng.choice((0, 1, 100, 20_000)))
@@ -145,7 +146,8 @@ def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
                 if rng.random() < 0.1:
                     node.handle_timer(now)
             hostile = {*(at for at, peer in wire.dialled.items() if peer == HOSTILE)}
-            cut_off = {at for at, _ in wire.closed} - hostile - {100 + HOSTILE, 200 + HOSTILE}
+            broken = {at for at, reason in wire.closed if reason == "protocol broken"}
+            cut_off = broken - hostile - {100 + HOSTILE, 200 + HOSTILE}
             if cut_off:
                 return Outcome.WRONG
             if not mesh.serves(manifest.block_hash) and node.placement is None:
