@@ -13,10 +13,10 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
-.PHONY: test-long test-wheel test-aarch64 test-jupyter
+.PHONY: test-long test-wheel test-aarch64 test-jupyter rtl
 .PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic
+.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -34,8 +34,9 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
+# A file stays in one process, so that what its tests share is made once.
 test: install ## run the tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
@@ -60,6 +61,9 @@ $(BOARD)/.installed: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@touch $@
+
+rtl: ## the Falcon engine in RTL as a shared library (Debian: verilator), for core="rtl"
+	$(MAKE) -C hls_kernels rtl
 
 check: install ## lint, types, walls between modules, spelling
 	$(BIN)/ruff check .
@@ -179,6 +183,13 @@ fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
+
+FALCON := pqchain/native/falcon
+FALCON_C := $(addprefix $(FALCON)/,recovery.c ntt.c codec.c shake.c) tests/crypto/falcon_fuzz.c
+fuzz-falcon: ## a million hostile signatures with key recovery under the sanitizers (5 minutes)
+	mkdir -p build/fuzz
+	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -o build/fuzz/falcon $(FALCON_C)
+	build/fuzz/falcon 1000000
 
 findings: install ## write docs/papers: what of each work holds, without measuring
 	mkdir -p docs/papers

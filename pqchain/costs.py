@@ -1,7 +1,8 @@
 """What one algorithm costs, in bytes and seconds, as the models of a chain need it.
 
-A CostTable says where its numbers come from: "paper:pqdpol" or "measured:<machine>". Models take a
-CostTable and nothing else, so that they run alike on published and on measured numbers.
+A CostTable says where its numbers come from: "paper:pqdpol" or "measured:<machine>"; a row of the
+user's own says "given: <words>". Models take a CostTable and nothing else, so that they run alike
+on published, measured and given numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.algorithms import Algorithm
 from pqchain.checks import number, whole
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from pqchain.results import Contract
@@ -31,6 +33,10 @@ PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
 """What stands for "measured here" where nobody chose; without it the fastest that ran."""
 
 
+GIVEN = "given: "
+"""How the source of a scheme of the user's own begins; its words follow."""
+
+
 class MissingCosts(DataError, KeyError):
     """The table has no costs of that algorithm; the message says why."""
 
@@ -42,7 +48,7 @@ class Costs:
     """Bytes and seconds of one signature scheme."""
 
     algorithm: str
-    """Canonical name in the registry."""
+    """Canonical name in the registry; or, of a scheme of the user's own, any other name."""
     public_key_bytes: int
     signature_bytes: int
     """The fixed length, or the mean or printed length where it varies."""
@@ -53,18 +59,100 @@ class Costs:
     """Where these numbers come from, down to the table or the implementation."""
 
     def __post_init__(self) -> None:
-        name = algorithms.get(self.algorithm).name
-        if name != self.algorithm:
+        if self.is_given:
+            _check_own_name(self.algorithm)
+        elif (name := algorithms.get(self.algorithm).name) != self.algorithm:
             raise UsageError(f"{self.algorithm!r} is an alias; use the canonical name {name!r}")
         for name in ("public_key_bytes", "signature_bytes"):
             whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
             number(f"{name} of {self.algorithm}", getattr(self, name))
 
+    @classmethod
+    def given(
+        cls,
+        name: str,
+        *,
+        public_key_bytes: int,
+        signature_bytes: int,
+        sign_seconds: float,
+        verify_seconds: float,
+        generate_keypair_seconds: float = 0.0,
+        source: str,
+    ) -> Costs:
+        """Return the costs of a scheme of one's own, which the registry does not know.
+
+        `source` says in one's own words where the numbers come from. Raises UsageError for a name
+        of the registry, and for bytes and seconds that cannot be.
+
+        >>> Costs.given("Mine", public_key_bytes=1000, signature_bytes=300, sign_seconds=1e-3,
+        ...             verify_seconds=1e-4, source="my thesis, table 2").source
+        'given: my thesis, table 2'
+        """
+        return cls(
+            algorithm=name,
+            public_key_bytes=public_key_bytes,
+            signature_bytes=signature_bytes,
+            generate_keypair_seconds=generate_keypair_seconds,
+            sign_seconds=sign_seconds,
+            verify_seconds=verify_seconds,
+            source=GIVEN + source,
+        )
+
+    @property
+    def is_given(self) -> bool:
+        """Whether this is a scheme of the user's own."""
+        return self.source.startswith(GIVEN)
+
+    @property
+    def scheme(self) -> Algorithm:
+        """The registry's row, or one that says the same of a scheme of the user's own."""
+        if not self.is_given:
+            return algorithms.get(self.algorithm)
+        return Algorithm(
+            name=self.algorithm,
+            kind="signature",
+            family="",
+            nist_level=0,
+            public_key_bytes=self.public_key_bytes,
+            secret_key_bytes=0,
+            signature_bytes=self.signature_bytes,
+            signature_max_bytes=self.signature_bytes,
+            implementations=(),
+            default_build=False,
+        )
+
+
+def _check_own_name(name: str) -> None:
+    """Raise UsageError unless a scheme of the user's own may be called so."""
+    if not name.strip() or "," in name:
+        raise UsageError(f"the name of your scheme is {name!r}; give one without commas")
+    try:
+        known = algorithms.get(name).name
+    except UnknownAlgorithm:
+        return
+    raise UsageError(f"{name!r} is {known} of the registry; give your scheme a name of its own")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateCosts:
+    """Seconds of aggregated signatures of one scheme, whose public keys were checked before."""
+
+    algorithm: str
+    add_seconds: float
+    """To add one signature to an aggregate."""
+    verify_seconds: float
+    """To verify an aggregate, apart from what its signers add."""
+    signer_seconds: float
+    """What each signer adds where all signed one message."""
+    message_seconds: float
+    """What each signer adds where each signed a message of its own."""
+    source: str
+
 
 @dataclass(frozen=True, slots=True)
 class CostTable(Mapping[str, Costs]):
-    """Costs by canonical name, in the order of the registry; aliases find them, too.
+    """Costs by canonical name, in the order of the registry; aliases find them. Given ones last.
 
     Equal and hashable by content, so that a scenario can be identified by what it used.
     """
@@ -74,6 +162,8 @@ class CostTable(Mapping[str, Costs]):
     """Label of the whole table, such as "paper:pqdpol" or "measured:<machine>"."""
     gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """Algorithms that were looked at but have no costs, each with the reason."""
+    aggregates: AggregateCosts | None = None
+    """What aggregates of signatures cost, where that was measured."""
 
     def __post_init__(self) -> None:
         named = {row.algorithm: row for row in self.rows}
@@ -82,7 +172,8 @@ class CostTable(Mapping[str, Costs]):
                 f"two rows of one algorithm in the costs of {self.source!r}: "
                 f"{sorted(row.algorithm for row in self.rows)}; give each once"
             )
-        ordered = tuple(named[name] for name in algorithms.ALGORITHMS if name in named)
+        known = tuple(named[name] for name in algorithms.ALGORITHMS if name in named)
+        ordered = known + tuple(row for row in self.rows if row.is_given)
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
@@ -91,6 +182,9 @@ class CostTable(Mapping[str, Costs]):
         Raises UnknownAlgorithm if no such algorithm exists and MissingCosts, which is a KeyError,
         if it has no costs here.
         """
+        for row in self.rows:
+            if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():
+                return row
         canonical = algorithms.get(name).name
         for row in self.rows:
             if row.algorithm == canonical:

@@ -69,6 +69,11 @@ def provenance() -> dict[str, Any]:
     }
 
 
+def load_share() -> float:
+    """Return the load of the last minute over the number of processors; 0 where unknown."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 0.0
+
+
 def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
     """Return a short name for machines that are alike: the processor and eight hex digits.
 

@@ -212,3 +212,9 @@ def test_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.Monke
     assert machine._commit(tmp_path) == ""
     monkeypatch.setenv("PATH", "")
     assert machine._commit(tmp_path) == ""
+
+
+def test_the_load_is_a_share_of_the_processors(monkeypatch):
+    monkeypatch.setattr(machine.os, "getloadavg", lambda: (3.0, 0.0, 0.0))
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
+    assert machine.load_share() == 0.75

@@ -2,8 +2,23 @@
 # this. Needs Vitis HLS and Vivado. PART and PERIOD are the board's.
 HLS := ../..
 
-.PHONY: all csim clean
+IMAGES := $(abspath $(HLS))/build/rtl/rom
+VIVADO := command -v vivado >/dev/null || { echo "vivado is not on the path: source settings64.sh"; exit 1; }
+
+.PHONY: all rtl out-of-context csim clean
 all: out/falcon_sign.bit
+
+# The same overlay with the engine in RTL: Vivado alone, no Vitis HLS.
+rtl: board.tcl $(wildcard $(HLS)/rtl/core/*)
+	@$(VIVADO)
+	$(MAKE) -C $(HLS) rtl-rom
+	cd $(HLS) && vivado -mode batch -source rtl/boards/package_ip.tcl -tclargs $(PART) $(IMAGES)
+	cd $(HLS) && vivado -mode batch -source vitis/build_overlay.tcl -tclargs boards/$(notdir $(CURDIR)) packaged
+
+out-of-context: board.tcl
+	@$(VIVADO)
+	$(MAKE) -C $(HLS) rtl-rom
+	cd $(HLS) && vivado -mode batch -source rtl/boards/out_of_context.tcl -tclargs boards/$(notdir $(CURDIR)) $(IMAGES)
 
 $(HLS)/build/falcon_sign.zip: $(wildcard $(HLS)/src/*)
 	@command -v vitis_hls >/dev/null || { echo "vitis_hls is not on the path: source settings64.sh of Vitis"; exit 1; }

@@ -1,11 +1,15 @@
 # Vivado: one falcon_sign core beside the processor system, to a bitstream and its description.
-#   vivado -mode batch -source vitis/build_overlay.tcl -tclargs <folder of the board>
-# Run from hls_kernels after build_ip.tcl. Not run by the authors: no Vivado was at hand.
+#   vivado -mode batch -source vitis/build_overlay.tcl -tclargs <folder of the board> [packaged]
+# Run from hls_kernels after build_ip.tcl, or with `packaged` after rtl/boards/package_ip.tcl. Not run
+# by the authors: no Vivado was at hand.
 set board [lindex $argv 0]
 source [file join $board board.tcl]   ;# part, board_part, processor, frequency
 set work build/overlay_[file tail $board]
-file mkdir build/ip
-exec unzip -o -q build/falcon_sign.zip -d build/ip/falcon_sign
+if {[lindex $argv 1] ne "packaged"} {
+    file delete -force build/ip/falcon_sign
+    file mkdir build/ip
+    exec unzip -o -q build/falcon_sign.zip -d build/ip/falcon_sign
+}
 create_project -force overlay $work -part $part
 set_property board_part $board_part [current_project]
 set_property ip_repo_paths [file normalize build/ip] [current_project]

@@ -7,7 +7,7 @@ alternate between implementations, so that a machine whose speed drifts treats t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from pqchain.algorithms import OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
+from pqchain.checks import whole
 from pqchain.costs import MEASUREMENT
 from pqchain.crypto import native
 from pqchain.errors import PqchainError, UnknownName, UsageError
@@ -73,6 +74,7 @@ def measure(
     implementations: Iterable[str] | str | None = None,
     *,
     preset: str = "quick",
+    rounds: int | None = None,
     progress: bool = False,
     keep_samples: bool = False,
 ) -> pd.DataFrame:
@@ -80,7 +82,7 @@ def measure(
 
     Without arguments: every algorithm of the default build in every implementation that can be
     timed directly. A fresh message is signed in each sample, several key pairs are used, and each
-    result is checked outside the timed part.
+    result is checked outside the timed part. `rounds` stands for those of the preset.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (counted ones), median_seconds, mean_seconds,
@@ -93,6 +95,9 @@ def measure(
     algorithm that has none of the operations; what cannot run here is a row.
     """
     chosen = presets.named(preset)
+    if rounds is not None:
+        whole("rounds", rounds, least=1, most=1000)
+        chosen = replace(chosen, rounds=rounds)
     cells = _plan(algorithms, operations, implementations)
     # What alternates: one algorithm and operation, all its implementations.
     groups: dict[str, list[_Cell]] = {}

@@ -67,10 +67,17 @@ HEADER_BYTES = 1 + 4 + 2 * HASH_BYTES + 4 + ADDRESS_BYTES
 MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + CREDENTIAL_BYTES + 8
 """No transaction is shorter; bounds what a count of transactions can claim."""
 
-RECOVERABLE: Mapping[str, int] = MappingProxyType({"ECDSA-secp256k1": 65})
+_FALCON_RECOVERY = ("Falcon-recovery-512", "Falcon-recovery-1024")
+
+RECOVERABLE: Mapping[str, int] = MappingProxyType(
+    {
+        "ECDSA-secp256k1": 65,
+        **{row.name: row.signature_bytes for row in map(algorithms.get, _FALCON_RECOVERY)},
+    }
+)
 """Schemes whose signature gives the public key, and the length of such a signature.
 
-Falcon's specification (1.2, section 3.12) describes a mode with key recovery; liboqs has it not.
+What follows from a signature of Falcon with key recovery is the hash that is its public key.
 """
 
 KeyMode = Literal["inline", "registered", "recovered"]
@@ -160,7 +167,7 @@ def encoded_size(
 def no_recovery(names: Iterable[str]) -> UsageError:
     """Return the error for schemes of which none has key recovery."""
     return UsageError(
-        f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} has "
+        f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} have "
         "it: use public_key='inline' or 'registered'"
     )
 

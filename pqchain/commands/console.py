@@ -230,6 +230,7 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "text": {},
     "flag": {"action": "store_true"},
     "int": {"type": int},
+    "float": {"type": float},
     "path": {"type": Path},
     "names": {"type": names, "action": "extend"},
     "preset": {"choices": tuple(presets.PRESETS)},

@@ -139,6 +139,144 @@ def _gains(frame: pd.DataFrame) -> Table:
     return Table.of(frame, columns)
 
 
+def show_rtl(arguments: argparse.Namespace) -> int:
+    """Show the figures of the engine in RTL beside the paper's."""
+    from pqchain.falcon import rtl
+    from pqchain.works import papers
+
+    printed = papers.table("falcon-hls", "table2")
+    frames = {
+        "times": rtl.times(),
+        "cycles": rtl.cycles(),
+        "cells": rtl.cells(),
+        "model": rtl.beside_model(),
+        "leaks": rtl.leaks(),
+        "printed_table2": printed,
+        "printed_table3": papers.table("falcon-hls", "table3"),
+    }
+    plain = {name: console.records(frame) for name, frame in frames.items()}
+    about = {"clock": rtl.figures()["clock"], "tools": rtl.figures()["tools"]}
+    standard = {
+        name: frames[name][frames[name]["configuration"] == rtl.STANDARD]
+        for name in ("cycles", "cells")
+    }
+    tables = (
+        _engine_times(frames),
+        _phases(standard["cycles"]),
+        _modelled(frames["model"]),
+        _cells(standard["cells"]),
+        _wholes(frames["cells"], printed),
+        *([_leaks(frames["leaks"])] if len(frames["leaks"]) else []),
+    )
+    return console.show(
+        arguments,
+        {**plain, **about, "limits": list(rtl.LIMITS)},
+        *tables,
+        remarks=[f"- {text}" for text in rtl.LIMITS],
+    )
+
+
+def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
+    columns = [
+        Column("engine"),
+        Column("degree", numeric=True),
+        Column("cycles", numeric=True, show="{:,.0f}".format),
+        Column("MHz", numeric=True),
+        Column("ms", numeric=True),
+        Column("what"),
+    ]
+    rows: list[list[object]] = []
+    for row in frames["times"].to_dict("records"):
+        what = "RTL of ours, one attempt of the engine alone"
+        clock = ["", ""]  # no place and route is recorded
+        if row["seconds"] == row["seconds"]:
+            clock = [f"{row['clock_hertz'] / 1e6:.1f}", f"{row['seconds'] * 1e3:.2f}"]
+            what += ", at the clock of a routed proxy (ECP5)"
+        rows.append([row["configuration"], row["degree"], row["cycles"], *clock, what])
+    megahertz = frames["printed_table2"]["clock_megahertz"].iloc[0]
+    for row in frames["printed_table3"].to_dict("records"):
+        if "artix" in str(row["implementation"]):
+            degree = int(str(row["algorithm"]).split("-")[1])
+            seconds = float(row["sign_seconds"])
+            cycles = seconds * float(megahertz) * 1e6
+            what = "printed: software and hardware, Artix-7"
+            rows.append(["printed", degree, cycles, str(megahertz), f"{seconds * 1e3:.1f}", what])
+    return Table(columns=columns, rows=rows)
+
+
+def _phases(frame: pd.DataFrame) -> Table:
+    columns = [Column("degree", numeric=True), Column("phase")]
+    columns += [
+        Column(name, numeric=True, show="{:,.0f}".format) for name in ("mean", "least", "greatest")
+    ]
+    return Table.of(frame, columns)
+
+
+def _modelled(frame: pd.DataFrame) -> Table:
+    cycles = "{:,.0f}".format
+    columns = [Column("degree", numeric=True), Column("phase")]
+    columns += [Column(name, numeric=True, show=cycles) for name in ("modelled", "netlist")]
+    return Table.of(frame, [*columns, Column("ratio", numeric=True, show="{:.2f}".format)])
+
+
+def _count(value: float) -> str:
+    """Show a count; nothing where a print or a family has none."""
+    return "" if value != value else f"{value:g}"
+
+
+_CELLS = ("lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k")
+_WHOLE = "design_hierarchy"
+
+
+def _cell_columns(*names: str) -> list[Column]:
+    counts = [Column(name.replace("_", " "), numeric=True, show=_count) for name in _CELLS]
+    return [*(Column(name) for name in names), *counts]
+
+
+def _cells(frame: pd.DataFrame) -> Table:
+    """Lay out the cells for xc7 by module."""
+    rows = [
+        [row["module"].replace("_", " "), *(row[name] for name in _CELLS)]
+        for row in frame.query("family == 'xc7'").to_dict("records")
+    ]
+    return Table(columns=_cell_columns("module"), rows=rows)
+
+
+def _wholes(frame: pd.DataFrame, printed: pd.DataFrame) -> Table:
+    """Lay out every whole engine, and the paper's."""
+    rows = [
+        [row["configuration"], row["family"], *(row[name] for name in _CELLS)]
+        for row in frame[frame["module"] == _WHOLE].to_dict("records")
+    ]
+    paper = printed.iloc[0]
+    nothing = float("nan")
+    counts = dict.fromkeys(_CELLS, nothing) | {
+        "lut": float(paper["lookup_tables"]),
+        "flip_flop": float(paper["flip_flops"]),
+        "dsp": float(paper["dsp_blocks"]),
+    }
+    rows.append(["printed", "Artix-7", *counts.values()])
+    return Table(columns=_cell_columns("engine", "family"), rows=rows)
+
+
+def _leaks(frame: pd.DataFrame) -> Table:
+    columns = [
+        Column("two keys: degree", numeric=True),
+        Column("attempts", numeric=True),
+        Column("t of cycles", numeric=True),
+        Column("least difference seen", numeric=True),
+        Column("cycles outside the sampler"),
+    ]
+    rows = [
+        [
+            row["degree"], row["attempts"], f"{row['t']:.2f}", f"{row['least_difference']:.0f}",
+            ", ".join(map(str, row["cycles_outside_the_sampler"])),
+        ]
+        for row in frame.to_dict("records")
+    ]  # fmt: skip
+    return Table(columns=columns, rows=rows)
+
+
 def examine(arguments: argparse.Namespace) -> int:
     """Try every backend."""
     reasons = dict.fromkeys(BACKENDS, "")

@@ -17,7 +17,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import reading, sensitivity, sheet
+    from pqchain.study import answer as words
+    from pqchain.study import page, reading, sensitivity, sheet
     from pqchain.study.plan import described
 
     if arguments.list:
@@ -28,6 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=described())
         return console.show(arguments, table.records(), table)
+    if arguments.outcomes:
+        return _outcomes(arguments)
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
@@ -36,26 +39,65 @@ def run(arguments: argparse.Namespace) -> int:
     figure = arguments.matters_for or "capacity_per_second"
     sensitivity.check_output(figure)
     if arguments.page is not None:
-        sheet.check_page(arguments.page)
+        page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
-    plan = _changed(studies.load(arguments.study), arguments.set)
+    plan = _changed(_with_own(studies.load(arguments.study), arguments.scheme), arguments.set)
     given = arguments.measurements
     answer = studies.run(
         plan,
         measurements=None if given is None else results.load(given),
+        seeds=arguments.seeds,
         preset=arguments.preset,
         progress=console.watched(),
     )
     costs = {"costs": answer.costs.source}
     if arguments.output is not None:
         results.save(answer.frame, arguments.output, provenance=costs)
-    plain = {"study": plan.title, **costs, "figures": console.records(answer.frame)}
+    plain = {
+        "study": plan.title,
+        **costs,
+        "doubts": words.doubts(answer),
+        "conclusions": words.conclusions(answer),
+        "calibration": console.records(answer.calibration),
+        "figures": console.records(answer.frame),
+    }
     console.show(arguments, plain, sheet.text(answer))
     if arguments.page is not None:
         studies.write(answer, arguments.page, output=figure)
         console.talk(f"wrote {arguments.page}")
     return console.FINE
+
+
+def _outcomes(arguments: argparse.Namespace) -> int:
+    """Predict what chains published, from costs that are given or measured now."""
+    from pqchain import costs as costing
+    from pqchain import results
+    from pqchain.bench import operations, presets
+    from pqchain.study import outcomes, sheet
+
+    if arguments.measurements is not None:
+        frame = results.load(arguments.measurements)
+    else:
+        operations_of = ["generate_keypair", "sign", "verify"]
+        frame = operations.measure(
+            outcomes.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
+            progress=console.watched(),
+        )  # fmt: skip
+    board = outcomes.scoreboard(costing.from_frame(frame))
+    console.save(board, arguments.output, provenance=frame.attrs.get("provenance", {}))
+    return console.show(arguments, console.records(board), sheet.outcomes_table(board))
+
+
+def _with_own(plan: Plan, texts: list[str]) -> Plan:
+    """Add the schemes of --scheme to a plan."""
+    from pqchain.study import schemes
+
+    own = tuple(map(schemes.read, texts))
+    names = tuple(row.algorithm for row in own)
+    if not own:
+        return plan
+    return plan.with_(own_schemes=plan.own_schemes + own, schemes=plan.schemes + names)
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
@@ -77,6 +119,8 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         now = getattr(plan, name, getattr(plan.network, name, None))
         if isinstance(now, (int, float, str)):
             values[name] = _value(text, now)
+        elif isinstance(now, tuple) and name == "schemes":
+            values[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set changes numbers and names; write a TOML file to set {name!r}")
     try:

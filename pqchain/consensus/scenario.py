@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pqchain import algorithms, checks
+from pqchain import checks
 from pqchain.chain import encoding
 from pqchain.checks import field, one_of, together, whole
 from pqchain.consensus import lengths
@@ -72,13 +72,13 @@ class Layout:
             key = costs.public_key_bytes if self.public_key == "inline" else 0
             return key + signature_bytes + self.overhead_bytes
         size = encoding.encoded_size(
-            costs.algorithm,
+            costs.scheme,
             public_key=self.public_key,
             signature_bytes=signature_bytes,
             data_bytes=self.data_bytes,
         )
         if self.public_key == "inline":
-            size += costs.public_key_bytes - algorithms.get(costs.algorithm).public_key_bytes
+            size += costs.public_key_bytes - costs.scheme.public_key_bytes
         return size
 
     def block_overhead_bytes(self) -> int:
@@ -194,8 +194,8 @@ class Scenario:
             part = getattr(self, name)
             if not isinstance(part, expected):
                 raise UsageError(f"{name} is {part!r}; expected a {expected.__name__}")
-        object.__setattr__(self, "algorithm", algorithms.get(self.algorithm).name)
         row = self.costs[self.algorithm]
+        object.__setattr__(self, "algorithm", row.algorithm)
         one_of("proposal", self.proposal, get_args(Proposal))
         one_of("voting", self.voting, get_args(Voting))
         checks.declared(self)

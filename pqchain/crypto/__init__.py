@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
+from pqchain.crypto import bls, classical, recovery
 from pqchain.crypto.builds import Obstacle, available, obstacle
-from pqchain.crypto.classical import SIGNERS
-from pqchain.crypto.interface import Kem, RecoverableSigner, Signer
+from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
+    "AggregateSigner",
+    "CheckedKeys",
     "Kem",
     "Obstacle",
     "RecoverableSigner",
@@ -22,6 +24,10 @@ __all__ = [
     "open_signer",
     "opened",
 ]
+
+
+_SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
+"""Schemes with a class of their own, by implementation."""
 
 
 def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
@@ -53,7 +59,7 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     """
     algorithm, chosen = _choose(name, implementation)
     native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
-    return SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
+    return _SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 
 
 def open_kem(name: str, implementation: str | None = None) -> Kem:

@@ -41,6 +41,13 @@ def built(row: Implementation) -> Path | None:
     return library_path(row.fallback_library) if path is None and row.fallback_library else path
 
 
+def left_out(stem: str) -> str:
+    """Return why the build left a library out, as it wrote down; "" if it did not."""
+    paths = (folder / "_native" / stem / "reason.txt" for folder in folders())
+    path = next(filter(Path.is_file, paths), None)
+    return path.read_text(encoding="utf-8").strip() if path else ""
+
+
 def obstacle(implementation: str) -> Obstacle | None:
     """Return what keeps the implementation from running here, or None if it can run.
 
@@ -57,7 +64,8 @@ def obstacle(implementation: str) -> Obstacle | None:
     if row.setting:
         remedy = f"only `{row.setting} make -B install` builds it"
         return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
-    reason = f"the native library of {row.name} is not installed"
+    why = left_out(row.library)
+    reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
     return Obstacle(reason, MEND, NativeLibraryMissing)
 
 

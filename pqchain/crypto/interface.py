@@ -209,7 +209,7 @@ class RecoverableSigner(Signer):
 
     @abstractmethod
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return a signature that `recover` takes; it is longer than that of `sign`."""
+        """Return a signature that `recover` takes; it may be longer than that of `sign`."""
 
     @abstractmethod
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
@@ -218,6 +218,55 @@ class RecoverableSigner(Signer):
         Every message has such a key for almost every signature: whoever uses this must know the
         key by other means, a hash of it for example.
         """
+
+
+class CheckedKeys:
+    """Public keys that were checked and prepared for aggregates; good in this process alone."""
+
+    __slots__ = ("count", "points")
+
+    def __init__(self, points: bytes, count: int) -> None:
+        self.points = points
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class AggregateSigner(Signer):
+    """A scheme whose signatures add up to one: what stands for many, and is as short as one.
+
+    Names are those of draft-irtf-cfrg-bls-signature. A key that was not proven to be its owner's
+    can be made of others' keys: check `verify_possession` before it counts in an aggregate.
+    """
+
+    @abstractmethod
+    def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
+        """Return one signature for all. Raises CryptoFailure if one is no signature at all."""
+
+    @abstractmethod
+    def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
+        """Check public keys once, for many aggregates. Raises CryptoFailure for a wrong one."""
+
+    @abstractmethod
+    def fast_aggregate_verify(
+        self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
+    ) -> bool:
+        """Return whether every key signed the one message."""
+
+    @abstractmethod
+    def aggregate_verify(
+        self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
+    ) -> bool:
+        """Return whether key i signed message i, for all. Raises UsageError for unequal counts."""
+
+    @abstractmethod
+    def prove_possession(self, secret_key: BytesLike) -> bytes:
+        """Return a proof that one holds the secret key."""
+
+    @abstractmethod
+    def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
+        """Return whether the proof is of the public key's owner."""
 
 
 def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:

@@ -37,6 +37,12 @@ _FAILURES = {
     OUT_OF_RANGE: "the secret key is one that no key generation makes",
 }
 
+
+def failure(code: int) -> str:
+    """Say what a negative code of pq_native.h means."""
+    return _FAILURES.get(code, f"code {code}")
+
+
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 _TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
 
@@ -171,7 +177,7 @@ class Library:
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
         done = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
         if done < 0:
-            raise CryptoFailure(f"{name} in {self.source}: {_FAILURES.get(done, done)}")
+            raise CryptoFailure(f"{name} in {self.source}: {failure(done)}")
         return nanoseconds[:done], cycles[:done]
 
     def empty_sample_seconds(self) -> float:
@@ -226,8 +232,7 @@ class _Native(Scheme):
         return code
 
     def _failure(self, operation: str, code: int) -> CryptoFailure:
-        reason = _FAILURES.get(code, f"code {code}")
-        what = f"{self.algorithm.name}, operation {operation}: {reason}"
+        what = f"{self.algorithm.name}, operation {operation}: {failure(code)}"
         return CryptoFailure(f"{what}; the key may be damaged")
 
     def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:

@@ -23,8 +23,9 @@ IMPLEMENTATION = "falcon/kernel"
 NONCE_BYTES, SEED_BYTES = 40, 48
 """What one signature draws, in this order, as liboqs does."""
 
-SIGNED, RETRY, REFUSED = 1, 2, 3
-"""What the heavy step answers: a short vector, one that is too long, or nothing."""
+SIGNED, RETRY, REFUSED, BUS_FAILED = 1, 2, 3, 4
+"""What the heavy step answers: a short vector, one that is too long, nothing; from the engine in
+RTL also, that its bus failed."""
 
 MOST_ATTEMPTS = 100
 """Where signing gives up: with a good key one attempt in about 10^5 or fewer is too long."""

@@ -2,7 +2,7 @@
 
 Everything here is *modelled* or *estimated* and says so. The census is exact: `operations` counts
 what our signer does, and the tests hold it to the counts of the signer itself. The cycles follow
-from stated latencies; no synthesis has been run, and resources are quoted only with their source.
+from stated latencies; what was built and synthesised is the engine in RTL, of `pqchain.falcon.rtl`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,10 @@ MULTIPLICATIONS_PER_EXPONENTIAL = 13
 """Of 64-bit integers, twelve of Horner's rule and one for the acceptance scale."""
 
 RESOURCE_NOTES = (
-    "One adder, multiplier and divider/square root for binary64 in Verilog of this project that is "
-    "not in this repository, yosys for xc7, after synthesis and not placed: 2,133 LUT, 1,331 FF, "
-    "12 DSP48E1. With an exponential, conversions, ChaCha20 and the table of the base sampler: "
-    "5.5 kLUT, 2.8 kFF, 16 DSP; with sequencer, memory and AXI by estimate 9 to 11 kLUT. None of "
-    "it says anything about the C++ here."
+    "The modelled engine was never built, so it has no resources. The engine in RTL, a design of "
+    "its own, was synthesised: `pqchain falcon rtl` shows its cells."
 )
-"""Resources as measured for other code than ours, so that no one has to guess the size class."""
+"""What is known of resources, so that no one has to guess."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

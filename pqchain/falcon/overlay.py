@@ -34,6 +34,9 @@ _REGISTERS = (
     "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status", "version",
 )  # fmt: skip
 
+_COUNTER = "cycles"
+"""Register of the core in RTL that the one of Vitis HLS lacks."""
+
 
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     """Driver of the core; pynq binds it by the core's name."""
@@ -45,6 +48,8 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         registers = description["registers"]
         try:
             self._at = {name: int(registers[name]["address_offset"]) for name in _REGISTERS}
+            if _COUNTER in registers:
+                self._at[_COUNTER] = int(registers[_COUNTER]["address_offset"])
         except KeyError as error:
             raise WrongBitstream(
                 f"the core {VLNV} has no register {error}; expected those of hls_kernels: build "
@@ -55,6 +60,10 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         """Return the version of the core; it touches no memory for that."""
         self.attempt(0, 0, _IDENTIFY, timeout_seconds)
         return int(self.read(self._at["version"]))
+
+    def cycles(self) -> int | None:
+        """Return the clock cycles of the last attempt, if the core counts them."""
+        return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
         """Run one signing attempt on buffers at these addresses; return its status.
@@ -80,7 +89,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 class Board:
     """A loaded overlay with our core in it, checked and ready."""
 
-    __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds")
+    __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
     def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
         """Load the bitstream, find the core, check its version.
@@ -104,6 +113,7 @@ class Board:
                 "expected one: build it from hls_kernels/boards, or name the right file"
             )
         self._core = getattr(self._overlay, names[0])
+        self.cycles: int | None = None
         version = self._core.identify(timeout_seconds)
         if version != VERSION:
             raise WrongBitstream(
@@ -128,6 +138,7 @@ class Board:
             addresses = int(asked.device_address), int(response.device_address)
             status = self._core.attempt(*addresses, logn, self._timeout_seconds)
             response.invalidate()
+            self.cycles = self._core.cycles()
             return status, bytes(response)
         finally:
             for buffer in (asked, response):

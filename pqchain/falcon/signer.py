@@ -51,7 +51,8 @@ class FalconSigner:
     """
 
     __slots__ = (
-        "_board", "_logn", "_random", "_reference", "algorithm", "backend", "degree", "why",
+        "_board", "_core", "_logn", "_random", "_reference", "algorithm", "backend", "degree",
+        "why",
     )  # fmt: skip
 
     def __init__(
@@ -64,11 +65,13 @@ class FalconSigner:
         device: Any = None,
         random_bytes: Callable[[int], bytes] | None = None,
         timeout_seconds: float = 10.0,
+        core: str = "kernel",
     ) -> None:
         """Open a signer of degree 512 or 1024.
 
         `padded` chooses signatures of one length. `bitstream` and `device` are for boards: the file
-        to load, and a pynq device other than the one pynq finds (PYNQ.remote's too).
+        to load, and a pynq device other than the one pynq finds (PYNQ.remote's too). `core` is what
+        a simulated board holds: "kernel", or "rtl" for the netlist that `make rtl` makes.
         `random_bytes(count)` replaces the system's randomness, for tests.
 
         Raises UsageError; Unsupported, BitstreamMissing, BoardFailure, WrongBitstream or
@@ -78,6 +81,14 @@ class FalconSigner:
         if backend != "auto" and backend not in BACKENDS:
             known = ", ".join(BACKENDS)
             raise UsageError(f"unknown backend {backend!r}; expected auto or one of {known}")
+        if core not in ("kernel", "rtl"):
+            raise UsageError(f"unknown core {core!r}; expected kernel or rtl")
+        if core != "kernel" and (backend != "simboard" or device is not None):
+            raise UsageError(
+                f"core {core!r} is for a simulated board; expected the backend 'simboard' and no "
+                f"device, not {backend!r}"
+            )
+        self._core = core
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
@@ -91,6 +102,11 @@ class FalconSigner:
 
     def __repr__(self) -> str:
         return f"<FalconSigner {self.algorithm.name} by {self.backend}>"
+
+    @property
+    def cycles(self) -> int | None:
+        """Clock cycles of the last attempt on a board whose core counts them, as the one in RTL."""
+        return None if self._board is None else self._board.cycles
 
     def _open_reference(self) -> Signer:
         """Return the fastest liboqs that runs here; it also verifies for everyone."""
@@ -113,7 +129,7 @@ class FalconSigner:
             if backend == "simboard":
                 simboard = _import_for_boards("simboard")
                 bitstream = bitstream or simboard.write_placeholder(Path(folder))
-                device = simboard.SimulatedDevice() if device is None else device
+                device = device or simboard.SimulatedDevice(core=self._core)
             path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 

@@ -1,8 +1,9 @@
-"""A board without a board: a `pynq.Device` of ours whose core runs the kernel. Needs pynq.
+"""A board without a board: a `pynq.Device` of ours with a core in it. Needs pynq.
 
 The real pynq library and our real driver run on it. It keeps host memory and device memory apart,
 as caches do: the core sees what was flushed, the host what was invalidated. A driver that forgets
-either gets a wrong answer here too. `Faults` breaks one thing at a time.
+either gets a wrong answer here too. `Faults` breaks one thing at a time. The core is the C++
+kernel, at once, or the netlist of the engine in RTL, cycle by cycle.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 import pynq
 from pynq.buffer import PynqBuffer
 
+from pqchain.errors import UsageError
 from pqchain.falcon import kernel
+from pqchain.falcon.netlist import MOST_CYCLES, Netlist
 from pqchain.falcon.overlay import VLNV
 
 BASE = 0x43C00000
@@ -28,6 +31,12 @@ REGISTERS = {
     "logn": 0x28, "status": 0x30, "status_ctrl": 0x34, "version": 0x40, "version_ctrl": 0x44,
 }  # fmt: skip
 """Offsets of the core's registers, as Vitis HLS lays them out for a function like ours."""
+
+CORES = ("kernel", "rtl")
+"""What the board can hold: the C++ kernel, or the netlist that `make rtl` makes."""
+
+_CYCLES = 0x50
+"""Register of the engine in RTL alone."""
 
 _CTRL = BASE + REGISTERS["CTRL"]
 _ADDRESSES = ("request", "response")
@@ -60,8 +69,21 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         """Offer nothing: a simulated board is used only by who makes one."""
         return []
 
-    def __init__(self, faults: Faults = Faults(), *, tag: str = "pqchain-simboard") -> None:
+    def __init__(
+        self,
+        faults: Faults = Faults(),
+        *,
+        core: str = "kernel",
+        tag: str = "pqchain-simboard",
+    ) -> None:
+        """Put a core of `CORES` on the board.
+
+        Raises UsageError, and Unsupported where the netlist was not made.
+        """
+        if core not in CORES:
+            raise UsageError(f"unknown core {core!r}; expected one of {', '.join(CORES)}")
         super().__init__(tag)
+        self._netlist = Netlist() if core == "rtl" else None
         self.name = "pqchain simulated board"
         self.capabilities = {"REGISTER_RW": True}
         self.faults = faults
@@ -74,9 +96,10 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
         """Return what pynq would read from the hardware description of our overlay."""
         about = {"access": "read-write", "size": 32, "fields": {}}
+        offsets = REGISTERS if self._netlist is None else REGISTERS | {"cycles": _CYCLES}
         registers = {
             name: {"address_offset": offset, "description": name, **about}
-            for name, offset in REGISTERS.items()
+            for name, offset in offsets.items()
         }
         core = {
             "fullpath": "falcon_sign_0", "type": self.faults.core, "phys_addr": BASE,
@@ -99,6 +122,8 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         place = {"device": self, "device_address": address, "bo": address}
         buffer = PynqBuffer(shape, dtype, **place, coherent=False)
         self._memory[address] = bytearray(buffer.nbytes)
+        if self._netlist is not None:
+            self._netlist.map(address, self._memory[address])
         self._next += -(-buffer.nbytes // _PAGE) * _PAGE
         # Without these pynq would give the memory back through a C library of the board.
         buffer.memory = buffer.pointer = address
@@ -107,6 +132,8 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
     def return_pointer(self, address: int) -> None:
         """Take the memory of a buffer back."""
+        if self._netlist is not None:
+            self._netlist.unmap(address)
         self.events.append(("free", any(self._memory.pop(address))))
 
     def flush(self, bo: int, offset: int, virtual: int, size: int) -> None:
@@ -121,6 +148,9 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
     def read_registers(self, address: int, length: int) -> bytes:
         """Read registers; reading CTRL clears its done bit, as the hardware does."""
+        if self._netlist is not None:
+            value = self._look(self._netlist, address - BASE)
+            return value.to_bytes(4, "little")[:length]
         value = self._registers.get(address, 0)
         if address == _CTRL:
             self._registers[address] = value & ~_DONE
@@ -129,11 +159,29 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def write_registers(self, address: int, data: bytes) -> None:
         """Write registers; the start bit runs the core."""
         value = int.from_bytes(bytes(data), "little")
-        if address == _CTRL:
+        if self._netlist is not None:
+            if address == _CTRL and value & _START:
+                self.events.append(("start", self._netlist.read(REGISTERS["logn"])))
+            if not self.faults.hangs:
+                self._netlist.write(address - BASE, value)
+        elif address == _CTRL:
             if value & _START:
                 self._start()
         elif address in self._registers:
             self._registers[address] = value
+
+    def _look(self, netlist: Netlist, offset: int) -> int:
+        """Read a register of the netlist; who looks whether it is done lets it come to its end."""
+        if offset == REGISTERS["CTRL"]:
+            netlist.run(MOST_CYCLES)
+        value = netlist.read(offset)
+        if offset == REGISTERS["CTRL"] and value & _DONE and self.faults.flips:
+            low, high = (netlist.read(REGISTERS[f"response_{half}"]) for half in (1, 2))
+            for answer in filter(None, [self._memory.get(low | high << 32)]):
+                answer[0] ^= 1
+        if offset == REGISTERS["version"] and self.faults.version is not None:
+            return self.faults.version
+        return value
 
     def _start(self) -> None:
         given = {name: self._registers[BASE + at] for name, at in REGISTERS.items()}

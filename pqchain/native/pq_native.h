@@ -1,7 +1,7 @@
 /* One C interface for every native library of pqchain.
  *
- * Each library (two releases of liboqs with AVX2 and portable, Hawk, Rainbow, Falcon) is a
- * shared object of its own that exports exactly these functions. These files implement them:
+ * Each library (two releases of liboqs with AVX2 and portable, Hawk, Rainbow, Falcon, BLS12-381) is
+ * a shared object of its own that exports these functions. These files implement them:
  *   common.c         the timed loop and the batch verifier, the same in every library;
  *   <source>_glue.c  the rest, on top of the code that the library carries;
  *   no_kem.c         the refusals of a library of signatures alone;

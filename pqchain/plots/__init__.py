@@ -22,11 +22,18 @@ from pqchain.plots.speed import (
     plot_speedup,
     speedups,
 )
-from pqchain.plots.study import plot_plane, plot_tornado
+from pqchain.plots.study import (
+    plot_capacity,
+    plot_load,
+    plot_migration,
+    plot_plane,
+    plot_tornado,
+)
 
 __all__ = [
-    "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks", "plot_cells",
-    "plot_links", "plot_networks", "plot_operation", "plot_phases", "plot_plane", "plot_ratio",
-    "plot_sizes", "plot_speed", "plot_speedup", "plot_streams", "plot_tornado", "plot_tradeoff",
+    "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks",
+    "plot_capacity", "plot_cells", "plot_links", "plot_load", "plot_migration",
+    "plot_networks", "plot_operation", "plot_phases", "plot_plane", "plot_ratio", "plot_sizes",
+    "plot_speed", "plot_speedup", "plot_streams", "plot_tornado", "plot_tradeoff",
     "plot_transports", "plot_winners", "speedups",
 ]  # fmt: skip

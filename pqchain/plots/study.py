@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
-from pqchain.plots.marks import props
+from pqchain.plots.marks import beside, brief, grid, log_ticks, name_levels, props, with_prefix
 from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
@@ -84,4 +85,78 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names) or 1))
         axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
         axes.spines[:].set_color(MUTED)
+    return axes
+
+
+def plot_capacity(
+    frame: pd.DataFrame, limits: Mapping[str, str], *, ax: Axes | None = None
+) -> Axes:
+    """Draw the capacity of each scheme, with its interval and the limit that binds.
+
+    Takes the rows of a study's frame of one figure, and limits by scheme. Raises DataError,
+    UsageError.
+    """
+    require(frame, "scheme value low high")
+    value = frame["value"].to_numpy(float)
+    with canvas(ax, 0.8 + 0.36 * len(frame)) as axes:
+        errors = np.abs(np.vstack([value - frame["low"], frame["high"] - value]))
+        style = props(color=look(0)[0], height=0.62, ecolor=INK, capsize=2.5)
+        axes.barh(np.arange(len(frame)), value, xerr=np.nan_to_num(errors), **style)
+        name_levels(axes, frame["scheme"].tolist())
+        axes.margins(x=0.18)
+        for level, (scheme, end) in enumerate(zip(frame["scheme"], frame["high"], strict=True)):
+            beside(
+                axes, limits.get(scheme, ""), (max(0.0, float(np.nan_to_num(end))), level), (5, 0)
+            )
+        axes.set_xlabel("transactions per second in full blocks; beside each what binds")
+        grid(axes, "x")
+    return axes
+
+
+def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw latency against arrivals, a line for each scheme; both axes are logarithmic.
+
+    Takes a frame of the contract "study-load". Raises DataError, UsageError.
+    """
+    require(frame, "scheme arrivals_per_second latency_seconds")
+    with canvas(ax, 3.4) as axes:
+        for index, (scheme, group) in enumerate(frame.groupby("scheme", sort=False)):
+            colour, marker = look(index)
+            style = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
+            axes.plot(group["arrivals_per_second"], group["latency_seconds"], label=scheme, **style)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        log_ticks(axes, "x", "{:g}".format)
+        log_ticks(axes, "y", brief)
+        axes.set_xlabel("arrivals per second, up to 98 % of each scheme's capacity")
+        axes.set_ylabel("mean latency, queue included")
+        axes.legend(fontsize=7, loc="upper left", ncols=2)
+        grid(axes)
+    return axes
+
+
+def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw a migration over days: shares that moved and wait, and the chain's growth a day.
+
+    Takes a frame of the contract "study-migration". Raises DataError, UsageError.
+    """
+    require(frame, "day moved_share waiting_share growth_bytes_per_day")
+    with canvas(ax, 3.0) as axes:
+        for index, (column, label) in enumerate(
+            {"moved_share": "moved", "waiting_share": "asked, no room yet"}.items()
+        ):
+            axes.plot(frame["day"], 100 * frame[column], color=look(index)[0], label=label)
+        axes.set_xlabel("days")
+        axes.set_ylabel("percent of the accounts")
+        axes.set_ylim(0, 103)
+        growth = axes.twinx()
+        style = props(color=look(2)[0], linestyle="--", label="growth of the chain")
+        growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
+        growth.set_ylim(bottom=0)
+        growth.yaxis.set_major_formatter(with_prefix("B"))
+        growth.set_ylabel("growth a day")
+        growth.tick_params(color=MUTED, labelcolor=INK, labelsize=8)
+        handles = [one for each in (axes, growth) for one in each.get_legend_handles_labels()[0]]
+        axes.legend(handles=handles, fontsize=8, loc="center right")
+        grid(axes)
     return axes

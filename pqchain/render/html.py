@@ -17,9 +17,11 @@ LABELS = {
     "replayed": "the real protocol, run on a clock that is modelled",
     "registry": "facts of the implementations, checked against the built libraries",
     "modelled": "computed from a model, not timed",
+    "synthesised": "RTL of this project: cells after synthesis, cycles of its netlist; on no board",
     "fitted": "from a model whose parameters were fitted to the printed table itself",
     "estimated": "counted work times an assumed rate",
     "cited": "published elsewhere, with its source",
+    "given": "by whoever asked, with their own source",
 }
 """Where the numbers of a table come from: every table carries at least one of these."""
 

@@ -25,6 +25,7 @@ _DECIDED = {
     "registry": "by the sizes of the implementations",
     "modelled": "by the model, with the printed costs",
     "run": "by what our code does",
+    "synthesised": "by our RTL",
 }
 """What decides a statement without a clock."""
 

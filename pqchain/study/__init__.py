@@ -3,21 +3,25 @@
     plan = pqchain.study.load("ethereum")          # a ready study, or the path of a TOML file
     findings = pqchain.study.run(plan)
     findings.frame                                 # every figure with its kind and its source
+    findings.calibration                           # the model against the chain of today
     pqchain.study.write(findings, "study.html")
 
-A plan describes schemes, load, blocks, network, storage and signer. `run` puts together what the
-rooms know: costs of the schemes, exact bytes of the chain, the consensus model, an accelerator.
+A plan describes schemes, load, limits, votes, network, storage and signer. `run` puts together
+what the rooms know: costs of the schemes, exact bytes of the chain, the consensus model, an
+accelerator; over several seeds and passes of measurement, so that every figure has an interval.
 It measures nothing itself unless the plan asks for measured costs.
 """
 
 from __future__ import annotations
 
-from pqchain.study.model import Findings, evaluate, run
+from pqchain.study.answer import conclusions
+from pqchain.study.findings import Findings, run
+from pqchain.study.model import evaluate
+from pqchain.study.page import write
 from pqchain.study.plan import Plan
 from pqchain.study.quantities import QUANTITIES
 from pqchain.study.reading import load, ready
 from pqchain.study.sensitivity import plane, tornado
-from pqchain.study.sheet import conclusions, write
 
 __all__ = [
     "QUANTITIES",

@@ -5,17 +5,23 @@ Knows which inputs fit each other; knows nothing of files, nor how a figure is c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from pqchain import algorithms
+from pqchain.algorithms import Algorithm
+from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.costs import Costs
+from pqchain.errors import PqchainError, UnknownName
+from pqchain.study import schemes
+from pqchain.study.observed import Observation
+from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS
+from pqchain.study.wiring import WIRES, ImpossiblePlan, Problem, rewired, without_effect
 from pqchain.works import papers
 
 SIGNERS: Mapping[str, str] = {
@@ -29,26 +35,11 @@ SIGNERS: Mapping[str, str] = {
 Table 3: a Cortex-M4 alone, with an engine that does one operation at a time, with a pipelined one,
 or with whole signatures given to that one."""
 
-WIRES = ("law", "rate_bits_per_second", "latency_seconds", "peers", "world")
-"""Inputs that are parameters of the network."""
+BLS, BLS_SCHEME = "bls", "BLS12-381"
+"""An aggregation that is measured here, and the scheme of the registry that it needs."""
 
-
-class Problem(NamedTuple):
-    """What is wrong with an input."""
-
-    input: str
-    message: str
-
-
-class ImpossiblePlan(UsageError):
-    """A plan has problems; the message lists all of them."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(problems)
-        self.problems = tuple(problems)
-
-    def __str__(self) -> str:
-        return "\n".join(problem.message for problem in self.problems)
+CORES = 16
+"""Of whoever aggregates by a prover, or as many as the prover's source had."""
 
 
 @cache
@@ -73,7 +64,35 @@ class Plan:
     block_seconds: float
     data_bytes: int = 0
     public_key: str = "inline"
+    transaction_aggregation: str = "plain"
     accounts: int = 0
+    moves_register: bool = True
+    moving_share: float = 0.25
+    adoption_days: float = 730.5
+    phase_a_days: float = 0.0
+    phase_b_days: float = 0.0
+    envelope_bytes: int = 0
+    framing_bytes: int = 0
+    signatures: float = 1.0
+    witness_discount: float = 1.0
+    block_weight: float = 0.0
+    block_gas: float = 0.0
+    sustained_share: float = 1.0
+    intrinsic_gas: float = 0.0
+    execution_gas: float = 0.0
+    calldata_gas: float = 0.0
+    floor_gas: float = 0.0
+    verification_gas: float = 0.0
+    packet_bytes: int = 0
+    votes_per_block: float = 0.0
+    vote_bytes: float = 0.0
+    vote_signature_bytes: float = 0.0
+    vote_aggregation: str = "plain"
+    vote_aggregates: float = 1.0
+    votes_in_block: bool = False
+    most_votes: float = 0.0
+    vote_deadline_seconds: float = 0.0
+    final_blocks: float = 0.0
     nodes: int
     delegates: int = 0
     network: Network
@@ -87,8 +106,12 @@ class Plan:
     signer: str = "software"
     signing_factor: float = 1.0
     costs: str = "measured"
+    own_schemes: tuple[Costs, ...] = ()
+    """Schemes that the registry does not know."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where each input comes from."""
+    observed: tuple[Observation, ...] = ()
+    """What the chain of today shows."""
 
     def __post_init__(self) -> None:
         """Refuse a plan with problems, naming all of them; write schemes canonically."""
@@ -98,10 +121,10 @@ class Plan:
         problems = list(wrong_values(values)) or _wrong_together(self)
         if problems:
             raise ImpossiblePlan(problems)
-        shares = {_canonical(name): share for name, share in self.migration.items()}
+        shares = {self.scheme(name).name: share for name, share in self.migration.items()}
         canonical = {
-            "schemes": tuple(dict.fromkeys(map(_canonical, self.schemes))),
-            "baseline": self.baseline and _canonical(self.baseline),
+            "schemes": tuple(dict.fromkeys(self.scheme(name).name for name in self.schemes)),
+            "baseline": self.baseline and self.scheme(self.baseline).name,
             "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
         }
@@ -113,6 +136,18 @@ class Plan:
         """Every scheme whose costs are needed, the baseline first."""
         first = (self.baseline,) if self.baseline else ()
         return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
+
+    def scheme(self, name: str) -> Algorithm:
+        """Return a scheme of the registry or of the user's own. Raises UnknownAlgorithm."""
+        return schemes.named(name, self.own_schemes)
+
+    @property
+    def bundled(self) -> str:
+        """The scheme whose signatures in a block are one aggregate or proof; "" for none.
+
+        It need not be of the plan: others are as they were.
+        """
+        return _aggregated(self.transaction_aggregation)
 
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with other inputs, those of the network among them.
@@ -148,12 +183,8 @@ class Plan:
         return self.sources.get(name, unset)
 
 
-def _canonical(name: str) -> str:
-    return algorithms.get(name).name
-
-
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Plan)}
-DEFAULTS |= {"migration": {}, "sources": {}}
+DEFAULTS |= {"migration": {}, "sources": {}, "observed": (), "own_schemes": ()}
 """What the inputs of a plan are if nobody sets them; MISSING if somebody has to."""
 
 
@@ -188,6 +219,7 @@ def described() -> list[tuple[str, str, str, str, str]]:
         rows.append(
             (row.table, key, row.unit, about, "needed" if default is MISSING else str(default))
         )
+    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "where each input comes from", "none")]
 
 
@@ -207,17 +239,25 @@ _EXPECTED: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "int": (int, "a whole number"),
     "float": ((int, float), "a number"),
     "str": (str, "a text"),
+    "bool": (bool, "true or false"),
 }
 """By the type of a field: what its value must be, and that in words."""
 
 
 def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
     """Yield what is wrong with single inputs, of which some may be missing."""
-    choices = {"costs": cost_sources(), "signer": SIGNERS, "public_key": ("inline", "registered")}
+    choices = {
+        "costs": cost_sources(),
+        "signer": SIGNERS,
+        "public_key": encoding.KEY_MODES,
+        "vote_aggregation": ("plain", BLS, *PROVERS),
+        "transaction_aggregation": ("plain", BLS, *PROVERS),
+    }
     for name in [name for name in INPUTS if name in values]:
         value, row = values[name], INPUTS[name]
         types, expected = _EXPECTED.get(Plan.__annotations__[name], (object, ""))
-        if not isinstance(value, types) or (isinstance(value, bool) and expected):
+        is_flag = isinstance(value, bool) and types is not bool
+        if not isinstance(value, types) or (is_flag and expected):
             message = f"{name} is {value!r}; expected {expected} ({row.meaning})"
         elif name in choices and value not in choices[name]:
             message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
@@ -230,21 +270,22 @@ def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
 
 
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
-    schemes, baseline = values.get("schemes", ()), values.get("baseline")
+    names, baseline = values.get("schemes", ()), values.get("baseline")
     migration = values.get("migration")
-    if "schemes" in values and not (schemes and isinstance(schemes, tuple)):
-        message = f'schemes is {schemes!r}; expected a list of names, such as ["Falcon-512"]'
+    if "schemes" in values and not (names and isinstance(names, tuple)):
+        message = f'schemes is {names!r}; expected a list of names, such as ["Falcon-512"]'
         yield Problem("schemes", message)
-        schemes = ()
+        names = ()
     migration = migration if isinstance(migration, Mapping) else {}
     given = {
-        "schemes": schemes,
+        "schemes": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }
-    for what, name in ((what, name) for what, names in given.items() for name in names):
+    mine = values.get("own_schemes", ())
+    for what, name in ((what, name) for what, several in given.items() for name in several):
         try:
-            if algorithms.get(name).kind != "signature":
+            if schemes.named(name, mine).kind != "signature":
                 message = f"{what} names {name!r}, which signs nothing; give a signature scheme"
                 yield Problem(what, message)
         except PqchainError as error:
@@ -261,7 +302,7 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
 def _wrong_together(plan: Plan) -> list[Problem]:
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
-    has_falcon = any(algorithms.get(name).family == "Falcon" for name in plan.names)
+    has_falcon = any(plan.scheme(name).family == "Falcon" for name in plan.names)
     rules = (
         (plan.delegates > nodes, "delegates",
          f"delegates is {plan.delegates}, more than the {nodes} nodes; give fewer, or 0 for all"),
@@ -273,6 +314,21 @@ def _wrong_together(plan: Plan) -> list[Problem]:
          "smaller code, so that each chunk has a node of its own"),
         (plan.vote_phases > 0 and plan.network.law == "paper-serial", "vote_phases",
          "vote_phases is above 0, which paper-serial has not; give 0 or another law"),
+        (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
+         f"phase_b_days is {plan.phase_b_days:g}, before phase_a_days, {plan.phase_a_days:g}; "
+         "phase B follows phase A"),
+        (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
+         f"signatures is {plan.signatures:g}, but our encoding is of one; give envelope_bytes"),
+        (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",
+         f"block_weight is {plan.block_weight:g}, less than one byte weighs; give more"),
+        (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
+         "verification_gas prices a verification by that of the baseline, and there is none; give "
+         "a baseline, or 0"),
+        (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
+         f"final_blocks is {plan.final_blocks:g}, but blocks wait for each other; give "
+         "block_seconds above 0, or final_blocks 0"),
+        (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
+         f"most_votes is {plan.most_votes:g}, but votes_per_block is 0; give both"),
         (is_modelled and not has_falcon, "signer",
          f'signer is {signer!r}, but no scheme is Falcon; give signer = "software"'),
         (is_modelled and plan.signing_factor != 1.0, "signing_factor",
@@ -281,37 +337,8 @@ def _wrong_together(plan: Plan) -> list[Problem]:
     return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]
 
 
-def without_effect(network: Network) -> frozenset[str]:
-    """Return the inputs that a network does not have."""
-    modelled = {"vote_phases", "verification_threads"} if network.law == "paper-serial" else set()
-    return frozenset(modelled | (set(WIRES) - {"law"} - network.parameters))
-
-
-def rewired(network: Network | None, settings: Mapping[str, Any]) -> Network:
-    """Return a network with other parameters; another law comes with its own defaults.
-
-    Raises ImpossiblePlan with everything that cannot be set.
-    """
-    law = settings.get("law", network and network.law)
-    if law is None:
-        raise ImpossiblePlan([Problem("law", '[network] lacks law, such as law = "gossip"')])
-    try:
-        changed = network if network and law == network.law else named(law)
-    except PqchainError as error:
-        raise ImpossiblePlan([Problem("law", str(error))]) from error
-    problems: list[Problem] = []
-    for name, value in settings.items():
-        try:
-            if name == "world" and not isinstance(value, bool):
-                raise UsageError(f"world is {value!r}; expected true or false")
-            changed = replace(changed, **{name: value})
-        except PqchainError as error:
-            problems.append(Problem(name, str(error)))
-    idle = without_effect(changed) - {problem.input for problem in problems}
-    kind = f"{law} with world" if law == "gossip" else law
-    for name in filter(idle.__contains__, settings):
-        message = f"{name} is set, but {kind} has no such input; leave it out"
-        problems.append(Problem(name, message))
-    if problems:
-        raise ImpossiblePlan(problems)
-    return changed
+def _aggregated(how: str) -> str:
+    """Return the scheme whose signatures an aggregation takes; "" if it is none."""
+    if how in ("plain", BLS):
+        return BLS_SCHEME if how == BLS else ""
+    return PROVERS[how].algorithm or PROVERS[how].scheme

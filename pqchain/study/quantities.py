@@ -9,7 +9,10 @@ from pqchain.installation import HOME, read_toml
 from pqchain.results import Contract
 
 STUDY = Contract.of(
-    "study", ("str", "study scheme quantity"), ("float64", "value"), ("str", "unit kind source")
+    "study",
+    ("str", "study scheme quantity"),
+    ("float64", "value low high"),
+    ("str", "text unit kind source"),
 )
 
 

@@ -12,12 +12,16 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from pqchain.errors import UnknownName, UsageError
-from pqchain.installation import HOME, parse_toml
-from pqchain.study.plan import DEFAULTS, WIRES, ImpossiblePlan, Plan, rewired, wrong_values
+from pqchain import installation
+from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.installation import parse_toml
+from pqchain.study import schemes
+from pqchain.study.observed import observation
+from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
 from pqchain.study.quantities import INPUTS
+from pqchain.study.wiring import WIRES, ImpossiblePlan, rewired
 
-READY = ("pqdpol", "ethereum", "bitcoin")
+READY = ("pqdpol", "ethereum", "ethereum-lean", "bitcoin", "solana", "algorand")
 """Studies that come with the package."""
 
 
@@ -25,7 +29,7 @@ def ready(name: str) -> str:
     """Return the text of a study that comes with the package. Raises UnknownName."""
     if name not in READY:
         raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
-    return (HOME / "study" / "ready" / f"{name}.toml").read_text(encoding="utf-8")
+    return (installation.data("chains") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(source: str | Path) -> Plan:
@@ -53,6 +57,7 @@ def parse(text: str, name: str) -> Plan:
         document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{name} is no TOML: {error}") from error
+    observed, own = document.pop("observed", []), document.pop("scheme", [])
     opened = dict(_opened(document))
     tables, misspelt = _tables(opened)
     lines = _lines(text)
@@ -95,6 +100,24 @@ def parse(text: str, name: str) -> Plan:
     except ImpossiblePlan as error:
         for key, message in error.problems:
             report("network", key, message)
+    for seen in observed if isinstance(observed, list) else [{"observed": observed}]:
+        try:
+            one = observation(seen)
+            for name_of in one.settings:
+                check_name(name_of)
+            values["observed"] = (*values.get("observed", ()), one)
+        except PqchainError as error:
+            report("observed", "", str(error))
+    for each in own if isinstance(own, list) else [{"scheme": own}]:
+        try:
+            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.own(each))
+        except PqchainError as error:
+            report("scheme", "", str(error))
+    # A scheme that is given is meant to be compared.
+    named = {str(name) for name in (*values.get("schemes", ()), *values.get("migration", ()))}
+    given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
+    if isinstance(values.get("schemes"), tuple):
+        values["schemes"] += tuple(name for name in given if name not in named)
     wrong = wrong_values(values)
     try:
         if not problems:
@@ -140,7 +163,7 @@ def _lines(text: str) -> dict[tuple[str, str], int]:
     lines: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
-        heading = re.match(r"\s*\[\s*([\w.\-]+)\s*\]", line)
+        heading = re.match(r"\s*\[\[?\s*([\w.\-]+)\s*\]", line)
         key = re.match(r"\s*(?:\"([^\"]+)\"|([\w.\-+]+))\s*=", line)
         if heading:
             table = heading[1]

@@ -48,10 +48,15 @@ FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0
 SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 """Factors of the time of a verification."""
 
+FEW_DELEGATES = 64
+"""Of a plane where nothing waits for them."""
+
 INPUTS = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "latency_of_links"),
     *("retained_days", "repair_bits_per_second", "data_chunks"),
+    *("block_weight", "block_gas", "intrinsic_gas", "execution_gas", "calldata_gas", "floor_gas"),
+    *("envelope_bytes", "packet_bytes"),
     *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )
 """What can be varied. Lengths of signatures are not: those of Falcon are counted."""
@@ -67,7 +72,7 @@ def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan
     """Return plan and costs with one of INPUTS multiplied. Raises UsageError if that cannot be."""
     if name in _COSTS:
         rows = tuple(_scaled(row, name, factor) for row in costs.rows)
-        return plan, CostTable(rows, costs.source)
+        return plan, replace(costs, rows=rows)
     if name in _NETWORK:
         return plan.with_(network=_scaled(plan.network, _NETWORK[name], factor)), costs
     return _scaled(plan, name, factor), costs
@@ -111,7 +116,7 @@ def tornado(
             for factor in (1 / FACTOR, FACTOR)
         ]
         for name in INPUTS
-        if plan.delegates or name != "delegates"
+        if name in _COSTS | set(_NETWORK) or getattr(plan, name)
     )
     # Where there is no such figure yet, any is more than that.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
@@ -142,7 +147,12 @@ def plane(
     contenders = model.post_quantum(plan)
     if not contenders:
         raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
-    alone = plan.with_(schemes=contenders, migration={}, baseline="")
+    # Gas is priced by the baseline's time; without gas the baseline only costs time here.
+    baseline = plan.baseline if plan.verification_gas else ""
+    alone = plan.with_(schemes=contenders, migration={}, baseline=baseline)
+    if plan.final_blocks:
+        # Blocks do not wait to be final there, so that the time only decides between equals.
+        alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
         for right, up in product(across_factors, upwards_factors)
@@ -166,7 +176,7 @@ def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[
     ranked = sorted(
         (-each["capacity_per_second"], each["final_seconds"], name)
         for name, each in _figures(plan, costs, *changes).items()
-        if each["transactions_per_block"]
+        if each["transactions_per_block"] and name in plan.schemes
     )
     if not ranked:
         return "", math.nan, math.nan

@@ -1,4 +1,4 @@
-"""A study for people: its tables, its conclusions, and the one self-contained page.
+"""A study for people: its tables.
 
 Knows how figures are shown; computes none of them.
 """
@@ -6,89 +6,98 @@ Knows how figures are shown; computes none of them.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pandas as pd
 
-from pqchain import plots, results
-from pqchain.errors import UsageError
 from pqchain.render import html, numbers
-from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import sensitivity
-from pqchain.study.model import Findings, post_quantum
+from pqchain.study import aggregation
+from pqchain.study.answer import conclusions, doubts, interval, shown, spread
+from pqchain.study.findings import Findings
 from pqchain.study.plan import Plan, inputs
+from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES
 
-_KINDS = ("registry", "published", "measured", "modelled")
-
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def shown(value: float, unit: str, digits: int = 3) -> str:
-    """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 73.3 tx/s."""
-    if not math.isfinite(value):
-        return numbers.MISSING
-    if unit == "s":
-        return numbers.duration(value, digits)
-    if unit == "×":
-        return numbers.ratio(value, digits)
-    unit = {"1/s": "tx/s"}.get(unit, unit)
-    number = numbers.significant(value, digits)
-    if unit in ("B", "bit/s"):
-        number = numbers.integer(value) if value == round(value) else numbers.significant(value, 5)
-        for scale, prefix in _PREFIXES:
-            if value >= scale and (unit != "B" or value >= 1e5):
-                number, unit = numbers.significant(value / scale, digits), f"{prefix}{unit}"
-                break
-    return f"{number}{numbers.NARROW_SPACE}{unit}" if unit else number
+_KINDS = ("registry", "published", "measured", "given", "modelled")
 
 
 def text(findings: Findings) -> str:
-    """Return the figures and conclusions for a terminal."""
-    head = f"{findings.plan.title}\ntimes: {findings.costs.source}\n"
-    return "\n".join([head, figures_table(findings).text(), "", *conclusions(findings)])
+    """Return the figures and conclusions for a terminal, what makes them doubtful first."""
+    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    tables = [calibration_table(findings), limits_table(findings), figures_table(findings)]
+    if trees := trees_table(findings.plan):
+        tables.append(trees)
+    said = [*doubts(findings), *conclusions(findings)]
+    return "\n".join([head, *said, "", "\n\n".join(table.text() for table in tables)])
 
 
-def conclusions(findings: Findings) -> list[str]:
-    """Say in sentences what the figures show."""
-    plan, values, best = findings.plan, findings.values, findings.best
-    target = plan.transactions_per_second
-    sentences = []
-    if best:
-        capacity = shown(values[best]["capacity_per_second"], "1/s", 2)
-        sentences.append(
-            f"Highest capacity of the post-quantum schemes: {best}, {capacity}; target "
-            f"{numbers.significant(target, 2)}."
+def calibration_table(findings: Findings) -> Table:
+    """Return the model against the chain of today."""
+    rows = []
+    for row in findings.calibration.to_dict("records"):
+        unit = row["unit"]
+        name = row["quantity"]
+        about = QUANTITIES[name].about if name in QUANTITIES else name
+        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        seen = ", ".join(filter(None, (row["source"], row["date"], row["settings"])))
+        rows.append(
+            [
+                Shown(name, name, html.join(about)),
+                row["scheme"],
+                Shown(row["model"], shown(row["model"], unit)),
+                Shown(row["observed"], shown(row["observed"], unit)),
+                Shown(row["error"], error),
+                seen,
+            ]
         )
-    below = [name for name in values if values[name]["capacity_per_second"] < target]
-    if below:
-        sentences.append(
-            f"Capacity below the target load: {', '.join(below)}. Their queues grow without "
-            "bound; the latency is that of a transaction that the next block includes."
-        )
-    if plan.baseline and best:
-        size, time = (
-            shown(values[best][name], "×")
-            for name in ("transaction_bytes_ratio", "verification_ratio")
-        )
-        sentences.append(
-            f"From {plan.baseline} to {best}: transactions {size} the bytes, verification {time} "
-            "the time."
-        )
-    return sentences
+    return Table(
+        columns=[
+            Column("figure"), Column("scheme"), Column("model", numeric=True),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+        ],
+        rows=rows,
+        caption="The model against the chain of today.",
+        source=["modelled", "cited"],
+        style="figures",
+    )  # fmt: skip
+
+
+def limits_table(findings: Findings) -> Table:
+    """Return which limit binds with each scheme, and what a transaction takes of it."""
+    rows = []
+    for scheme, own in findings.values.items():
+        figures = ("transaction_bytes", "transaction_weight", "transaction_gas")
+        used = [Shown(own[name], shown(own[name], QUANTITIES[name].unit)) for name in figures]
+        count = own["transactions_per_block"]
+        rows.append([scheme, findings.limits[scheme], *used, Shown(count, shown(count, ""))])
+    return Table(
+        columns=[
+            Column("scheme"), Column("what binds"), Column("bytes", numeric=True),
+            Column("weight", numeric=True), Column("gas", numeric=True),
+            Column("transactions of a full block", numeric=True),
+        ],
+        rows=rows,
+        caption="Limits that bind, and what a transaction takes.",
+        source=["modelled"],
+        style="figures",
+    )  # fmt: skip
 
 
 def figures_table(findings: Findings) -> Table:
     """Return every figure that any scheme has: a row per figure, a column per scheme."""
-    values = findings.values
+    values, ends = findings.values, findings.intervals
     by_name = findings.frame.groupby("quantity")["kind"].unique()
     rows = []
     for name in _present(findings):
         kinds = [kind for kind in _KINDS if kind in by_name[name]]
         told = [_named(name), Shown(kinds, ", ".join(kinds), html.labels(*kinds))]
         unit = QUANTITIES[name].unit
-        rows.append(told + [Shown(each[name], shown(each[name], unit)) for each in values.values()])
+        for scheme, each in values.items():
+            text = interval(*ends[scheme][name], unit, each[name])
+            if name == "binding_limit":
+                text = findings.limits[scheme]
+            told.append(Shown(each[name], text))
+        rows.append(told)
     used = set(findings.frame["kind"])
     return Table(
         columns=[
@@ -97,11 +106,118 @@ def figures_table(findings: Findings) -> Table:
             *(Column(name, numeric=True) for name in values),
         ],
         rows=rows,
-        caption="Every figure, by scheme. A dash: there is no such figure, as of a scheme of which "
-        "no transaction fits into a block.",
+        caption="Every figure, by scheme, with its interval where draws differ. A dash: there is "
+        "no such figure, as of a scheme of which no transaction fits into a block.",
         source=[kind for kind in _KINDS if kind in used],
         style="figures",
     )
+
+
+def outcomes_table(frame: pd.DataFrame) -> Table:
+    """Return what chains published beside what their plans predict."""
+    rows = []
+    for row in frame.to_dict("records"):
+        known = QUANTITIES.get(row["quantity"])
+        unit = known.unit if known else {"verification_gas": "gas"}.get(row["quantity"], "×")
+        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        rows.append(
+            [
+                row["chain"],
+                f"{numbers.spoken(row['quantity'])}, {row['scheme']}",
+                Shown(row["predicted"], shown(row["predicted"], unit)),
+                Shown(row["outcome"], shown(row["outcome"], unit)),
+                Shown(row["error"], error),
+                row["decided_by"],
+                f"{row['source']} ({row['date']}); {row['kind']}",
+            ]
+        )
+    return Table(
+        columns=[
+            Column("chain"), Column("figure"), Column("predicted", numeric=True),
+            Column("outcome", numeric=True), Column("error", numeric=True), Column("decided by"),
+            Column("published in"),
+        ],
+        rows=rows,
+        caption="What chains published when they tried, and what a study predicts from their "
+        "plans. None is fitted.",
+        source=["modelled", "cited"],
+        style="figures",
+    )  # fmt: skip
+
+
+def trees_table(plan: Plan) -> Table | None:
+    """Return how long trees of aggregators take for a plan's votes; None without proofs."""
+    trees = aggregation.of_plan(plan)
+    if not trees:
+        return None
+    prover = PROVERS[plan.vote_aggregation]
+    rows = []
+    for name, tree in trees.items():
+        done = aggregation.aggregate(tree)
+        low, high = (done.seconds + sign * done.half_width_seconds for sign in (-1, 1))
+        rows.append(
+            [
+                name,
+                Shown(done.seconds, interval(low, high, "s", done.seconds)),
+                Shown(done.missed_groups, f"{done.missed_groups:.0%}"),
+                Shown(done.missed_final, f"{done.missed_final:.0%}"),
+                Shown(done.received_bytes, shown(done.received_bytes, "B")),
+                Shown(
+                    done.received_by_aggregator_bytes,
+                    shown(done.received_by_aggregator_bytes, "B"),
+                ),
+            ]
+        )
+    return Table(
+        columns=[
+            Column("topology"), Column("last proof after", numeric=True),
+            Column("groups late", numeric=True), Column("last proof late", numeric=True),
+            Column("a validator receives", numeric=True),
+            Column("an aggregator receives", numeric=True),
+        ],
+        rows=rows,
+        caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
+        f"{plan.vote_aggregates:g} groups at 100 Mbit/s, proven by {prover.title} "
+        f"({prover.source}, {prover.machine}): {CITED}.",
+        source=["modelled", "cited"],
+    )  # fmt: skip
+
+
+def load_table(curve: pd.DataFrame) -> Table:
+    """Return latency against arrivals: a row per load, a column per scheme."""
+    wide = curve.pivot(index="load", columns="scheme", values="latency_seconds")
+    names = list(dict.fromkeys(curve["scheme"]))
+    return Table(
+        columns=[
+            Column("share of the capacity", show=lambda value: f"{value:.0%}"),
+            *(Column(name, numeric=True, show=lambda value: shown(value, "s")) for name in names),
+        ],
+        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
+        caption="Mean latency of a transaction by load, queue included: a closed form.",
+        source=["modelled"],
+        style="figures",
+    )
+
+
+def migration_table(frame: pd.DataFrame) -> Table:
+    """Return a migration at some of its days."""
+    last = len(frame) - 1
+    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
+    return Table.of(
+        picked,
+        [
+            Column("day", numeric=True, show=numbers.integer, key="day"),
+            Column("phase", key="phase"),
+            Column("moved", numeric=True, show="{:.1%}".format, key="moved_share"),
+            Column("waiting", numeric=True, show="{:.1%}".format, key="waiting_share"),
+            Column("carried", numeric=True, show=lambda value: shown(value, "1/s"),
+                   key="carried_per_second"),
+            Column("growth of a day", numeric=True, show=lambda value: shown(value, "B"),
+                   key="growth_bytes_per_day"),
+        ],
+        caption="The migration at nine of its days.",
+        source=["modelled"],
+    )  # fmt: skip
 
 
 def tornado_table(tornado: pd.DataFrame) -> Table:
@@ -157,92 +273,6 @@ def sources_table(findings: Findings) -> Table:
         caption="Sources, and the inputs that a figure depends on: no other changes it.",
         style="figures",
     )
-
-
-def write(findings: Findings, path: str | Path, *, output: str = "capacity_per_second") -> Path:
-    """Write the page, whole or not at all; return its path. `output` is what the tornado shows.
-
-    Raises UsageError as `check_page` does, and UnknownName for a figure that there is not.
-    """
-    place = check_page(path)
-    results.write_atomically(place, markup(findings, output=output))
-    return place
-
-
-def check_page(path: str | Path) -> Path:
-    """Return where a page is to go. Raises UsageError if it cannot be written there."""
-    place = Path(path)
-    if place.suffix != ".html":
-        raise UsageError(f"the page {place} should end in .html; give it such a name")
-    results.check_writable(place)
-    return place
-
-
-def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
-    """Compose the page: conclusions, figures, sensitivity, who wins where, inputs, sources."""
-    plan, costs = findings.plan, findings.costs
-    scheme = findings.best or plan.schemes[0]
-    tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    parts: dict[str, tuple[str, ...]] = {
-        "figures": ("Figures by scheme", figures_table(findings).html()),
-        "sensitivity": ("Sensitivity", _tornado(tornado), tornado_table(tornado).html()),
-    }
-    if post_quantum(plan):
-        plane = sensitivity.plane(plan, costs)
-        parts["plane"] = ("Which scheme wins where", _plane(plane), plane_table(plane).html())
-    parts["inputs"] = ("Inputs", inputs_table(plan).html())
-    parts["sources"] = ("Sources", sources_table(findings).html())
-    head = html.element(
-        "section",
-        html.element("h1", plan.title),
-        html.element("p", f"times: {costs.source}", class_="byline"),
-        html.element("div", html.bullets(conclusions(findings)), class_="verdict", role="status"),
-    )
-    sections = [html.section(name, *part) for name, part in parts.items()]
-    contents = [(name, title) for name, (title, *_) in parts.items()]
-    return html.document(plan.title, contents, head, *sections)
-
-
-def _tornado(tornado: pd.DataFrame) -> Markup:
-    """Draw the tornado, unless no input changes anything."""
-    if tornado.empty:
-        return Markup()
-    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
-    return html.figure(
-        plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
-        identifier="figure-tornado",
-        description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
-        "the table below holds the values.",
-        caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
-        "that change nothing are left out.",
-    )
-
-
-def _plane(plane: pd.DataFrame) -> Markup:
-    return html.figure(
-        plots.figure_bytes(plots.plot_plane(plane), "svg"),
-        identifier="figure-plane",
-        description="A plane of two inputs, each field with the post-quantum scheme of the "
-        "greatest capacity; the table below holds the same.",
-        caption="The post-quantum scheme of the greatest capacity. Leftwards fewer transactions "
-        "carry their key (×1/16: one in 16), upwards every verification is slower."
-        + _only_winner(plane),
-    )
-
-
-def _only_winner(plane: pd.DataFrame) -> str:
-    """Say so if one scheme wins the whole plane."""
-    names = [name for name in plane["winner"].unique() if name]
-    if len(names) != 1:
-        return ""
-    ends = [
-        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
-        f"{numbers.factor(factors.max())}"
-        for axis in ("across", "upwards")
-        for factors in [plane[f"{axis}_factor"]]
-    ]
-    everywhere = "everywhere" if (plane["winner"] != "").all() else "wherever one does"
-    return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
 
 
 def _present(findings: Findings) -> list[str]:

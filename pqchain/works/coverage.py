@@ -29,7 +29,9 @@ COVERAGE = Contract.of(
     ("str", "reason"),
 )
 
-KINDS = ("registry", "measured", "run", "replayed", "modelled", "fitted", "cited", "none")
+KINDS = (
+    "registry", "measured", "run", "synthesised", "replayed", "modelled", "fitted", "cited", "none",
+)  # fmt: skip
 """What ours is. What is cited was published elsewhere, or has no number of ours either."""
 
 
@@ -46,8 +48,8 @@ class Rule:
     """Of these four an empty one fits everything."""
     of: str = ""
     to: str = ""
-    """Ours is this number, or this quotient of two; {name}, {algorithm} and {implementation} stand
-    for those of the printed number. Without it ours has the same name and quantity."""
+    """Ours is this number, or this quotient of two; {name}, {algorithm}, {implementation} and
+    {quantity} stand for those of the printed number. Without it ours has its name and quantity."""
     times: float = 1.0
     value: float | None = None
     """Ours by definition."""
@@ -75,6 +77,7 @@ class Rule:
             "name": cell.printed_name,
             "algorithm": cell.algorithm,
             "implementation": cell.implementation,
+            "quantity": cell.quantity,
         }
         kinds = ("modelled", "replayed") if self.kind == "fitted" else (self.kind,)
         names = [name for name in (cell.algorithm, cell.printed_name) if name]

@@ -105,7 +105,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
     with TemporaryDirectory(dir=folder or memory_folder()) as place:
         make, attempt = attack.prepare(Path(place))
         logging.disable(logging.WARNING)
-        before = 0.0
+        before = _peak_mb()
         for number, each in enumerate(make(random.Random(seed), inputs)):
             outcome, detail = _outcome(attempt, each.data, attack.seconds)
             tally.counts[outcome] += 1

@@ -125,3 +125,11 @@ def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv(presets.PRESET_VARIABLE, "slow")
     with pytest.raises(UsageError, match=r"PQCHAIN_PRESET=slow: .*expected one of quick, paper"):
         presets.preset()
+
+
+@pytest.mark.native
+def test_rounds_stand_for_those_of_the_preset():
+    frame = bench.measure("ECDSA-secp256k1", "verify", rounds=1)
+    assert frame.attrs["provenance"]["rounds"] == 1
+    with pytest.raises(UsageError, match="rounds is 0"):
+        bench.measure("ECDSA-secp256k1", "verify", rounds=0)

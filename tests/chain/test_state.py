@@ -236,10 +236,14 @@ def test_half_a_hybrid_is_not_enough() -> None:
     assert refused(state, resealed(state, alone)).reason is Reason.BAD_SIGNATURE
 
 
-def test_somebody_elses_signature_recovers_somebody_elses_key() -> None:
-    thief = Wallet("ECDSA-secp256k1", public_key="recovered")
-    state = start()
-    stolen = thief.sign(Payment(BOB.address, thief.address, 50, 0))
+@pytest.mark.parametrize(
+    "name", ["ECDSA-secp256k1", pytest.param("Falcon-recovery-512", marks=pytest.mark.native)]
+)
+def test_somebody_elses_signature_recovers_somebody_elses_key(name: str) -> None:
+    owner, thief = (Wallet(name, public_key="recovered") for _ in range(2))
+    state = State.genesis({owner.address: 100})
+    spent, stolen = (one.sign(Payment(owner.address, bytes(32), 50, 0)) for one in (owner, thief))
+    assert state.apply(resealed(state, spent)).account(bytes(32)).balance == 50
     assert refused(state, resealed(state, stolen)).reason is Reason.BAD_SIGNATURE
 
 

@@ -114,6 +114,19 @@ def test_recovered_and_hybrid_sizes_are_those_of_real_transactions() -> None:
     assert len(both.encoded) == encoded_size(["ECDSA-secp256k1", "Ed25519"])
 
 
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["Falcon-recovery-512", "Falcon-recovery-1024"])
+def test_falcon_with_key_recovery_leaves_its_key_out(name: str) -> None:
+    wallet = Wallet(name, public_key="recovered")
+    one = wallet.transfer(bytes(32), 1, nonce=0)
+    assert one.credentials[0].form is KeyForm.RECOVERED
+    assert len(one.encoded) == encoded_size(name, public_key="recovered")
+    key_bytes = len(wallet.keys[0][1])
+    assert encoded_size(name) - len(one.encoded) == key_bytes
+    plain = name.replace("recovery-", "")
+    assert len(one.encoded) < encoded_size(plain)
+
+
 def test_a_credential_that_cannot_be_is_malformed() -> None:
     ed25519, falcon = algorithm_identifier("Ed25519"), algorithm_identifier("Falcon-512")
     for arguments in (

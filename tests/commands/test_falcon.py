@@ -127,3 +127,18 @@ def test_published_and_modelled_meet_in_rows_of_one_kind() -> None:
     assert sorted(printed["seconds"]) == pytest.approx([0.0401, 0.0832, 0.4111, 0.8798])
     schedule = frame[frame["row"] == "M4 + engine, no overlap, latencies 14 and 9"]
     assert ((schedule["ratio"] - 1).abs() < 0.15).all()
+
+
+def test_the_figures_of_the_engine_in_rtl(capsys) -> None:
+    assert cli.main(["falcon", "rtl", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    totals = [row for row in data["cycles"] if row["phase"] == "total"]
+    signed = {(row["configuration"], row["degree"]) for row in totals}
+    assert signed >= {("standard", 512), ("standard", 1024), ("two dividers", 512)}
+    assert all(row["known_answers"] >= 1 for row in totals)
+    assert {row["phase"] for row in data["model"]} >= {"transforms", "leaves and sampler"}
+    assert data["limits"]
+    assert cli.main(["falcon", "rtl"]) == 0
+    shown = capsys.readouterr()
+    assert "11522" in shown.out
+    assert "not placed" in shown.err

@@ -65,7 +65,7 @@ def test_coverage_counts_every_printed_number(capsys):
 
 def test_coverage_of_a_work_says_why_there_is_none(capsys):
     assert main(["papers", "falcon-hls", "--coverage"]) == 0
-    assert "not synthesised" in capsys.readouterr().out
+    assert "placed for no device of this family" in capsys.readouterr().out
     assert main(["papers", "falcon-hls", "--coverage", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     degree = next(row for row in rows if row["quantity"] == "ring_degree")

@@ -26,7 +26,9 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    assert cli.main(["study", str(tmp_path / "my.toml"), *files]) == 0
+    chosen = ["--set", "schemes=Falcon-512,Dilithium2,mine"]
+    chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
+    assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
     assert "final_seconds" in out.out
@@ -35,11 +37,13 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     saved = results.load(figures)
     assert saved.attrs["provenance"]["costs"] == "paper:pqdpol"
     assert set(saved["quantity"]) >= {"final_seconds", "repair_seconds"}
+    given = saved[(saved["scheme"] == "Mine") & (saved["kind"] == "given")]
+    assert set(given["source"]) == {"given: the command line"}
 
 
 def test_the_network_can_be_set_too(capsys) -> None:
     change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
-    assert cli.main(["study", "pqdpol", "--json", *change]) == 0
+    assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
     sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
     assert any("gossip" in source for source in sources)
 
@@ -66,8 +70,8 @@ def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
 def test_inputs_can_be_set(capsys) -> None:
     values = []
     for nodes in ("32", "16"):
-        change = ["--set", f"nodes={nodes}", "--set", "block_seconds=0.0"]
-        assert cli.main(["study", "pqdpol", "--json", *change]) == 0
+        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--seeds", "1"]
+        assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
         figures = json.loads(capsys.readouterr().out)["figures"]
         found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
@@ -82,7 +86,8 @@ def test_inputs_can_be_set(capsys) -> None:
         (["pqdpol", "--set", "nodes"], "has no value"),
         (["pqdpol", "--set", "nodes=0"], "nodes is 0; expected 1 to"),
         (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
-        (["pqdpol", "--set", "schemes=Falcon-512"], "write a TOML file"),
+        (["pqdpol", "--set", "migration=Falcon-512"], "write a TOML file"),
+        (["pqdpol", "--set", "schemes=Falcon-500"], "unknown algorithm 'Falcon-500'"),
         (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
         (["pqdpol", "--matters-for", "weather"], "unknown figure"),
         (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),

@@ -20,8 +20,6 @@ from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
 
-pytestmark = pytest.mark.xdist_group("sweeps")  # one cluster and one set of cases for all
-
 MODULE = sys.modules["pqchain.consensus.sweeps"]
 Killing = Callable[[Callable[[], int]], list[int]]
 COSTS = papers.costs("pqdpol")

@@ -8,27 +8,13 @@
  * sequence is the same in every run.
  */
 #include "../../pqchain/native/hawk/hawk.h"
+#include "fuzz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t state = 0x4841574b;
-
-static uint64_t draw(void) { /* splitmix64 */
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static size_t below(size_t limit) { return (size_t)(draw() % limit); }
-
-static void random_bytes(uint8_t *buffer, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
-        buffer[i] = (uint8_t)draw();
-    }
-}
 
 static void fail(const char *what, const hawk_set *set) {
     fprintf(stderr, "%s: %s\n", set->name, what);
@@ -41,14 +27,6 @@ typedef struct {
     uint8_t *public_key, *signature;
     uint8_t message[MESSAGE_BYTES];
 } signed_message;
-
-static uint8_t *block(size_t bytes) {
-    uint8_t *memory = malloc(bytes);
-    if (memory == NULL) {
-        exit(2);
-    }
-    return memory;
-}
 
 static void make(const hawk_set *set, signed_message *to) {
     uint8_t *secret_key = block(set->secret_key_bytes);
@@ -187,6 +165,7 @@ static void rounds(long count) {
 }
 
 int main(int argc, char **argv) {
+    state = 0x4841574b;
     const long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
     if (count > 0 && strcmp(argv[1], "fuzz") == 0) {
         fuzz(count);

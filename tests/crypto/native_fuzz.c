@@ -10,28 +10,15 @@
  * outcomes.
  */
 #include "../../pqchain/native/pq_native.h"
+#include "fuzz.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { PAIRS = 4, MOST_IN_BATCH = 9, MESSAGE_BYTES = 33, THREADED = 16 };
 
-static uint64_t state, digest;
-
-static uint64_t draw(uint64_t below) { /* splitmix64 */
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (z ^ (z >> 31)) % below;
-}
-
-static void random_bytes(uint8_t *buffer, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
-        buffer[i] = (uint8_t)draw(256);
-    }
-}
+static uint64_t digest;
 
 static void note(const uint8_t *bytes, size_t count) { /* FNV-1a */
     for (size_t i = 0; i < count; i++) {
@@ -44,34 +31,26 @@ static _Noreturn void stop(const char *what, const char *which) {
     exit(2);
 }
 
-static uint8_t *block(size_t bytes) {
-    uint8_t *made = malloc(bytes);
-    if (made == NULL && bytes > 0) {
-        stop("no memory", "malloc");
-    }
-    return made;
-}
-
 static void damage(uint8_t *data, size_t bytes) {
     if (bytes == 0) {
         return;
     }
-    const size_t at = draw(bytes), length = 1 + draw(bytes - at);
-    switch (draw(5)) {
+    const size_t at = draw() % bytes, length = 1 + draw() % (bytes - at);
+    switch (draw() % 5) {
     case 0:
         random_bytes(data, bytes);
         break;
     case 1:
     case 2:
-        for (uint64_t flips = 1 + draw(3); flips > 0; flips--) {
-            data[draw(bytes)] ^= (uint8_t)(1 << draw(8));
+        for (uint64_t flips = 1 + draw() % 3; flips > 0; flips--) {
+            data[draw() % bytes] ^= (uint8_t)(1 << draw() % 8);
         }
         break;
     case 3:
-        memset(data + at, draw(2) ? 0 : 0xff, length);
+        memset(data + at, draw() % 2 ? 0 : 0xff, length);
         break;
     default:
-        memmove(data + at, data + draw(bytes - length + 1), length);
+        memmove(data + at, data + draw() % (bytes - length + 1), length);
         break;
     }
 }
@@ -141,8 +120,8 @@ static int sign_damaged(const library *l, const pq_scheme *scheme, const pq_size
 /* A batch of damaged cases: its verdicts are those of single calls. Returns how many it held. */
 static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq_sizes_t *sizes,
                              const pair *pairs) {
-    const size_t count = draw(MOST_IN_BATCH + 1), key_bytes = sizes->public_key_bytes;
-    const int shared = draw(3) == 0, stops = draw(4) == 0;
+    const size_t count = draw() % (MOST_IN_BATCH + 1), key_bytes = sizes->public_key_bytes;
+    const int shared = draw() % 3 == 0, stops = draw() % 4 == 0;
     uint64_t *message_offsets = (uint64_t *)block((count + 1) * sizeof(uint64_t));
     uint64_t *signature_offsets = (uint64_t *)block((count + 1) * sizeof(uint64_t));
     uint8_t *messages = block(count * MESSAGE_BYTES);
@@ -153,8 +132,8 @@ static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq
         memcpy(keys, pairs[0].public_key, key_bytes);
     }
     for (size_t i = 0; i < count; i++) {
-        const pair *p = &pairs[shared ? 0 : draw(PAIRS)];
-        const uint64_t kind = draw(5);
+        const pair *p = &pairs[shared ? 0 : draw() % PAIRS];
+        const uint64_t kind = draw() % 5;
         size_t message_bytes = MESSAGE_BYTES, signature_bytes = p->signature_bytes;
         memcpy(messages + at_message, p->message, MESSAGE_BYTES);
         memcpy(signatures + at_signature, p->signature, signature_bytes);
@@ -162,7 +141,7 @@ static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq
             memcpy(keys + i * key_bytes, p->public_key, key_bytes);
         }
         if (kind == 1) {
-            message_bytes = draw(MESSAGE_BYTES + 1);
+            message_bytes = draw() % (MESSAGE_BYTES + 1);
         } else if (kind == 2) {
             damage(signatures + at_signature, signature_bytes);
         } else if (kind == 3 && !shared) {
@@ -180,7 +159,7 @@ static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq
     memset(verdicts, 2, count);
     const pq_batch batch = {.scheme = scheme,
                             .count = count,
-                            .threads = draw(THREADED) == 0 ? 1 + draw(4) : 1,
+                            .threads = draw() % THREADED == 0 ? 1 + draw() % 4 : 1,
                             .messages = messages,
                             .message_offsets = message_offsets,
                             .signatures = signatures,
@@ -236,7 +215,7 @@ static void attack(const library *l, const char *name, long count) {
         make(l, scheme, &sizes, &pairs[i]);
     }
     while (done < count) {
-        accepted += sign_damaged(l, scheme, &sizes, &pairs[draw(PAIRS)]);
+        accepted += sign_damaged(l, scheme, &sizes, &pairs[draw() % PAIRS]);
         keys++;
         const size_t some = verify_damaged(l, scheme, &sizes, pairs);
         verified += (long)some;

@@ -7,42 +7,23 @@
  * sequence is the same in every run.
  */
 #include "../../pqchain/native/rainbow/rainbow.h"
+#include "fuzz.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-static uint64_t state = 0x5261696e;
-
-static uint64_t draw(void) { /* splitmix64 */
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static uint8_t *block(size_t bytes) {
-    uint8_t *memory = malloc(bytes > 0 ? bytes : 1);
-    if (memory == NULL) {
-        exit(2);
-    }
-    for (size_t i = 0; i < bytes; i++) {
-        memory[i] = (uint8_t)draw();
-    }
-    return memory;
-}
 
 int main(int count, char **arguments) {
+    state = 0x5261696e;
     const long rounds = count == 2 ? atol(arguments[1]) : 0;
     if (rounds < 1) {
         fprintf(stderr, "usage: rainbow_fuzz NUMBER\n");
         return 2;
     }
-    uint8_t *public_key = block(sizeof(rainbow_public_key));
-    uint8_t *secret_key = block(sizeof(rainbow_secret_key));
+    uint8_t *public_key = random_block(sizeof(rainbow_public_key));
+    uint8_t *secret_key = random_block(sizeof(rainbow_secret_key));
     long accepted = 0, signed_ = 0;
     for (long i = 0; i < rounds; i++) {
         const size_t bytes = (size_t)(draw() % 200);
-        uint8_t *message = block(bytes), *signature = block(SIGNATURE_BYTES);
+        uint8_t *message = random_block(bytes), *signature = random_block(SIGNATURE_BYTES);
         if (i % 16 == 0) {
             secret_key[draw() % sizeof(rainbow_secret_key)] = (uint8_t)draw();
             signed_ += rainbow_sign(signature, message, bytes, (const void *)secret_key);

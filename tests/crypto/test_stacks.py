@@ -17,10 +17,16 @@ from pqchain.crypto import available
 pytestmark = pytest.mark.native
 
 LARGE = [
-    (name, implementation)
-    for name in ("Classic-McEliece-348864", "Rainbow-I-Classic")
+    pytest.param(
+        name, implementation, marks=[] if implementation == largest else [pytest.mark.long]
+    )
+    for name, largest in (
+        ("Classic-McEliece-348864", "liboqs-0.7.1/avx2"),
+        ("Rainbow-I-Classic", "rainbow/avx2"),
+    )
     for implementation in algorithms.get(name).implementations
 ]
+"""What needs most stack in `make test`, the others in `make test-long`."""
 
 
 def run(code: str) -> None:

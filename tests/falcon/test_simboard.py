@@ -10,22 +10,29 @@ from pathlib import Path
 
 import pytest
 
+from hls_kernels.boards import measure
+from hls_kernels.rtl.boards import hwh
 from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain import results
 from pqchain.errors import (
     BadBoardSignature,
     BitstreamMissing,
     BoardFailure,
     BoardTimeout,
     CryptoFailure,
+    UsageError,
     WrongBitstream,
 )
-from pqchain.falcon import FalconSigner, kernel
+from pqchain.falcon import FalconSigner, kernel, netlist
+from tests.falcon.rtl import need_netlist
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pynq = pytest.importorskip(
         "pynq", reason="pynq is not installed: `make test-board` tests the driver"
     )
+    from pynq.pl_server import hwh_parser
+
     from pqchain.falcon import overlay, simboard
 
 pytestmark = [
@@ -38,11 +45,19 @@ pytestmark = [
 
 SEED = bytes(range(48))
 SOUND = simboard.Faults()
+CORES = pytest.mark.parametrize("core", simboard.CORES)
 
 
-def board_signer(faults=SOUND, degree=512, **options):
+def board(faults=SOUND, core="kernel"):
+    """Return a simulated board; skip where its netlist cannot be made."""
+    if core == "rtl":
+        need_netlist()
+    return simboard.SimulatedDevice(faults, core=core)
+
+
+def board_signer(faults=SOUND, degree=512, core="kernel", **options):
     """Return a signer on a simulated board, and the board."""
-    device = simboard.SimulatedDevice(faults)
+    device = board(faults, core)
     return FalconSigner(degree, "simboard", device=device, **options), device
 
 
@@ -60,6 +75,29 @@ def test_a_board_signs_as_liboqs_does(degree: int, padded: bool) -> None:
             assert board.sign(message, secret_key) == reference.sign(message, secret_key)
 
 
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
+    need_netlist()
+    reference = FalconSigner(degree, "reference", random_bytes=NistDrbg(SEED))
+    signer = FalconSigner(degree, "simboard", core="rtl", random_bytes=NistDrbg(SEED))
+    assert reference.generate_keypair() == signer.generate_keypair()
+    _, secret_key = reference.generate_keypair()
+    signer.generate_keypair()
+    for message in (b"", b"second"):
+        assert signer.sign(message, secret_key) == reference.sign(message, secret_key)
+        assert 700 * degree < signer.cycles < 1000 * degree
+
+
+def test_the_kernel_has_no_cycles() -> None:
+    signer, _ = board_signer()
+    assert signer.cycles is None
+
+
+def test_a_board_with_an_unknown_core_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown core 'verilog'"):
+        simboard.SimulatedDevice(core="verilog")
+
+
 def test_the_driver_is_bound_by_the_name_of_the_core(tmp_path: Path) -> None:
     device = simboard.SimulatedDevice()
     loaded = pynq.Overlay(str(simboard.write_placeholder(tmp_path)), device=device)
@@ -70,17 +108,19 @@ def test_the_driver_is_bound_by_the_name_of_the_core(tmp_path: Path) -> None:
     assert core.identify(1.0) == overlay.VERSION
 
 
-def test_the_handshake_is_that_of_vitis() -> None:
-    device = simboard.SimulatedDevice()
-    core = simboard.BASE + simboard.REGISTERS["CTRL"]
-    assert device.read_registers(core, 4)[0] == 0b0100
-    device.write_registers(core, b"\x01\0\0\0")
-    assert device.read_registers(core, 4)[0] == 0b1110
-    assert device.read_registers(core, 4)[0] == 0b1100, "reading clears the done bit"
+@CORES
+def test_the_handshake_is_that_of_vitis(core: str) -> None:
+    device = board(core=core)
+    control = simboard.BASE + simboard.REGISTERS["CTRL"]
+    assert device.read_registers(control, 4)[0] == 0b0100
+    device.write_registers(control, b"\x01\0\0\0")
+    assert device.read_registers(control, 4)[0] == 0b1110
+    assert device.read_registers(control, 4)[0] & 0b0111 == 0b0100, "reading clears the done bit"
 
 
-def test_buffers_are_flushed_before_the_start_and_invalidated_after_it() -> None:
-    signer, device = board_signer(random_bytes=NistDrbg(SEED))
+@CORES
+def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str) -> None:
+    signer, device = board_signer(core=core, random_bytes=NistDrbg(SEED))
     assert device.events == [("download", "falcon_simboard.bit"), ("start", 0)]
     _, secret_key = signer.generate_keypair()
     device.events.clear()
@@ -92,33 +132,39 @@ def test_buffers_are_flushed_before_the_start_and_invalidated_after_it() -> None
     ]  # fmt: skip
 
 
+@CORES
 @pytest.mark.parametrize("forgotten", ["flush", "invalidate"])
-def test_a_forgotten_flush_is_noticed(forgotten: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    signer, device = board_signer()
+def test_a_forgotten_flush_is_noticed(
+    forgotten: str, core: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer, device = board_signer(core=core)
     _, secret_key = signer.generate_keypair()
     monkeypatch.setattr(device, forgotten, lambda *arguments: None)
     with pytest.raises(BadBoardSignature):
         signer.sign(b"message", secret_key)
 
 
-def test_the_board_forgets_the_key() -> None:
-    signer, device = board_signer()
+@CORES
+def test_the_board_forgets_the_key(core: str) -> None:
+    signer, device = board_signer(core=core)
     _, secret_key = signer.generate_keypair()
     signer.sign(b"message", secret_key)
     assert not device._memory
     assert [event[1] for event in device.events if event[0] == "free"] == [False, False]
 
 
-def test_a_bad_signature_from_the_board_is_not_returned() -> None:
-    signer, _ = board_signer(simboard.Faults(flips=True))
+@CORES
+def test_a_bad_signature_from_the_board_is_not_returned(core: str) -> None:
+    signer, _ = board_signer(simboard.Faults(flips=True), core=core)
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BadBoardSignature, match="does not verify"):
         signer.sign(b"message", secret_key)
 
 
-def test_a_hung_core_is_given_up() -> None:
+@CORES
+def test_a_hung_core_is_given_up(core: str) -> None:
     with pytest.raises(BoardTimeout, match=r"within 0.05 s"):
-        board_signer(simboard.Faults(hangs=True), timeout_seconds=0.05)
+        board_signer(simboard.Faults(hangs=True), core=core, timeout_seconds=0.05)
 
 
 def test_another_version_is_refused_before_a_key_is_sent() -> None:
@@ -159,14 +205,37 @@ def test_a_device_given_by_hand_serves_the_overlay_too(tmp_path: Path) -> None:
     assert signer.verify(b"", signer.sign(b"", secret_key), public_key)
 
 
-def test_a_damaged_key_is_an_error_on_the_board_too() -> None:
-    signer, _ = board_signer()
+@CORES
+def test_a_damaged_key_is_an_error_on_the_board_too(core: str) -> None:
+    signer, _ = board_signer(core=core)
     with pytest.raises(CryptoFailure, match="no key"):
         signer.sign(b"", bytes(1281))
 
 
-def test_the_profile_names_the_board() -> None:
-    signer, _ = board_signer()
+@CORES
+def test_the_profile_names_the_board(core: str) -> None:
+    signer, _ = board_signer(core=core)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"", secret_key)
     assert list(frame["where"]) == ["software", "board", "software", "software"]
+
+
+def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None:
+    path = tmp_path / "falcon.hwh"
+    path.write_text(hwh.describe(), encoding="utf-8")
+    core = hwh_parser._HWHZynq(str(path)).ip_dict["falcon_sign_0"]
+    assert core["type"] == overlay.VLNV
+    assert core["phys_addr"] == simboard.BASE
+    offsets = {name: about["address_offset"] for name, about in core["registers"].items()}
+    assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES}
+
+
+@CORES
+def test_what_a_board_owner_sends_back(core: str, tmp_path: Path) -> None:
+    path = simboard.write_placeholder(tmp_path)
+    rows = measure.measure(path, 1, board(core=core))
+    frame = measure.CONTRACT.frame(rows)
+    assert list(frame["algorithm"]) == ["Falcon-512", "Falcon-1024"]
+    assert frame["cycles"].notna().all() == (core == "rtl")
+    written = results.save(frame, tmp_path / "figures.csv", contract=measure.CONTRACT)
+    assert written.is_file()

@@ -120,6 +120,11 @@ def test_licences_of_all_code_are_inside(path):
         "LICENSE",
         *(f"LICENSE-{release}.txt" for release in releases),
         *(["LICENSE-quic.txt"] if "quic" in libraries(path) else []),
+        *(
+            f"LICENSE-blst-{each['source_version']}.txt"
+            for each in json_builds(path)
+            if each["source"] == "blst"
+        ),
     }
     assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     for release in releases:

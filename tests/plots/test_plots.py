@@ -301,6 +301,43 @@ def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
         getattr(plots, f"plot_{name}")(frames.replays()[frame].head(0))
 
 
+def test_capacity_shows_bars_intervals_and_what_binds():
+    frame = pd.DataFrame(
+        {"scheme": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
+    )
+    axes = plots.plot_capacity(frame, {"A": "gas", "B": "weight"})
+    assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
+    assert {"gas", "weight"} <= {text.get_text() for text in axes.texts}
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["A", "B"]
+
+
+def test_load_draws_a_line_for_each_scheme_on_log_axes():
+    frame = pd.DataFrame(
+        {
+            "scheme": ["A", "A", "B", "B"],
+            "arrivals_per_second": [1.0, 9.0, 1.0, 4.0],
+            "latency_seconds": [7.0, 30.0, 8.0, 60.0],
+        }
+    )
+    axes = plots.plot_load(frame)
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert {line.get_label() for line in axes.lines} == {"A", "B"}
+    assert list(axes.lines[1].get_ydata()) == [8.0, 60.0]
+
+
+def test_a_migration_shows_percent_and_growth():
+    frame = pd.DataFrame(
+        {
+            "day": [1.0, 2.0], "moved_share": [0.1, 0.5], "waiting_share": [0.0, 0.2],
+            "growth_bytes_per_day": [1e8, 2e8],
+        }
+    )  # fmt: skip
+    axes = plots.plot_migration(frame)
+    assert list(axes.lines[0].get_ydata()) == [10.0, 50.0]
+    assert axes.get_ylabel() == "percent of the accounts"
+    assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
+
+
 def test_links_have_a_dot_for_each_way_that_ran():
     from pqchain.reencode import sweep
 

@@ -24,8 +24,6 @@ from tests import frames
 from tests.render.test_html import Reader
 from tests.works import studies
 
-pytestmark = pytest.mark.xdist_group("report")  # one process makes the reproduction, for all
-
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:

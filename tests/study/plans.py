@@ -8,10 +8,14 @@ from pqchain.algorithms import get
 from pqchain.consensus import named
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan
+from pqchain.study.findings import Findings, answered
+from pqchain.study.times import Times
 
 _SECONDS = {
     "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),
     "SPHINCS+-SHA2-128s-simple": (0.3, 430e-6), "MAYO-2": (80e-6, 23e-6),
+    "Falcon-1024": (600e-6, 90e-6), "Ed25519": (30e-6, 80e-6),
+    "Schnorr-secp256k1": (50e-6, 45e-6),
 }  # fmt: skip
 
 COSTS = CostTable(
@@ -38,6 +42,11 @@ def plan(**changes: Any) -> Plan:
         "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "network": named("star"),
     }  # fmt: skip
     return Plan(**(values | changes))
+
+
+def found(one: Plan, costs: CostTable = COSTS, *, seeds: int = 1) -> Findings:
+    """Return the findings of a plan with these costs."""
+    return answered(one, Times((costs,)), seeds=seeds)
 
 
 GOOD = """

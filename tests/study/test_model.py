@@ -25,7 +25,8 @@ def test_the_papers_network_gives_the_papers_model():
     fitting = [each for each in found.values.values() if each["transactions_per_block"]]
     assert len(fitting) == 7
     assert all(
-        each["latency_seconds"] == pytest.approx(1.5 * each["final_seconds"]) for each in fitting
+        each["full_latency_seconds"] == pytest.approx(1.5 * each["final_seconds"])
+        for each in fitting
     )
     assert [each["carried_share"] == 1.0 for each in found.values.values()].count(True) == 1
 
@@ -55,14 +56,18 @@ def test_figures_follow_by_hand():
     )
 
 
-def test_latency_is_that_of_a_full_block_whatever_the_load_and_what_is_carried_is_said():
+def test_latency_grows_with_the_load_and_full_blocks_are_apart_from_it():
     slow, fast = plan(transactions_per_second=0.01), plan(transactions_per_second=1e6)
     there = model.figures(slow, COSTS)["Falcon-512"]
+    cycle = max(slow.block_seconds, there["final_seconds"])
+    assert there["full_latency_seconds"] == pytest.approx(cycle / 2 + there["final_seconds"])
+    # Nearly nobody is there: half an interval, and a block of nearly nothing.
     assert there["latency_seconds"] == pytest.approx(
-        max(slow.block_seconds, there["final_seconds"]) / 2 + there["final_seconds"]
+        slow.block_seconds / 2 + there["single_final_seconds"], rel=0.01
     )
     beyond = model.figures(fast, COSTS)["Falcon-512"]
-    assert beyond["latency_seconds"] == there["latency_seconds"]
+    assert beyond["full_latency_seconds"] == there["full_latency_seconds"]
+    assert math.isnan(beyond["latency_seconds"])
     assert there["carried_share"] == 1.0
     assert beyond["carried_share"] == pytest.approx(beyond["capacity_per_second"] / 1e6)
     assert beyond["block_fill"] == 1.0
@@ -81,18 +86,37 @@ def test_a_scheme_that_fits_no_block_says_so():
 CHANGES = {
     "transactions_per_second": 0.5, "block_bytes": 60_000, "block_seconds": 99.0, "data_bytes": 100,
     "public_key": "registered", "accounts": 7, "nodes": 20, "delegates": 9, "vote_phases": 2,
+    "transaction_aggregation": "labrador",
     "network": named("star", rate_bits_per_second=1e6), "verification_threads": 3,
     "data_chunks": 4, "parity_chunks": 2, "retained_days": 30.0, "repair_bits_per_second": 1e6,
     "decode_bytes_per_second": 1e6, "signing_factor": 9.0, "signer": "m4-engine",
+    "moves_register": False,
+    "envelope_bytes": 300, "framing_bytes": 7, "signatures": 3.0, "witness_discount": 2.0,
+    "block_weight": 60_000.0, "block_gas": 1e6, "sustained_share": 0.5, "intrinsic_gas": 1e5,
+    "execution_gas": 1e5, "calldata_gas": 20.0, "floor_gas": 60.0, "verification_gas": 1e5,
+    "votes_per_block": 40.0, "vote_bytes": 50.0,
+    "vote_signature_bytes": 9.0, "vote_aggregation": "bls", "vote_aggregates": 2.0,
+    "votes_in_block": True, "most_votes": 3.0, "vote_deadline_seconds": 4.0,
+    "final_blocks": 2.0,
 }  # fmt: skip
+
+
+BEFORE = {
+    "vote_aggregates": {"vote_aggregation": "bls"},
+    "final_blocks": {"block_seconds": 0.5},
+    "transaction_aggregation": {"block_bytes": 500_000, "block_weight": 2e6, "block_gas": 2e8},
+}
+"""Inputs without which a change would be hidden, or impossible."""
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_an_input_changes_what_depends_on_it_and_nothing_else(name):
     base = plan(
         accounts=1000, vote_phases=1, block_seconds=0.0, network=named("mesh"),
-        migration={"Falcon-512": 1.0},
-    )  # fmt: skip
+        migration={"Falcon-512": 1.0}, envelope_bytes=200, block_gas=2e6, intrinsic_gas=1e4,
+        calldata_gas=16.0, block_weight=200_000.0, witness_discount=4.0, votes_per_block=10.0,
+        vote_bytes=40.0, data_bytes=20,
+    ).with_(**BEFORE.get(name, {}))  # fmt: skip
     before = model.figures(base, COSTS)
     after = model.figures(base.with_(**{name: CHANGES[name]}), COSTS)
     changed = {

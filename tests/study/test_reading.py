@@ -22,7 +22,7 @@ def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
     assert refused(text) == [
         "my.toml, line 8: unknown table [netwrk]; did you mean [network]?",
         "my.toml, line 12: unknown table [weather]; expected [chain], [chain.migration], [costs], "
-        "[network], [signer], [sources], [storage]",
+        "[limits], [network], [signer], [sources], [storage], [transaction], [votes]",
         "my.toml, line 14: unknown table [cost]; did you mean [costs]?",
     ]
     wrong = refused(text.replace("nodes = 16", "nodes = 0"))

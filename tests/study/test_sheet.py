@@ -5,50 +5,47 @@ import re
 import pytest
 
 from pqchain.errors import UsageError
-from pqchain.study import load, run, write
-from pqchain.study.model import Findings, evaluate
+from pqchain.study import page, plane, write
+from pqchain.study.answer import conclusions
+from pqchain.study.page import markup
 from pqchain.study.sheet import (
-    conclusions,
     figures_table,
     inputs_table,
-    markup,
-    shown,
     sources_table,
     text,
 )
-from tests.study.plans import COSTS, plan
+from tests.study import plans
+from tests.study.plans import plan
 
 
 @pytest.fixture(scope="module")
 def found():
     one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
-    return Findings(one, COSTS, evaluate(one, COSTS))
+    return plans.found(one, seeds=3)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "expected"),
-    [
-        (1.234e12, "B", "1.23 TB"), (50_031, "B", "50 031 B"), (655.05, "B", "655.05 B"),
-        (0.0383, "s", "38.3 ms"), (59.9, "s", "59.9 s"), (7200, "s", "2.00 h"),
-        (300, "s", "5.00 min"), (86_400 * 3, "s", "3.00 d"), (86_400 * 1000, "s", "2.74 years"),
-        (2.5e6, "bit/s", "2.50 Mbit/s"), (8.4, "×", "×8.40"), (float("nan"), "s", "–"),
-        (59.5, "1/s", "59.5 tx/s"), (0.5, "", "0.500"),
-    ],
-)  # fmt: skip
-def test_figures_are_shown_with_the_prefix_that_fits(value, unit, expected):
-    assert shown(value, unit).replace("\u202f", " ") == expected
+@pytest.fixture(scope="module")
+def written(found):
+    return markup(found)
 
 
-def test_the_page_holds_every_figure_and_asks_nobody(found):
-    written = markup(found)
+def test_the_page_holds_every_figure_and_asks_nobody(written):
     assert "A &lt;small&gt; chain" in written
     for scheme in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
         assert scheme in written
-    for identifier in ("figures", "sensitivity", "plane", "inputs", "sources"):
+    for identifier in (
+        "calibration",
+        "limits",
+        "figures",
+        "load",
+        "sensitivity",
+        "plane",
+        "inputs",
+    ):
         assert f'id="{identifier}"' in written
     used = re.findall(r' id="([^"]+)"', written)
     assert len(used) == len(set(used))
-    assert written.count("<svg") == 2
+    assert written.count("<svg") == 4
     assert not re.search(r"""(src|href)=["']?https?:""", written)
     assert "<script" not in written
     for label in ("registry", "measured", "modelled"):
@@ -76,19 +73,22 @@ def test_the_text_holds_figures_and_conclusions(found):
     assert "transactions_per_block" in told
     assert "migration_seconds" not in told  # no accounts were given
     assert "Highest capacity of the post-quantum schemes: Falcon-512, " in told
-    assert "tx/s; target 2.0." in told
+    assert "tx/s; target 2." in told
     assert "1/s" not in told
 
 
 def test_what_is_too_little_is_said(found):
     one = plan(transactions_per_second=1e5)
-    said = conclusions(Findings(one, COSTS, evaluate(one, COSTS)))
+    said = conclusions(plans.found(one))
     assert any("Capacity below the target load: " in line for line in said)
 
 
-def test_a_page_appears_whole_or_not_at_all(tmp_path):
-    place = write(run(load("pqdpol").with_(schemes=("Falcon-512",))), tmp_path / "a.html")
-    assert place.read_text(encoding="utf-8").startswith("<!doctype html>")
+def test_a_page_appears_whole_or_not_at_all(tmp_path, found, monkeypatch):
+    monkeypatch.setattr(
+        page, "markup", lambda findings, *, output: f"{len(output)} {findings.seeds}"
+    )
+    place = write(found, tmp_path / "a.html")
+    assert place.read_text(encoding="utf-8") == "19 3"
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
 
 
@@ -103,12 +103,14 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, found):
     assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
 
 
-def test_a_plane_with_one_winner_says_so():
-    written = markup(run(load("pqdpol").with_(schemes=("Falcon-512", "Dilithium2"))))
+def test_a_plane_with_one_winner_says_so(written):
+    # Falcon-512 against ML-DSA-44: shorter everywhere.
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
-    two = plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4)
-    assert "in this range" not in markup(Findings(two, COSTS, evaluate(two, COSTS)))
+    two = plane(plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
+    assert two["winner"].nunique() == 2
+    assert page._only_winner(two) == ""
 
 
-def test_equal_studies_give_equal_pages(found):
-    assert markup(found) == markup(found)
+def test_equal_studies_give_equal_pages(found, written):
+    assert markup(found) == written
+    assert written.startswith("<!doctype html>")

@@ -39,7 +39,10 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
-    votes = view.phases > 0 or view.all_to_all
+    if not (view.phases > 0 or view.all_to_all):
+        # Nobody hears of votes, so that the block is all there is.
+        alone = rows.alone()
+        return Outcome(alone, never, np.where(view.willing, alone, NEVER), reached)
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
     # With one kind of vote only those before the block matter until its times stand.
@@ -47,7 +50,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
-        bases = _bases(view, departs_vote if votes else never, departs_commit)
+        bases = _bases(view, departs_vote, departs_commit)
         again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
         next_prepared = quorum if view.phases == 2 else never
         stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
@@ -60,11 +63,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
             f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
             "use engine='simpy' for this scenario and report it"
         )
-    if not votes:
-        final = np.where(view.willing, verified, NEVER)
-    elif view.phases < 2:
-        final = quorum
-    return Outcome(verified, prepared, final, reached)
+    return Outcome(verified, prepared, quorum if view.phases < 2 else final, reached)
 
 
 def _block(view: View, with_numba: bool) -> tuple[Array, Array]:

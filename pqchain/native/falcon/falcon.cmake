@@ -10,8 +10,8 @@ else()
   set(CMAKE_CXX_COMPILER "${PQCHAIN_CXX_COMPILER}")
   enable_language(CXX)
   set(prefix "${liboqs-0.13-ref_PREFIX}")
-  set(falcon_files falcon_glue.c shake.c ntt.c codec.c memory.cpp falcon_signer.cpp
-    falcon_counted.cpp falcon_study.cpp)
+  set(falcon_files falcon_glue.c shake.c ntt.c codec.c recovery.c memory.cpp
+    falcon_signer.cpp falcon_counted.cpp falcon_study.cpp)
   list(TRANSFORM falcon_files PREPEND falcon/)
   # One arithmetic: a fused multiply-add would change bits of intermediate results.
   pqchain_library(falcon-kernel STANDARD 11

@@ -13,16 +13,18 @@
 struct pq_scheme {
     const char *name;
     unsigned logn;
-    int padded;
+    int form;
     size_t public_key_bytes, secret_key_bytes, signature_bytes;
     OQS_STATUS (*keypair)(uint8_t *public_key, uint8_t *secret_key);
 };
 
 static const pq_scheme schemes[] = {
-    {"Falcon-512", 9, 0, 897, 1281, 752, OQS_SIG_falcon_512_keypair},
-    {"Falcon-1024", 10, 0, 1793, 2305, 1462, OQS_SIG_falcon_1024_keypair},
-    {"Falcon-padded-512", 9, 1, 897, 1281, 666, OQS_SIG_falcon_padded_512_keypair},
-    {"Falcon-padded-1024", 10, 1, 1793, 2305, 1280, OQS_SIG_falcon_padded_1024_keypair},
+    {"Falcon-512", 9, FALCON_COMPRESSED, 897, 1281, 752, OQS_SIG_falcon_512_keypair},
+    {"Falcon-1024", 10, FALCON_COMPRESSED, 1793, 2305, 1462, OQS_SIG_falcon_1024_keypair},
+    {"Falcon-padded-512", 9, FALCON_PADDED, 897, 1281, 666, OQS_SIG_falcon_padded_512_keypair},
+    {"Falcon-padded-1024", 10, FALCON_PADDED, 1793, 2305, 1280, OQS_SIG_falcon_padded_1024_keypair},
+    {"Falcon-recovery-512", 9, FALCON_RECOVERABLE, 32, 1281, 1291, OQS_SIG_falcon_512_keypair},
+    {"Falcon-recovery-1024", 10, FALCON_RECOVERABLE, 64, 2305, 2519, OQS_SIG_falcon_1024_keypair},
 };
 
 enum { COUNT = sizeof schemes / sizeof schemes[0] };
@@ -58,7 +60,15 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    return scheme->keypair(public_key, secret_key) == OQS_SUCCESS ? PQ_OK : PQ_FAILED;
+    if (scheme->form != FALCON_RECOVERABLE) {
+        return scheme->keypair(public_key, secret_key) == OQS_SUCCESS ? PQ_OK : PQ_FAILED;
+    }
+    uint8_t plain[1 + 14 * FALCON_MAX_N / 8];
+    if (scheme->keypair(plain, secret_key) != OQS_SUCCESS) {
+        return PQ_FAILED;
+    }
+    falcon_hash_public_key(public_key, plain, scheme->logn);
+    return PQ_OK;
 }
 
 /* The draws are those of liboqs: 40 bytes for the nonce, then 48 for the seed. */
@@ -74,7 +84,7 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
     OQS_randombytes(seed, sizeof seed);
     const int64_t length = falcon_sign_seeded(
         signature, (int64_t)scheme->signature_bytes, secret_key, nonce, seed, message,
-        (int64_t)message_bytes, scheme->padded, FALCON_WHOLE, scheme->logn, NULL);
+        (int64_t)message_bytes, scheme->form, FALCON_WHOLE, scheme->logn, NULL);
     falcon_wipe(seed, sizeof seed);
     if (length < 0) {
         return length == FALCON_NO_MEMORY ? PQ_NO_MEMORY : PQ_FAILED;
@@ -94,6 +104,14 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
     (void)context;
     if (context_bytes != 0) {
         return PQ_NO_SUCH_OPERATION;
+    }
+    if (scheme->form == FALCON_RECOVERABLE) {
+        uint8_t key[64];
+        return falcon_recover_key(key, signature, (int64_t)signature_bytes, message,
+                                  (int64_t)message_bytes, logn) == 0 &&
+                       memcmp(key, public_key, scheme->public_key_bytes) == 0
+                   ? PQ_OK
+                   : PQ_REJECTED;
     }
     if (signature_bytes < head + 1 || signature[0] != 0x30 + logn ||
         falcon_decode_public_key(h, public_key, logn) != 0) {

@@ -56,8 +56,29 @@ size_t falcon_compress(uint8_t *out, size_t capacity, const int16_t *s2, unsigne
 /* Bytes read, or 0 if the encoding is wrong. */
 size_t falcon_decompress(int16_t *s2, const uint8_t *in, size_t bytes, unsigned logn);
 
+/* s1 = point - s2 h modulo q, centred around 0. */
+void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, const uint16_t *h,
+                       unsigned logn);
+
+/* True if s1 and s2 are short together. */
+int falcon_is_short(const int16_t *s1, const int16_t *s2, unsigned logn);
+
 /* True if s1 = point - s2 h and s2 are short together. */
 int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn);
+
+/* True if s2 has an inverse modulo q and x^n + 1. */
+int falcon_is_invertible(const int16_t *s2, unsigned logn);
+
+/* h = (point - s1) / s2 modulo q. 0, or -1 if s2 has no inverse. */
+int falcon_divide_halves(uint16_t *h, const uint16_t *point, const int16_t *s1, const int16_t *s2,
+                         unsigned logn);
+
+/* The public key with key recovery, out of that of plain Falcon: 32 or 64 bytes. */
+void falcon_hash_public_key(uint8_t *hash, const uint8_t *public_key, unsigned logn);
+
+/* Bytes written, or 0 if a half takes too much room or s2 has no inverse: sign again. */
+size_t falcon_encode_recoverable(uint8_t *signature, const uint8_t *nonce, const int16_t *s1,
+                                 const int16_t *s2, unsigned logn);
 
 size_t falcon_secret_key_bytes(unsigned logn);
 

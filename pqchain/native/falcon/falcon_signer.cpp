@@ -40,6 +40,23 @@ Status split_attempt(Workspace *work, const uint8_t *request, int16_t *s2, unsig
     return close_enough(s2, work->target, work->v0, work->v1, logn) ? STATUS_SIGNED : STATUS_RETRY;
 }
 
+// The attempt's signature with both halves; a request holds the key and the hashed message.
+int64_t encode_recoverable(uint8_t *signature, const uint8_t *nonce, const uint8_t *request,
+                           const int16_t *s2, unsigned logn) {
+    const unsigned n = 1u << logn;
+    uint16_t point[FALCON_MAX_N], h[FALCON_MAX_N];
+    int16_t s1[FALCON_MAX_N];
+    for (unsigned k = 0; k < n; k++) {
+        point[k] = (uint16_t)(request[4 * n + 2 * k] | (unsigned)request[4 * n + 2 * k + 1] << 8);
+    }
+    if (falcon_derive_public(h, (const int8_t *)request, logn) != 0) {
+        return FALCON_BAD_KEY;
+    }
+    falcon_first_half(s1, point, s2, h, logn);
+    const size_t length = falcon_encode_recoverable(signature, nonce, s1, s2, logn);
+    return length == 0 ? FALCON_TOO_LONG : (int64_t)length;
+}
+
 }  // namespace
 
 int64_t falcon_request_bytes(int64_t logn) { return request_bytes((unsigned)logn); }
@@ -98,7 +115,7 @@ int64_t falcon_encode_signature(uint8_t *signature, int64_t capacity, const uint
 
 int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity, const uint8_t *secret_key,
                            const uint8_t *nonce, const uint8_t *seed, const uint8_t *message,
-                           int64_t message_bytes, int64_t padded, int64_t seam,
+                           int64_t message_bytes, int64_t form, int64_t seam,
                            int64_t logn_given, uint64_t *facts) {
     const unsigned logn = (unsigned)logn_given;
     std::unique_ptr<Secrets> secrets(new (std::nothrow) Secrets);
@@ -129,9 +146,11 @@ int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity, const uint8_t *
             continue;
         }
         const int64_t length =
-            falcon_encode_signature(signature, capacity, nonce, s.s2, padded, logn);
-        // Only the padded form is tried again: liboqs gives up on the other.
-        if (length > 0 || !padded) {
+            form == FALCON_RECOVERABLE
+                ? encode_recoverable(signature, nonce, s.request, s.s2, logn)
+                : falcon_encode_signature(signature, capacity, nonce, s.s2, form, logn);
+        // Forms of a fixed length are tried again: liboqs gives up on the other.
+        if (length != FALCON_TOO_LONG || form == FALCON_COMPRESSED) {
             return length;
         }
     }

@@ -89,6 +89,26 @@ static int solves_equation(const int8_t *key, const int8_t *capital_g, unsigned 
     return (f * big_g % P + P - g * capital_f % P) % P == Q;
 }
 
+/* All inverses out of one: products of everything before, then back. True if a value is 0. */
+static uint32_t invert_all(uint16_t *a, unsigned logn) {
+    const unsigned n = 1u << logn;
+    uint16_t before[FALCON_MAX_N];
+    uint32_t product = 1, zero = 0;
+    for (unsigned k = 0; k < n; k++) {
+        zero |= a[k] == 0;
+        before[k] = (uint16_t)product;
+        product = mul_q(product, a[k]);
+    }
+    uint32_t running = invert(product);
+    for (unsigned k = n; k-- > 0;) {
+        const uint32_t inverse_a = mul_q(running, before[k]);
+        running = mul_q(running, a[k]);
+        a[k] = (uint16_t)inverse_a;
+    }
+    falcon_wipe(before, sizeof before);
+    return zero;
+}
+
 int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn) {
     const unsigned n = 1u << logn;
     uint16_t f[FALCON_MAX_N], g[FALCON_MAX_N], capital_f[FALCON_MAX_N];
@@ -100,20 +120,9 @@ int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn) {
     forward(f, logn);
     forward(g, logn);
     forward(capital_f, logn);
-    uint32_t damaged = 0;
-    /* All inverses out of one: products of everything before, then back. */
-    uint16_t before[FALCON_MAX_N];
-    uint32_t product = 1;
+    uint32_t damaged = invert_all(f, logn);
     for (unsigned k = 0; k < n; k++) {
-        damaged |= f[k] == 0;
-        before[k] = (uint16_t)product;
-        product = mul_q(product, f[k]);
-    }
-    uint32_t running = invert(product);
-    for (unsigned k = n; k-- > 0;) {
-        const uint32_t inverse_f = mul_q(running, before[k]);
-        running = mul_q(running, f[k]);
-        g[k] = (uint16_t)mul_q(mul_q(g[k], capital_f[k]), inverse_f);
+        g[k] = (uint16_t)mul_q(mul_q(g[k], capital_f[k]), f[k]);
     }
     inverse(g, logn);
     for (unsigned k = 0; k < n; k++) {
@@ -124,30 +133,29 @@ int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn) {
     falcon_wipe(f, sizeof f);
     falcon_wipe(g, sizeof g);
     falcon_wipe(capital_f, sizeof capital_f);
-    falcon_wipe(before, sizeof before);
     return damaged || !solves_equation(key, capital_g, logn) ? -1 : 0;
 }
 
 int falcon_derive_public(uint16_t *h, const int8_t *key, unsigned logn) {
     const unsigned n = 1u << logn;
     uint16_t f[FALCON_MAX_N];
-    uint32_t damaged = 0;
     for (unsigned k = 0; k < n; k++) {
         f[k] = residue(key[k]);
         h[k] = residue(key[n + k]);
     }
     forward(f, logn);
     forward(h, logn);
+    const uint32_t damaged = invert_all(f, logn);
     for (unsigned k = 0; k < n; k++) {
-        damaged |= f[k] == 0;
-        h[k] = (uint16_t)mul_q(h[k], invert(f[k]));
+        h[k] = (uint16_t)mul_q(h[k], f[k]);
     }
     inverse(h, logn);
     falcon_wipe(f, sizeof f);
     return damaged ? -1 : 0;
 }
 
-int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn) {
+void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, const uint16_t *h,
+                       unsigned logn) {
     const unsigned n = 1u << logn;
     uint16_t product[FALCON_MAX_N], key[FALCON_MAX_N];
     for (unsigned k = 0; k < n; k++) {
@@ -160,10 +168,55 @@ int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h,
         product[k] = (uint16_t)mul_q(product[k], key[k]);
     }
     inverse(product, logn);
-    uint64_t norm = 0;
     for (unsigned k = 0; k < n; k++) {
-        const int32_t s1 = centred(sub_q(point[k], product[k]));
-        norm += (uint64_t)((int64_t)s1 * s1) + (uint64_t)((int64_t)s2[k] * s2[k]);
+        s1[k] = (int16_t)centred(sub_q(point[k], product[k]));
+    }
+}
+
+int falcon_is_short(const int16_t *s1, const int16_t *s2, unsigned logn) {
+    uint64_t norm = 0;
+    for (unsigned k = 0; k < 1u << logn; k++) {
+        norm += (uint64_t)((int64_t)s1[k] * s1[k]) + (uint64_t)((int64_t)s2[k] * s2[k]);
     }
     return norm <= (logn == 9 ? 34034726u : 70265242u);
+}
+
+int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn) {
+    int16_t s1[FALCON_MAX_N];
+    falcon_first_half(s1, point, s2, h, logn);
+    return falcon_is_short(s1, s2, logn);
+}
+
+int falcon_is_invertible(const int16_t *s2, unsigned logn) {
+    const unsigned n = 1u << logn;
+    uint16_t values[FALCON_MAX_N];
+    uint32_t zero = 0;
+    for (unsigned k = 0; k < n; k++) {
+        values[k] = residue(s2[k]);
+    }
+    forward(values, logn);
+    for (unsigned k = 0; k < n; k++) {
+        zero |= values[k] == 0;
+    }
+    return !zero;
+}
+
+int falcon_divide_halves(uint16_t *h, const uint16_t *point, const int16_t *s1, const int16_t *s2,
+                         unsigned logn) {
+    const unsigned n = 1u << logn;
+    uint16_t divisor[FALCON_MAX_N];
+    for (unsigned k = 0; k < n; k++) {
+        divisor[k] = residue(s2[k]);
+        h[k] = (uint16_t)sub_q(point[k], residue(s1[k]));
+    }
+    forward(divisor, logn);
+    forward(h, logn);
+    if (invert_all(divisor, logn)) {
+        return -1;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        h[k] = (uint16_t)mul_q(h[k], divisor[k]);
+    }
+    inverse(h, logn);
+    return 0;
 }

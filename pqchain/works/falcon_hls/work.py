@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
-from pqchain.falcon import model
+from pqchain.falcon import model, rtl
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
 from pqchain.works.readers import Number, Reader, Undecided
-from pqchain.works.verdicts import FAILS, HOLDS, OPEN, Standing, Verdict
+from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
 TABLE3 = Contract.of(
@@ -23,6 +23,16 @@ TABLE3 = Contract.of(
     ("float64", "seconds published_seconds ratio"),
     ("str", "assumptions"),
 )
+
+ENGINES = Contract.of(
+    "engines",
+    ("str", "engine kind device"),
+    ("float64", "lookup_tables flip_flops dsp_blocks clock_megahertz"),
+    ("float64", "cycles_512 cycles_1024 seconds_512 seconds_1024"),
+)
+
+_DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740}
+"""What an XC7A200T has; Table 2's percentages are shares of it."""
 
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
 """The printed implementations as rows."""
@@ -33,18 +43,23 @@ MODULUS = 12289
 
 _SOFTWARE = "cortex-m4"
 
+_OURS = "RTL of ours"
+
+_RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
+"""What cells of our engine are worth against a statement of the paper's."""
+
 
 class FalconHls(Work):
-    """Table 3 rebuilt from a census of operations; nothing in it was measured on hardware."""
+    """Table 3 rebuilt from a census of operations, Table 2 beside RTL of ours; none on hardware."""
 
     key = "falcon-hls"
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `table3`."""
-        return {"table3": table3()}
+        """Return `table3` and `engines`."""
+        return {"table3": table3(), "engines": engines()}
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return milliseconds of Falcon-512: of software, and of possible schedules."""
+        """Return milliseconds of Falcon-512: of software, of possible schedules, of our RTL."""
         if "table3" not in frames:
             return {}
         rows = frames["table3"].query("algorithm == 'Falcon-512'").set_index("row")["seconds"]
@@ -56,11 +71,17 @@ class FalconHls(Work):
             "quickest": min(schedules),
             "slowest": max(schedules),
         }
-        return {name: f"{1e3 * seconds:.1f}" for name, seconds in texts.items()}
+        cells = {quantity: f"{_cells(quantity):,.0f}" for quantity in _DEVICE}
+        engine = frames["engines"]
+        cycles = engine.loc[engine["device"] == "xc7", "cycles_512"].iloc[0]
+        times = {name: f"{1e3 * seconds:.1f}" for name, seconds in texts.items()}
+        return {**times, **cells, "cycles": f"{cycles:,.0f}"}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read our parameters, what was published elsewhere of an M4, and the modelled engine."""
+        """Read our parameters, our RTL, what was published of an M4, and the modelled engine."""
         yield Reader("registry", _parameter, ("ring_degree", "modulus"))
+        shares = [f"{quantity}_percent" for quantity in _DEVICE]
+        yield Reader("synthesised", _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
             seconds = _seconds(frames)
             yield Reader("cited", partial(_elsewhere, seconds), ("sign_seconds",), decides=False)
@@ -143,16 +164,49 @@ def _cause() -> Verdict:
     return Verdict(OPEN, evidence, "estimated")
 
 
+def _few_resources() -> Verdict:
+    """Judge our own engine, which has one unit of each kind, too."""
+    shares = {quantity: _synthesised("", f"{quantity}_percent", "") for quantity in _DEVICE}
+    listed = ", ".join(
+        f"{_cells(quantity):,.0f} {quantity.replace('_', ' ')} ({share.value:.1f} %)"
+        for quantity, share in shares.items()
+    )
+    evidence = f"{listed} of an XC7A200T; 10 % is taken as few, which is ours"
+    few = all(share.value <= 10 for share in shares.values())
+    return Verdict(HOLDS if few else FAILS, evidence, "synthesised", _RTL)
+
+
 _JUDGED: dict[str, Callable[[], Verdict]] = {
     "integers-and-reals": _both_kinds,
     "conversions-needed": _conversions,
     "sampler-repeats": _repeats,
     "floating-point-is-the-cause": _cause,
+    "few-resources": _few_resources,
 }
 
 
 def _parameter(name: str, quantity: str, implementation: str) -> Number:
     return Number(MODULUS if quantity == "modulus" else RING[algorithms.get(name).name])
+
+
+def _cells(quantity: str) -> float:
+    """Return the cells of our engine for xc7; lookup tables with those that are memory."""
+    frame = rtl.cells().query("configuration == 'standard' and family == 'xc7'")
+    whole = frame[frame["module"] == "design_hierarchy"]
+    columns = {
+        "lookup_tables": ["lut", "lutram", "shift_register"],
+        "flip_flops": ["flip_flop"],
+        "dsp_blocks": ["dsp"],
+    }
+    return float(whole[columns[quantity]].to_numpy().sum())
+
+
+def _synthesised(name: str, quantity: str, implementation: str) -> Number:
+    """Return cells of our engine, or their share of the paper's device."""
+    base = quantity.removesuffix("_percent")
+    if base == quantity:
+        return Number(_cells(base), standing=_RTL)
+    return Number(100 * _cells(base) / _DEVICE[base], unit="%", standing=_RTL)
 
 
 def _elsewhere(
@@ -201,3 +255,35 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
             about = [algorithm, row["row"], row["kind"]]
             rows.append([*about, row["seconds"], value, ratio, row["assumptions"]])
     return TABLE3.frame(rows)
+
+
+def engines() -> pd.DataFrame:
+    """Return engines in hardware: as printed, and ours in RTL.
+
+    Columns: engine, kind ("published" or "synthesised"), device, lookup_tables (those that are
+    memory included), flip_flops, dsp_blocks, clock_megahertz, cycles_512, cycles_1024, seconds_512
+    and seconds_1024 (of a signature as printed, software included; of one attempt with ours).
+    Cells stand with xc7, which ours were synthesised for and not placed; clocks and times with the
+    ECP5 that ours were routed for. What is not known is NaN.
+    """
+    nothing = float("nan")
+    printed = papers.table(FalconHls.key, "table2").iloc[0]
+    published = papers.published(FalconHls.key).query("implementation == 'cortex-m4+artix-7'")
+    seconds = published.query("quantity == 'sign_seconds'").set_index("algorithm")["value"]
+    cells = [float(printed[quantity]) for quantity in _DEVICE]
+    clock = float(printed["clock_megahertz"])
+    times = [float(seconds[name]) for name in RING]
+    rows = [
+        ["printed, with software", "published", "Artix-7", *cells, clock, nothing, nothing, *times]
+    ]
+    routed = rtl.times().query("configuration == 'standard'").sort_values("degree")
+    cycles = routed["cycles"].tolist()
+    own = [_cells(quantity) for quantity in _DEVICE]
+    rows.append([_OURS, "synthesised", "xc7", *own, nothing, *cycles, nothing, nothing])
+    megahertz = routed["clock_hertz"].iloc[0] / 1e6
+    times = routed["seconds"].tolist()
+    proxy = "ECP5, for the clock alone"
+    rows.append(
+        [_OURS, "synthesised", proxy, nothing, nothing, nothing, megahertz, *cycles, *times]
+    )
+    return ENGINES.frame(rows)

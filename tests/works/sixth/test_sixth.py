@@ -10,8 +10,6 @@ from pqchain.works.work import Work
 from tests import frames
 from tests.works.sixth.work import FLIGHT, Sixth
 
-pytestmark = pytest.mark.xdist_group("sixth")  # one process makes the reproduction, for all
-
 FOLDER = Path(__file__).parent / "data" / "sixth"
 
 

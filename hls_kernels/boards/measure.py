@@ -1,0 +1,49 @@
+"""Measure the signing core of a board: run this there, in a login shell.
+
+`python3 boards/measure.py <bitstream> <output.csv> [count]`: signs that many messages (100 without)
+of each degree through the overlay, verifies every one, and writes a row for each: degree, cycles of
+the core (empty for the one of Vitis HLS, which counts none), seconds of the whole signature.
+Beside the CSV a sidecar says where it was made.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from pqchain import machine, results
+from pqchain.falcon import FalconSigner
+
+CONTRACT = results.Contract.of(
+    "board", ("str", "algorithm"), ("Int64", "signature"), ("float64", "cycles sign_seconds")
+)
+
+
+def measure(bitstream: Path, count: int, device: Any = None) -> list[tuple[str, int, float, float]]:
+    """Sign and return the rows; `device` is a board other than the one that pynq finds."""
+    rows = []
+    for degree in (512, 1024):
+        signer = FalconSigner(degree, "overlay", bitstream=bitstream, device=device)
+        public_key, secret_key = signer.generate_keypair()
+        for index in tqdm(range(count), desc=signer.algorithm.name, disable=None):
+            message = index.to_bytes(4, "big")
+            begin = time.perf_counter()
+            signature = signer.sign(message, secret_key)
+            seconds = time.perf_counter() - begin
+            if not signer.verify(message, signature, public_key):
+                sys.exit(f"signature {index} of {signer.algorithm.name} does not verify")
+            cycles = float("nan") if signer.cycles is None else float(signer.cycles)
+            rows.append((signer.algorithm.name, index, cycles, seconds))
+    return rows
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    made = measure(Path(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) == 4 else 100)
+    frame = CONTRACT.frame(made)
+    results.save(frame, sys.argv[2], contract=CONTRACT, provenance=machine.provenance())

@@ -1,0 +1,205 @@
+"""Write what the hardware is initialised with: microcode, kernels, constants, tables, program.
+
+This is where the engine is configured: with two dividers it takes fewer cycles and is larger,
+without degree 1024 it needs half the memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import struct
+import sys
+from pathlib import Path
+
+from hls_kernels.rtl.assembler import kernels, program
+
+HLS = Path(__file__).parents[2]
+
+MICROWORD = (
+    ("ld_on", 1), ("ld_stage", 3), ("ld_to", 5), ("ld_kind", 2), ("ld_arg", 8),
+    ("mul_on", 1), ("mul_stage", 3), ("mul_to", 5), ("mul_kind", 3),
+    ("mul_a_bank", 2), ("mul_a", 5), ("mul_b_bank", 2), ("mul_b", 5),
+    ("add_on", 1), ("add_stage", 3), ("add_to", 5), ("add_subtract", 1), ("add_halve", 1),
+    ("add_a_bank", 2), ("add_a", 5), ("add_b_bank", 2), ("add_b", 5),
+    ("st_on", 1), ("st_stage", 3), ("st_bank", 2), ("st_from", 5), ("st_negate", 1),
+    ("st_place", 8),
+)  # fmt: skip
+"""Fields of a microword from the top bit."""
+
+KERNEL = (("first", 10), ("last", 10), ("stop", 10), ("more_stages", 3), ("count", 2))
+"""Of a kernel: first and last word, the word that ends it, stages but one, iterations."""
+
+COUNTS = ("one", "quarter", "half", "all")
+
+Fields = tuple[tuple[str, int], ...]
+
+
+def pack(fields: Fields, values: dict[str, int]) -> int:
+    """Return the fields as one integer; raises ValueError where one does not fit."""
+    word = 0
+    for name, width in fields:
+        value = values.get(name, 0)
+        if not 0 <= value < 1 << width:
+            raise ValueError(f"{name} is {value}; expected {width} bits")
+        word = word << width | value
+    return word
+
+
+def width(fields: Fields) -> int:
+    """Return the width of a packed word."""
+    return sum(bits for _, bits in fields)
+
+
+def _bits(x: float) -> int:
+    return int(struct.unpack("<Q", struct.pack("<d", x))[0])
+
+
+class Tables:
+    """Numbers of a C++ header, by the name of their array."""
+
+    def __init__(self, path: Path) -> None:
+        self._text = path.read_text(encoding="utf-8")
+
+    def array(self, name: str) -> list[str]:
+        """Return the numbers of an array as written."""
+        body = re.search(rf"\b{name}\[[^=]*=\s*\{{(.*?)\}};", self._text, re.S)
+        if body is None:
+            raise KeyError(name)
+        return re.findall(r"0x[0-9a-fA-F]+|-?\d+\.?\d*(?:e-?\d+)?", body.group(1))
+
+    def reals(self, name: str) -> list[float]:
+        """Return an array of doubles."""
+        return [float(x) for x in self.array(name)]
+
+    def real(self, name: str) -> float:
+        """Return one double."""
+        found = re.search(rf"\b{name}\s*=\s*([-0-9.e]+);", self._text)
+        if found is None:
+            raise KeyError(name)
+        return float(found.group(1))
+
+
+def constants(logn: int) -> list[int]:
+    """Return the read-only memory: roots, then 256 words of constants and tables."""
+    tables, sampler = Tables(HLS / "src" / "tables.h"), Tables(HLS / "src" / "sampler.h")
+    words = [_bits(x) for x in tables.reals("roots")][: 1 << logn]
+    tail = [0] * 256
+    for top, n in enumerate((512, 1024)):
+        values = {
+            kernels.ONE_HALF: 0.5, kernels.MAGIC: 1.5 * 2.0**52,
+            kernels.INVERSE_Q: tables.real("inverse_q"),
+            kernels.MINUS_INVERSE_Q: -tables.real("inverse_q"),
+            kernels.INVERSE_LOG_2: tables.real("inverse_log_2"),
+            kernels.SIGMA_MIN: tables.reals("sigma_min")[top],
+            kernels.INVERSE_SIGMA: tables.reals("inverse_sigma")[top],
+            kernels.SCALE: 2.0 / n,
+        }  # fmt: skip
+        for index, value in values.items():
+            tail[8 * top + index] = _bits(value)
+    for index, text in enumerate(sampler.array("coefficients")):
+        tail[kernels.COEFFICIENTS + index] = int(text, 0)
+    for z in range(19):
+        square = float(z * z) * tables.real("inverse_2_sigma0_squared")
+        tail[kernels.SQUARES + z] = _bits(square)
+    for z in range(-32, 32):
+        tail[kernels.CANDIDATES + z % 64] = _bits(float(z))
+    for s in range(128):
+        tail[kernels.LOGS + s] = _bits(float(s) * tables.real("log_2"))
+    return words + tail
+
+
+def half_gaussian() -> list[int]:
+    """Return the table of the base sampler: 18 entries of 72 bits."""
+    tables = Tables(HLS / "src" / "tables.h")
+    pairs = zip(tables.array("base_high"), tables.array("base_low"), strict=True)
+    return [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
+
+
+def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: int) -> str:
+    """Return what the SystemVerilog has to know of all this."""
+    marks = program.labels()
+    numbers = {f"KERNEL_{kernel.name.upper()}": at for at, kernel in enumerate(built)}
+    numbers |= {f"OP_{name.upper()}": at for at, name in enumerate(program.OPCODES)}
+    numbers |= {f"AT_{name.upper()}": at for name, at in marks.items()}
+    numbers |= {
+        "MICROWORD_BITS": width(MICROWORD), "MICROWORDS": microwords,
+        "KERNEL_BITS": width(KERNEL), "INSTRUCTION_BITS": width(program.FIELDS),
+        "DIVIDERS": dividers, "MAX_LOGN": logn, "LANES": len(kernels.LANES), "DRAWS": kernels.DRAWS,
+        "FIRST_FRACTION": kernels.FIRST_FRACTION, "POLYNOMIALS": program.POLYNOMIALS,
+        "PLACE_T0": program.T0, "PLACE_T1": program.T1, "PLACE_FRAMES": program.FRAMES,
+        "PART_TARGET": program.TARGET, "PART_INTEGERS": program.TARGET_AS_INTEGERS,
+    }  # fmt: skip
+    lines = ["// Made by hls_kernels/rtl/assembler; do not edit."]
+    lines += [f"localparam int {name} = {value};" for name, value in numbers.items()]
+    lanes = "".join(f"{draw:02b}" for _, draw in reversed(kernels.LANES))
+    lines.append(
+        f"localparam logic [{2 * len(kernels.LANES) - 1}:0] LANE_DRAW = {len(lanes)}'b{lanes};"
+    )
+    for name, fields in (
+        ("microword", MICROWORD),
+        ("kernel", KERNEL),
+        ("instruction", program.FIELDS),
+    ):
+        lines.append("typedef struct packed {")
+        lines += [f"    logic [{bits - 1}:0] {field};" for field, bits in fields]
+        lines.append(f"}} {name}_t;")
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
+    """Write every file; return a summary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    built = kernels.all_kernels(dividers)
+    microcode: list[int] = []
+    entries, listing = [], []
+    for kernel in built:
+        first = len(microcode)
+        microcode += [pack(MICROWORD, row) for row in kernel.words()]
+        fields = {
+            "first": first, "last": len(microcode) - 1,
+            "stop": first + (kernel.length - 1) % kernel.interval,
+            "more_stages": kernel.stages - 1, "count": COUNTS.index(kernel.count),
+        }  # fmt: skip
+        entries.append(pack(KERNEL, fields))
+        listing.append(
+            f"{kernel.name:18} {kernel.count:8} at {first:4} interval {kernel.interval:4} "
+            f"stages {kernel.stages} length {kernel.length:4} operations {len(kernel.operations)}"
+        )
+    used, depth = len(microcode), 1 << (len(microcode) - 1).bit_length()
+    instructions = program.assemble([kernel.name for kernel in built])
+    images = {
+        "microcode": (microcode, depth, width(MICROWORD)),
+        "kernels": (entries, 32, width(KERNEL)),
+        "program": (instructions, 64, width(program.FIELDS)),
+        "half_gaussian": (half_gaussian(), 32, 72),
+        "constants": (constants(logn), 0, 64),
+    }
+    for name, (words, least, bits) in images.items():
+        if len(words) > max(least, len(words) if not least else 0):
+            raise ValueError(f"{name} has {len(words)} words; expected at most {least}")
+        words = words + [0] * (least - len(words))
+        digits = -(-bits // 4)
+        (folder / f"{name}.hex").write_text("".join(f"{word:0{digits}x}\n" for word in words))
+    (folder / "falcon_program.svh").write_text(header(built, depth, dividers, logn))
+    names = ", ".join(f"KERNEL_{kernel.name.upper()}" for kernel in built)
+    (folder / "kernel_numbers.h").write_text(
+        "// Made by hls_kernels/rtl/assembler; do not edit.\n"
+        f"enum Kernel {{ {names}, KERNELS }};\n"
+        "static const char *const kernel_names[] = {"
+        + ", ".join(f'"{kernel.name}"' for kernel in built)
+        + "};\n"
+    )
+    return "\n".join(listing) + (
+        f"\n{used} microwords of {width(MICROWORD)} bits, {len(instructions)} instructions of "
+        f"{width(program.FIELDS)} bits"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--dividers", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--logn", type=int, choices=(9, 10), default=10)
+    options = parser.parse_args()
+    sys.stdout.write(write(options.folder, options.dividers, options.logn) + "\n")

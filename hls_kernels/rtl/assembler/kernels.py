@@ -1,0 +1,297 @@
+"""The vector kernels of the engine: what `hls_kernels/src` says in C++, as dataflow.
+
+Each function builds one loop body, in the words of `body`. The order of operations is that of the
+C++, because every bit depends on it.
+"""
+
+from __future__ import annotations
+
+from hls_kernels.rtl.assembler.body import (
+    CANDIDATES,
+    FLOOR,
+    HALF,
+    HALVINGS,
+    HORNER,
+    LOGS,
+    QUARTER,
+    SQUARES,
+    THRESHOLD,
+    WHOLE,
+    Body,
+    Complex,
+)  # fmt: skip
+from hls_kernels.rtl.assembler.schedule import Kernel, Operation, given
+
+# Constants in the read-only memory behind the roots; each degree has its eight.
+(
+    ONE_HALF, MAGIC, INVERSE_Q, MINUS_INVERSE_Q, INVERSE_LOG_2, SIGMA_MIN, INVERSE_SIGMA, SCALE,
+) = range(8)  # fmt: skip
+COEFFICIENTS = 16
+"""Of the polynomial for exp(-x): 13 integers."""
+
+
+DRAWS = 4
+"""How many draws one round of the sampler can look at."""
+
+LANES = ((0, 0), (0, 1), (1, 1), (1, 2), (1, 3))
+"""A round tests candidates for two samples at once. Each lane: which sample, which draw. The second
+sample's draws begin behind the first's accepted one, which is not known yet: so two guesses."""
+
+
+def forward() -> Kernel:
+    """Transform: one pass on a."""
+    k = Body("forward", "quarter")
+    root = k.root()
+    y, x = k.complex("a", pair=1, second=1), k.complex("a", pair=1)
+    t = k.product(y, root)
+    k.store_complex(k.plus(x, t), "a", pair=1)
+    k.store_complex(k.minus(x, t), "a", pair=1, second=1)
+    return k
+
+
+def inverse() -> Kernel:
+    """Transform back: one pass on a, without the scale."""
+    k = Body("inverse", "quarter")
+    x, y = k.complex("a", pair=1), k.complex("a", pair=1, second=1)
+    root = k.root()
+    d = k.minus(x, y)
+    k.store_complex(k.plus(x, y), "a", pair=1)
+    k.store_complex(k.product(d, root, conjugate=True), "a", pair=1, second=1)
+    return k
+
+
+def negate() -> Kernel:
+    """Build a <- -a."""
+    k = Body("negate", "all")
+    k.store(k.load("a"), "a", negate=1)
+    return k
+
+
+def scaled_product(name: str, scale: int) -> Kernel:
+    """Build a <- b c times a constant."""
+    k = Body(name, "half")
+    re, im = k.product(k.complex("b"), k.complex("c"))
+    factor = k.constant(scale)
+    k.store_complex((k.mul(re, factor), k.mul(im, factor)), "a")
+    return k
+
+
+def norm() -> Kernel:
+    """Build a <- b adjoint(b) + c adjoint(c): the imaginary parts are 0."""
+    k = Body("norm", "half")
+    b, c = k.complex("b"), k.complex("c")
+    squares = [k.add(k.mul(x[0], x[0]), k.mul(x[1], x[1])) for x in (b, c)]
+    k.store_complex((k.add(*squares), k.sub(b[0], b[0])), "a")
+    return k
+
+
+def sum_of_products(name: str, *, adjoint: bool) -> Kernel:
+    """Build a <- b c + d e, or b adjoint(c) + d adjoint(e)."""
+    k = Body(name, "half")
+    b, c, d, e = (k.complex(base) for base in "bcde")
+    first, second = (k.product(*pair, conjugate=adjoint) for pair in ((b, c), (d, e)))
+    k.store_complex(k.plus(first, second), "a")
+    return k
+
+
+def round_scaled(name: str, *, minus: bool) -> Kernel:
+    """Build a <- the integers nearest to a (or -a) times 2/n, above 1.5 * 2^52."""
+    k = Body(name, "all")
+    x, magic = k.mul(k.load("a"), k.constant(SCALE)), k.constant(MAGIC)
+    k.store(k.sub(magic, x) if minus else k.add(x, magic), "a")
+    return k
+
+
+def decompose(dividers: int) -> Kernel:
+    """Decompose the Gram matrix b, c, d of a node into L D L*; L goes to a.
+
+    With two dividers each of both values has its own. What its children need: for the right one
+    the halves of d11 to e, for the left one the halves of d00 behind them; the halves of the target
+    f behind a.
+    """
+    k = Body("decompose", "quarter")
+    right, left, targets = [], [], []
+    for second in (0, 1):
+        where = {"pair": 1, "second": second}
+        g00, g01, g11 = (k.complex(base, **where) for base in "bcd")
+        re, im = _ratio(k, g00, g01, second % dividers)
+        k.store(re, "a", **where)
+        k.store(im, "a", offset=HALF, negate=1, **where)
+        product = (
+            k.add(k.mul(re, g01[0]), k.mul(im, g01[1])),
+            k.sub(k.mul(im, g01[0]), k.mul(re, g01[1])),
+        )
+        right.append(k.minus(g11, product))
+        left.append(g00)
+        targets.append(k.complex("f", **where))
+    root = k.root()
+    k.store_parts(k.split(*right, root), "e")
+    k.store_parts(k.split(*left, root), "e", offset=WHOLE)
+    k.store_parts(k.split(*targets, root), "a", offset=WHOLE)
+    return k
+
+
+def _ratio(k: Body, a: Complex, b: Complex, divider: int = 0) -> Complex:
+    """Divide b by a: the conjugate of l10 for g00 = a, g01 = b."""
+    inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])), divider)
+    c = k.mul(a[0], inverse), k.mul(a[1], inverse)  # the imaginary part with the other sign
+    re = k.add(k.mul(b[0], c[0]), k.mul(b[1], c[1]))
+    return re, k.sub(k.mul(b[1], c[0]), k.mul(b[0], c[1]))
+
+
+def turn() -> Kernel:
+    """Turn from the right side of a node to the left: t0 = a, t1 = b, l10 = c, samples behind c.
+
+    The samples of the right side are merged; b takes them, and the halves of the corrected target
+    t0 + (t1 - samples) l10 take their place.
+    """
+    k = Body("turn", "quarter")
+    root = k.root()
+    even = k.load("c", offset=WHOLE), k.load("c", offset=WHOLE + QUARTER)
+    odd = k.load("c", offset=WHOLE + HALF), k.load("c", offset=WHOLE + HALF + QUARTER)
+    difference = k.product(odd, root)
+    centres = []
+    for second, z in enumerate((k.plus(even, difference), k.minus(even, difference))):
+        where = {"pair": 1, "second": second}
+        t0, t1, l10 = (k.complex(base, **where) for base in "abc")
+        k.store_complex(z, "b", **where)
+        centres.append(k.plus(t0, k.product(l10, k.minus(t1, z))))
+    k.store_parts(k.split(*centres, root), "c", offset=WHOLE)
+    return k
+
+
+def merge() -> Kernel:
+    """Build a <- the polynomial with the halves at b."""
+    k = Body("merge", "quarter")
+    root = k.root()
+    even = k.load("b"), k.load("b", offset=QUARTER)
+    odd = k.load("b", offset=HALF), k.load("b", offset=HALF + QUARTER)
+    t = k.product(odd, root)
+    k.store_complex(k.plus(even, t), "a", pair=1)
+    k.store_complex(k.minus(even, t), "a", pair=1, second=1)
+    return k
+
+
+# What the kernels of a leaf leave for one another.
+_L10 = given("A", 31), given("A", 30)
+_CENTRE_FRACTIONS = given("A", 29), given("A", 28)
+_HALF_INVERSE_VARIANCE, _ACCEPTANCE_SCALE = given("M", 31), given("L", 31)
+_HELD_ROOT = given("X", 0)
+_WHOLE = given("X", 0), given("X", 1)
+"""Integers above 1.5 * 2^52: the floors of both centres, and once accepted both samples."""
+LEAF_REGISTERS = frozenset({("A", 28), ("A", 29), ("A", 30), ("A", 31), ("M", 31), ("L", 31)})
+FIRST_FRACTION = 29
+"""The register that lanes of the first sample read; the hardware replaces it by the next lower one
+when only the second sample is still wanted."""
+
+
+def _deviation(k: Body, inverse_deviation: Operation) -> None:
+    """Compute what the sampler needs of a leaf's deviation."""
+    square = k.mul(inverse_deviation, inverse_deviation)
+    k.mul(square, k.constant(ONE_HALF), pinned=_HALF_INVERSE_VARIANCE.register)
+    scale = k.mul(inverse_deviation, k.constant(SIGMA_MIN))
+    k.fraction(scale, pinned=_ACCEPTANCE_SCALE.register)
+
+
+def _centres(k: Body, centres: Complex, after: list[Operation]) -> None:
+    """Take floor and fraction of both centres; `after` read the old floors."""
+    for index, centre in enumerate(centres):
+        floor = k.convert(FLOOR, centre, to=index)
+        floor.after += [(each, 1) for each in after]
+        whole = k.sub(_WHOLE[index], k.constant(MAGIC))
+        whole.after.append((floor, floor.latency))
+        k.sub(centre, whole, pinned=_CENTRE_FRACTIONS[index].register)
+
+
+def open_leaf() -> Kernel:
+    """Decompose the lowest node (g00 to g11: b, c, d), prepare its right leaf with centres a."""
+    k = Body("open_leaf", reserved=LEAF_REGISTERS)
+    g00, g01, g11 = k.complex("b"), k.complex("c"), k.load("d")
+    re, im = _ratio(k, g00, g01)
+    re.pinned, im.pinned = (each.register for each in _L10)
+    d11 = k.sub(g11, k.add(k.mul(re, g01[0]), k.mul(im, g01[1])))
+    root = k.square_root(d11)
+    _deviation(k, k.mul(root, k.constant(INVERSE_SIGMA)))
+    k.hold_square_root(g00[0], after=root)
+    _centres(k, k.complex("a"), after=[])
+    return k
+
+
+def turn_leaf() -> Kernel:
+    """Put the right samples to b and prepare the left leaf, centres a + (b - samples) l10."""
+    k = Body("turn_leaf", reserved=LEAF_REGISTERS)
+    t0, t1 = k.complex("a"), k.complex("b")
+    magic = k.constant(MAGIC)
+    z = k.sub(_WHOLE[0], magic), k.sub(_WHOLE[1], magic)
+    k.store_complex(z, "b")
+    e = k.minus(t1, z)
+    re, im = _L10  # of conj(l10)
+    correction = (
+        k.add(k.mul(re, e[0]), k.mul(im, e[1])),
+        k.sub(k.mul(re, e[1]), k.mul(im, e[0])),
+    )
+    _centres(k, k.plus(t0, correction), after=list(z))
+    _deviation(k, k.mul(_HELD_ROOT, k.constant(INVERSE_SIGMA)))
+    return k
+
+
+def close_leaf() -> Kernel:
+    """Put the left samples to a."""
+    k = Body("close_leaf", reserved=LEAF_REGISTERS)
+    magic = k.constant(MAGIC)
+    k.store_complex((k.sub(_WHOLE[0], magic), k.sub(_WHOLE[1], magic)), "a")
+    return k
+
+
+def attempt() -> Kernel:
+    """Test every lane's candidate as SamplerZ does; a threshold per lane comes out."""
+    k = Body("attempt", reserved=LEAF_REGISTERS)
+    candidates = [k.table(CANDIDATES, draw) for draw in range(DRAWS)]
+    squares = [k.table(SQUARES, draw) for draw in range(DRAWS)]
+    inverse_log_2 = k.constant(INVERSE_LOG_2)
+    coefficients = [k.constant(COEFFICIENTS + index) for index in range(13)]
+    for lane, (sample, draw) in enumerate(LANES):
+        distance = k.sub(candidates[draw], _CENTRE_FRACTIONS[sample])
+        square = k.mul(k.mul(distance, distance), _HALF_INVERSE_VARIANCE)
+        x = k.sub(square, squares[draw])
+        halvings = k.convert(HALVINGS, k.mul(x, inverse_log_2), to=lane)
+        multiple = k.table(LOGS, lane)
+        multiple.after.append((halvings, halvings.latency))
+        rest = k.fraction(k.sub(x, multiple))
+        # Horner's rule on integers: (coefficient - last product) * rest, the product a step before.
+        step = None
+        for coefficient in coefficients:
+            factor = _ACCEPTANCE_SCALE if coefficient is coefficients[-1] else rest
+            now = k._new("horner", [coefficient, factor], kind=HORNER, to=int(step is None))
+            if step is not None:
+                now.exactly = (step, step.latency)
+            step = now
+        threshold = k._new("convert", [], kind=THRESHOLD, to=lane)
+        threshold.exactly = (step, step.latency)
+    return k
+
+
+def all_kernels(dividers: int = 1) -> list[Kernel]:
+    """Return every kernel, scheduled for one divider or two, in the order of their numbers."""
+    built = [
+        forward(),
+        inverse(),
+        negate(),
+        scaled_product("divide_by_q", INVERSE_Q),
+        scaled_product("divide_by_minus_q", MINUS_INVERSE_Q),
+        norm(),
+        sum_of_products("gram", adjoint=True),
+        sum_of_products("combine", adjoint=False),
+        round_scaled("round", minus=False),
+        round_scaled("round_minus", minus=True),
+        decompose(dividers),
+        turn(),
+        merge(),
+        open_leaf(),
+        turn_leaf(),
+        close_leaf(),
+        attempt(),
+    ]
+    for kernel in built:
+        kernel.schedule()
+    return built

@@ -1,0 +1,119 @@
+// The engine with its two buses, and where its cycles go.
+#ifndef FALCON_RTL_CHIP_H
+#define FALCON_RTL_CHIP_H
+
+#include "Vfalcon_sign.h"
+#include "Vfalcon_sign___024root.h"
+#include "bus.h"
+#include "kernel_numbers.h"
+
+enum Register {
+    CTRL = 0x00, REQUEST = 0x10, RESPONSE = 0x1c, LOGN = 0x28, STATUS = 0x30, VERSION = 0x40,
+    CYCLES = 0x50,
+};
+enum Place { VERDICTS = KERNELS, RANDOM_BITS, TRANSFERS, WIPING, SEQUENCING, PLACES };
+
+#define INSIDE(name) (u.rootp->falcon_sign__DOT__##name)
+
+class Chip {
+  public:
+    Vfalcon_sign u;
+    Bus bus;
+    uint64_t cycles = 0;
+    uint64_t spent[PLACES] = {};    // cycles by kernel, and by what else the engine waits for
+    uint64_t starts[KERNELS] = {};
+
+    // Names of the sequencer's and the top's states, in their order in the source.
+    enum { SEQ_STOPPED, SEQ_FETCH, SEQ_READ, SEQ_DECODE, SEQ_PREPARE, SEQ_ISSUE, SEQ_LOADING,
+           SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE };
+    enum { TOP_REST, TOP_SEED, TOP_WALK, TOP_GIVE };
+
+    Chip() {
+        u.ap_rst_n = 0;
+        for (int k = 0; k < 8; k++) tick();
+        u.ap_rst_n = 1;
+        for (int k = 0; k < 4; k++) tick();
+    }
+
+    void tick() {
+        u.ap_clk = 0;
+        bus.offer(u);
+        account();
+        bus.take(u);
+        u.ap_clk = 1;
+        u.eval();
+        cycles++;
+    }
+
+    void write(unsigned at, uint32_t value, unsigned strobes = 15) {
+        u.s_axi_control_AWADDR = at;
+        u.s_axi_control_WDATA = value;
+        u.s_axi_control_WSTRB = strobes;
+        u.s_axi_control_AWVALID = u.s_axi_control_WVALID = u.s_axi_control_BREADY = 1;
+        for (bool taken = false; !taken;) {
+            u.eval();
+            taken = u.s_axi_control_AWREADY && u.s_axi_control_WREADY;
+            tick();
+        }
+        u.s_axi_control_AWVALID = u.s_axi_control_WVALID = 0;
+        while (!u.s_axi_control_BVALID) tick();
+        tick();
+    }
+
+    uint32_t read(unsigned at) {
+        u.s_axi_control_ARADDR = at;
+        u.s_axi_control_ARVALID = u.s_axi_control_RREADY = 1;
+        for (bool taken = false; !taken;) {
+            u.eval();
+            taken = u.s_axi_control_ARREADY;
+            tick();
+        }
+        u.s_axi_control_ARVALID = 0;
+        while (!u.s_axi_control_RVALID) tick();
+        const uint32_t value = u.s_axi_control_RDATA;
+        tick();
+        return value;
+    }
+
+    bool running() { return INSIDE(u_control__DOT__running); }
+
+    // Tick until the attempt has ended, or for so many cycles.
+    uint64_t run(uint64_t most) {
+        const uint64_t begin = cycles;
+        while (cycles - begin < most && running()) tick();
+        return cycles - begin;
+    }
+
+    void start(uint64_t request, uint64_t response, uint32_t logn) {
+        write(REQUEST, (uint32_t)request);
+        write(REQUEST + 4, request >> 32);
+        write(RESPONSE, (uint32_t)response);
+        write(RESPONSE + 4, response >> 32);
+        write(LOGN, logn);
+        write(CTRL, 1);
+    }
+
+  private:
+    void account() {
+        const int top = INSIDE(state), step = INSIDE(u_sequencer__DOT__state);
+        if (top == TOP_REST) return;
+        if (top != TOP_WALK) {
+            spent[INSIDE(wipe) ? WIPING : TRANSFERS]++;
+        } else if (step == SEQ_LOADING) {
+            spent[TRANSFERS]++;
+        } else if (INSIDE(u_datapath__DOT__u_issue__DOT__running)) {
+            spent[now]++;
+        } else if (step == SEQ_DRAW && !INSIDE(u_draws__DOT__ready)) {
+            spent[RANDOM_BITS]++;
+        } else {
+            spent[INSIDE(u_sequencer__DOT__sampling) ? VERDICTS : SEQUENCING]++;
+        }
+        if (u.rootp->falcon_sign__DOT__start && u.rootp->falcon_sign__DOT__ready) {
+            now = INSIDE(u_datapath__DOT__u_issue__DOT__kernel);
+            starts[now]++;
+        }
+    }
+    int now = 0;
+};
+
+#endif

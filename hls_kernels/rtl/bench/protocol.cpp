@@ -1,0 +1,332 @@
+// The registers and the bus: what Vitis HLS promises, back-pressure, odd addresses, errors in every
+// place; requests that hold no key; and that nothing in the engine depends on a key once it is done.
+//   protocol <recorded 512> <recorded 1024> [quick]      quick: degree 512, to the first failure
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "chip.h"
+#include "falcon_sign.h"
+#include "sign_kernel.h"
+#include "verilated_save.h"
+
+using namespace falcon;
+static Chip chip;
+static std::vector<uint8_t> device(1 << 17);
+static const uint64_t ORIGIN = 0x10000000;
+static const uint64_t MOST = 10'000'000;    // cycles; five times the longest attempt here
+static unsigned failed, checks;
+static bool quick;
+
+static void expect(bool good, const char *what, long value = 0) {
+    checks++;
+    if (good) return;
+    if (failed++ < 20) std::printf("  %s (%ld)\n", what, value);
+    if (quick) std::exit(1);
+}
+
+static std::vector<uint8_t> first(const char *path, unsigned logn) {
+    FILE *file = std::fopen(path, "rb");
+    std::vector<uint8_t> request(request_bytes(logn));
+    if (!file || std::fgetc(file) != (int)logn ||
+        std::fread(request.data(), 1, request.size(), file) != request.size())
+        std::exit((std::perror(path), 2));
+    std::fclose(file);
+    return request;
+}
+
+// Every memory and register file that a key, a seed or what came of them passes through.
+template <class Use> static void stores(Use use) {
+    const Vfalcon_sign &u = chip.u;
+    use("memory", INSIDE(u_datapath__DOT__memory));
+#define PORT(bank, port) \
+    use("bank_" #bank, INSIDE(u_datapath__DOT__bank_##bank##__DOT__ports__BRA__##port##__KET____DOT__words));
+#define BANK(bank) PORT(bank, 0) PORT(bank, 1) PORT(bank, 2) PORT(bank, 3) PORT(bank, 4)
+    BANK(l) BANK(m) BANK(a)
+    use("thresholds", INSIDE(u_datapath__DOT__thresholds));
+    use("halvings", INSIDE(u_datapath__DOT__halvings));
+    use("integers", INSIDE(u_datapath__DOT__integers));
+    use("buffers", INSIDE(u_draws__DOT__buffers));
+    use("candidates", INSIDE(u_draws__DOT__candidates));
+    use("bases", INSIDE(u_draws__DOT__bases));
+    use("randoms", INSIDE(u_draws__DOT__randoms));
+    use("behind", INSIDE(u_draws__DOT__behind));
+    use("key1", INSIDE(u_draws__DOT__generator__DOT__key1));
+    use("key2", INSIDE(u_draws__DOT__generator__DOT__key2));
+    use("key3", INSIDE(u_draws__DOT__generator__DOT__key3));
+    use("row0", INSIDE(u_draws__DOT__generator__DOT__row0));
+    use("row1", INSIDE(u_draws__DOT__generator__DOT__row1));
+    use("row2", INSIDE(u_draws__DOT__generator__DOT__row2));
+    use("row3", INSIDE(u_draws__DOT__generator__DOT__row3));
+}
+
+// Run to the end of an attempt, in whose cycle every store has to be all zeros. `fill`: where wiping
+// begins, every word that the degree uses becomes a one, so that none is zero by itself.
+static void finish(unsigned logn, bool fill) {
+    const Vfalcon_sign &u = chip.u;
+    for (uint64_t k = 0; k < MOST && chip.running() && !INSIDE(wipe); k++) chip.tick();
+    if (chip.running() && !INSIDE(wipe))
+        std::exit((std::printf("  no end after %lu cycles\n", (unsigned long)MOST), 1));
+    if (fill && INSIDE(wipe))
+        stores([&](const char *, auto &array) {
+            auto &words = array.m_storage;      // of the memory, 512 uses one half
+            std::fill_n(words, std::size(words) > 256 ? std::size(words) >> 10 << logn : std::size(words), 1);
+        });
+    chip.run(MOST);
+    stores([&](const char *name, auto &array) {
+        const auto &words = array.m_storage;
+        const long held = std::size(words) - std::count(std::begin(words), std::end(words), 0);
+        expect(held == 0, name, held);
+    });
+}
+
+// Everything the netlist holds, but for the cycle counter.
+static std::string state() {
+    const Vfalcon_sign &u = chip.u;
+    const auto cycles = INSIDE(u_control__DOT__cycles);
+    INSIDE(u_control__DOT__cycles) = 0;
+    VerilatedSave file;
+    std::string path = (std::filesystem::temp_directory_path() / "falcon_rtl_XXXXXX").string();
+    close(mkstemp(path.data()));
+    file.open(path.c_str());
+    file << chip.u;
+    file.close();
+    INSIDE(u_control__DOT__cycles) = cycles;
+    std::string text;
+    FILE *back = std::fopen(path.c_str(), "rb");
+    for (int c; (c = std::fgetc(back)) != EOF;) text.push_back(c);
+    std::fclose(back);
+    std::remove(path.c_str());
+    return text;
+}
+
+struct Result {
+    uint32_t status;
+    bool ended, zeros, equal, untouched;
+    uint64_t cycles;
+    std::string left;   // unless it was filled: the state once the register tells that it is done
+};
+
+// One attempt at these offsets; `equal`: the response is the C++ kernel's.
+static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const Manners &manners,
+                      uint64_t ask = 0, uint64_t answer = 0x8000, bool fill = true) {
+    const unsigned n = 1u << logn;
+    std::vector<int16_t> want(n), got(n);
+    uint32_t status, version;
+    falcon_sign(request.data(), want.data(), logn, &status, &version);
+    std::memset(device.data(), 0x55, device.size());
+    std::memcpy(device.data() + ask, request.data(), request.size());
+    chip.bus.behave(manners);
+    chip.start(ORIGIN + ask, ORIGIN + answer, logn);
+    Result out{};
+    const uint64_t begin = chip.cycles;
+    finish(logn, fill);
+    out.cycles = chip.cycles - begin;
+    out.ended = chip.read(CTRL) & 2;
+    if (!fill) out.left = state();
+    out.status = chip.read(STATUS);
+    std::memcpy(got.data(), device.data() + answer, 2 * n);
+    out.equal = out.status == status && got == want;
+    out.zeros = out.untouched = true;
+    for (int16_t x : got) out.zeros &= x == 0, out.untouched &= x == 0x5555;
+    // nothing beside the response was written
+    for (unsigned k = 0; k < device.size(); k++)
+        if ((k < ask || k >= ask + request.size()) && (k < answer || k >= answer + 2 * n))
+            expect(device[k] == 0x55, "a byte beside the response was written", k);
+    return out;
+}
+
+static void registers() {
+    expect(chip.read(CTRL) == 4, "idle after a reset", chip.read(CTRL));
+    for (unsigned at : {0x10u, 0x14u, 0x1cu, 0x20u, 0x28u}) {
+        chip.write(at, 0xffffffff);
+        chip.write(at, 0x12345678, 5);
+        expect(chip.read(at) == 0xff34ff78, "strobes", at);
+        chip.write(at, 0);
+        expect(chip.read(at) == 0, "read back", at);
+    }
+    chip.write(0x04, 1);
+    chip.write(0x08, 3);
+    for (uint32_t logn : {0u, 1u, 8u, 11u, 265u, 0xffffffffu}) {
+        chip.write(LOGN, logn);
+        chip.write(CTRL, 1);
+        chip.run(1000);
+        expect(chip.u.__SYM__interrupt, "an interrupt", logn);
+        expect(chip.read(0x0c) == 3, "both interrupts are pending", logn);
+        chip.write(0x0c, 3);
+        expect(!chip.u.__SYM__interrupt, "writing ones takes it back", logn);
+        expect(chip.read(CTRL) == 14, "done, idle, ready", logn);
+        expect(chip.read(CTRL) == 4, "reading clears them", logn);
+        expect(chip.read(STATUS) == STATUS_REFUSED, "another degree is refused", logn);
+        expect(chip.read(0x34) == 1 && chip.read(0x34) == 0, "status is new once", logn);
+        expect(chip.read(VERSION) == FALCON_SIGN_VERSION, "the version", logn);
+        expect(chip.read(CYCLES) < 10, "at once", logn);
+    }
+    chip.write(0x08, 1);
+    chip.write(CTRL, 1);
+    chip.run(1000);
+    expect(chip.read(0x0c) == 1, "only the enabled interrupt is pending");
+    chip.write(0x04, 0);
+    expect(!chip.u.__SYM__interrupt, "pending, but interrupts are off");
+    chip.write(0x0c, 1);
+    chip.write(0x08, 0);
+    chip.read(CTRL);
+    expect(chip.bus.bursts == 0, "no traffic for a refusal", chip.bus.bursts);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return std::fprintf(stderr, "protocol <recorded 512> <recorded 1024> [quick]\n"), 2;
+    quick = argc > 3;
+    chip.bus.map(ORIGIN, device.data(), device.size());
+    std::mt19937_64 rng(23);
+    registers();
+    const std::vector<uint8_t> requests[2] = {first(argv[1], 9), first(argv[2], 10)};
+    const auto with_seed = [&](unsigned logn) {
+        auto request = requests[logn - 9];
+        for (unsigned j = 0; j < 56; j++) request[(6u << logn) + j] = rng();
+        return request;
+    };
+
+    // back-pressure, delays, and bursts that begin anywhere in a block or at a page's end
+    for (unsigned stall : {0u, 64u, 200u})
+        for (unsigned delay : {0u, 1u, 40u}) {
+            if (quick && (stall + delay) % 3) continue;
+            const uint64_t ask = 4 * (rng() % 1024), answer = 0x8000 + 4 * (rng() % 1024);
+            const Result r = attempt(with_seed(9), 9, {delay, stall, -1, -1, -1, rng()}, ask, answer);
+            expect(r.ended && r.equal, "with back-pressure", stall);
+        }
+    for (uint64_t odd : {0xffcull, 0xfc4ull, 0x1000ull}) {
+        const Result r = attempt(requests[0], 9, {}, odd, 0x8000 + odd);
+        expect(r.ended && r.equal, "near a page's end", odd);
+    }
+    // degrees in turn; arguments and start bits in the middle of a run change nothing
+    for (unsigned logn : {10u, 9u, 10u}) {
+        if (quick && logn == 10) continue;
+        const Result r = attempt(with_seed(logn), logn, {});
+        expect(r.ended && r.equal, "degrees in turn", logn);
+    }
+    {
+        std::vector<int16_t> want(512);
+        uint32_t status, version;
+        falcon_sign(requests[0].data(), want.data(), 9, &status, &version);
+        std::memcpy(device.data(), requests[0].data(), requests[0].size());
+        chip.bus.behave({});
+        chip.start(ORIGIN, ORIGIN + 0x8000, 9);
+        const uint64_t begin = chip.cycles;
+        for (int k = 0; k < 20; k++) {
+            for (int wait = 0; wait < 10000; wait++) chip.tick();
+            chip.write(LOGN, 10);
+            chip.write(REQUEST, 0);
+            chip.write(RESPONSE, 0);
+            chip.write(CTRL, 1);
+            expect(chip.read(CTRL) == 1, "busy", k);
+        }
+        chip.run(MOST);
+        expect(std::memcmp(want.data(), device.data() + 0x8000, 1024) == 0, "disturbed in mid-run");
+        expect(chip.read(CTRL) == 14 && chip.read(STATUS) == status, "disturbed, status");
+        const long off = (long)(chip.cycles - begin) - (long)chip.read(CYCLES);
+        expect(std::labs(off) < 100, "disturbed, cycles: off by", off);
+    }
+    // addresses that are no multiples of four
+    for (unsigned odd = 1; odd < 4; odd++) {
+        chip.start(ORIGIN + odd, ORIGIN + 0x8000, 9);
+        chip.run(100);
+        expect(chip.read(CTRL) == 14 && chip.read(STATUS) == STATUS_REFUSED, "odd request", odd);
+        chip.start(ORIGIN, ORIGIN + 0x8000 + odd, 9);
+        chip.run(100);
+        expect(chip.read(CTRL) == 14 && chip.read(STATUS) == STATUS_REFUSED, "odd response", odd);
+    }
+
+    // errors: seed, key, target, the target's second reading; each burst of the response
+    const int words = 14 + 4 * 128 + 256 + 4 * 128 + 256;
+    std::vector<int> places = {0, 13, 14, 29, 141, words - 1};
+    for (int k = 0; k < (quick ? 2 : 12); k++) places.push_back(rng() % words);
+    for (int place : places)
+        for (int kind = 0; kind < 2; kind++) {
+            Manners manners;
+            manners.stall = place % 2 * 60;
+            (kind ? manners.odd_last : manners.fail_read) = place;
+            const Result r = attempt(requests[0], 9, manners);
+            expect(r.ended && r.status == 4, kind ? "an odd last word" : "a failed read", place);
+            expect(r.untouched, "the response stays untouched", place);
+            expect(chip.bus.words_after_error == 0, "no burst after an error", place);
+        }
+    for (int burst : {0, 3, 15}) {
+        Manners manners;
+        manners.fail_write = burst;
+        const Result r = attempt(requests[0], 9, manners);
+        expect(r.ended && r.status == 4, "a failed write", burst);
+        expect(chip.bus.words_after_error == 0, "no burst after a failed write", burst);
+    }
+    chip.bus.behave({});
+    chip.start(ORIGIN + 0x40000000, ORIGIN, 9);
+    chip.run(MOST);
+    expect(chip.read(CTRL) == 14 && chip.read(STATUS) == 4, "an address where no memory is");
+    {
+        const Result r = attempt(requests[0], 9, {});
+        expect(r.ended && r.equal, "an attempt after errors");
+    }
+
+    // requests that hold no key: the status is the C++ kernel's, and they end
+    uint64_t longest = 0;
+    for (int kind = 0; kind < 8; kind++)
+        for (unsigned logn : {9u, 10u}) {
+            if (quick && logn == 10) continue;
+            std::vector<uint8_t> request(request_bytes(logn));
+            const unsigned n = 1u << logn;
+            for (uint8_t &byte : request) {
+                const uint8_t forms[] = {0, (uint8_t)(rng() % 3 - 1), (uint8_t)rng(),
+                                         (uint8_t)(rng() % 13 - 6), 127, 128,
+                                         (uint8_t)(rng() % 41 - 20), 1};
+                byte = forms[kind];
+            }
+            for (unsigned j = 0; j < n && kind > 2; j++) {
+                const unsigned c = rng() % 12289;
+                request[4 * n + 2 * j] = c;
+                request[4 * n + 2 * j + 1] = c >> 8;
+            }
+            for (unsigned j = 0; j < 56; j++) request[6 * n + j] = rng();
+            std::vector<int16_t> want(n);
+            uint32_t status, version;
+            falcon_sign(request.data(), want.data(), logn, &status, &version);
+            const Result r = attempt(request, logn, {});
+            expect(r.ended && r.status == status, "no key: the status", kind * 16 + logn);
+            expect(r.status == STATUS_SIGNED || r.zeros, "no key: zeros", kind * 16 + logn);
+            longest = r.cycles > longest ? r.cycles : longest;
+        }
+
+    // after the end no bit of the netlist tells which key, message or seed there was
+    for (unsigned logn : {9u, 10u}) {
+        if (quick && logn == 10) continue;
+        const unsigned n = 1u << logn;
+        const std::string one = attempt(requests[logn - 9], logn, {}, 0, 0x8000, false).left;
+        auto other = with_seed(logn);
+        for (unsigned k = 0; k < n; k++) {  // -f, -g, -F, -G is a key too
+            for (unsigned part = 0; part < 4; part++) other[part * n + k] = -other[part * n + k];
+            other[4 * n + 2 * k] ^= rng() & 63;
+        }
+        const Result r = attempt(other, logn, {}, 0, 0x8000, false);
+        expect(r.ended && r.equal && r.status == STATUS_SIGNED, "with the other key", logn);
+        const std::string &two = r.left;
+        unsigned differ = one.size() != two.size();
+        for (size_t k = 0; k < one.size() && k < two.size(); k++) differ += one[k] != two[k];
+        expect(differ == 0, "bytes of the netlist's state that depend on the key", differ);
+        // the comparison sees a key that is left: in the middle of a run there is one
+        std::memcpy(device.data(), other.data(), other.size());
+        chip.start(ORIGIN, ORIGIN + 0x8000, logn);
+        chip.run(100000);
+        const std::string amid = state();
+        unsigned seen = 0;
+        for (size_t k = 0; k < one.size(); k++) seen += one[k] != amid[k];
+        expect(seen > 1000, "a run in its middle differs", seen);
+        chip.run(MOST);
+        chip.read(CTRL);
+    }
+    for (const std::string &what : chip.bus.violations) expect(false, what.c_str());
+    std::printf("protocol: %u checks, %s; longest refusal or retry %lu cycles\n", checks,
+                failed ? "FAILED" : "all good", (unsigned long)longest);
+    return failed != 0;
+}

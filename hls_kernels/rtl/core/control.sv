@@ -1,0 +1,113 @@
+// The registers, at the offsets that Vitis HLS gives a function with these arguments, and one more:
+// how many cycles the last attempt took. README.md has the map.
+module control #(
+    parameter logic [31:0] VERSION = 32'h46530001
+) (
+    input  logic        clk,
+    input  logic        rst,
+    output logic        interrupt,
+    input  logic [6:0]  awaddr,
+    input  logic        awvalid,
+    output logic        awready,
+    input  logic [31:0] wdata,
+    input  logic [3:0]  wstrb,
+    input  logic        wvalid,
+    output logic        wready,
+    output logic [1:0]  bresp,
+    output logic        bvalid,
+    input  logic        bready,
+    input  logic [6:0]  araddr,
+    input  logic        arvalid,
+    output logic        arready,
+    output logic [31:0] rdata,
+    output logic [1:0]  rresp,
+    output logic        rvalid,
+    input  logic        rready,
+    // the engine
+    output logic        go,             // pulse
+    input  logic        done,           // pulse
+    input  logic [31:0] status_in,
+    output logic [63:0] request,
+    output logic [63:0] response,
+    output logic [31:0] logn
+);
+    logic        running, finished, status_new, version_new, interrupt_on;
+    logic [1:0]  enabled, pending;      // done, ready
+    logic [31:0] status, cycles;
+
+    // a write is taken when address and data are both there, which the standard allows
+    logic        taken;
+    logic [31:0] mask;
+    assign taken     = awvalid & wvalid & ~bvalid;
+    assign awready   = taken;
+    assign wready    = taken;
+    assign arready   = ~rvalid;
+    assign bresp     = '0;
+    assign rresp     = '0;
+    assign interrupt = interrupt_on & |pending;
+    assign mask      = {{8{wstrb[3]}}, {8{wstrb[2]}}, {8{wstrb[1]}}, {8{wstrb[0]}}};
+    function automatic logic [31:0] merged(input logic [31:0] old, now, where);
+        merged = (old & ~where) | (now & where);
+    endfunction
+
+    logic reading, busy;                // while it is busy, arguments and start bit stay as they are
+    assign reading = arvalid & arready;
+    assign busy    = running | go;
+    always_ff @(posedge clk) begin
+        go <= 1'b0;
+        if (taken) begin
+            bvalid <= 1'b1;
+            case ({awaddr[6:2], 2'b0})
+                7'h00: go <= wdata[0] & wstrb[0] & ~busy;
+                7'h04: if (wstrb[0]) interrupt_on <= wdata[0];
+                7'h08: if (wstrb[0]) enabled <= wdata[1:0];
+                7'h0c: if (wstrb[0]) pending <= pending ^ wdata[1:0];
+                7'h10: if (~busy) request[31:0]   <= merged(request[31:0], wdata, mask);
+                7'h14: if (~busy) request[63:32]  <= merged(request[63:32], wdata, mask);
+                7'h1c: if (~busy) response[31:0]  <= merged(response[31:0], wdata, mask);
+                7'h20: if (~busy) response[63:32] <= merged(response[63:32], wdata, mask);
+                7'h28: if (~busy) logn            <= merged(logn, wdata, mask);
+                default: ;
+            endcase
+        end else if (bready) bvalid <= 1'b0;
+        if (reading) begin
+            rvalid <= 1'b1;
+            case ({araddr[6:2], 2'b0})
+                7'h00:   rdata <= {28'b0, finished, ~busy, finished, busy};
+                7'h04:   rdata <= {31'b0, interrupt_on};
+                7'h08:   rdata <= {30'b0, enabled};
+                7'h0c:   rdata <= {30'b0, pending};
+                7'h10:   rdata <= request[31:0];
+                7'h14:   rdata <= request[63:32];
+                7'h1c:   rdata <= response[31:0];
+                7'h20:   rdata <= response[63:32];
+                7'h28:   rdata <= logn;
+                7'h30:   rdata <= status;
+                7'h34:   rdata <= {31'b0, status_new};
+                7'h40:   rdata <= VERSION;
+                7'h44:   rdata <= {31'b0, version_new};
+                7'h50:   rdata <= cycles;
+                default: rdata <= '0;
+            endcase
+            // reading these clears them
+            if ({araddr[6:2], 2'b0} == 7'h00) finished <= 1'b0;
+            if ({araddr[6:2], 2'b0} == 7'h34) status_new <= 1'b0;
+            if ({araddr[6:2], 2'b0} == 7'h44) version_new <= 1'b0;
+        end else if (rready) rvalid <= 1'b0;
+        if (go) begin
+            running <= 1'b1;
+            cycles  <= '0;
+        end else if (running) cycles <= cycles + 32'd1;
+        if (done) begin
+            running <= 1'b0;
+            status  <= status_in;
+            {finished, status_new, version_new} <= '1;
+            if (enabled[0]) pending[0] <= 1'b1;
+            if (enabled[1]) pending[1] <= 1'b1;
+        end
+        if (rst) begin
+            {bvalid, rvalid, running, finished, status_new, version_new, interrupt_on, enabled, pending,
+             go, status, cycles, request, response, logn, rdata} <= '0;
+        end
+    end
+endmodule

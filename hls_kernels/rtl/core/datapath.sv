@@ -1,0 +1,263 @@
+// What microcode drives: the memory, the read-only memory, three register banks, and one adder, one
+// multiplier, a divider or two, and one converter to integers.
+module datapath #(
+    parameter ROM = "rom/"
+) (
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        wipe,           // write zeros into every register, `wipe_at` after the other
+    input  logic [4:0]  wipe_at,
+    input  logic        is_1024,
+    // the next kernel: see issue.sv
+    input  logic        start,
+    output logic        ready,
+    output logic        idle,
+    input  logic [4:0]  kernel,
+    input  logic [3:0]  level,
+    input  logic [3:0]  pair_bit,
+    input  logic [9:0]  root,
+    input  logic [83:0] places,
+    // the sampler's draws
+    output logic [1:0]  table_draw,
+    input  logic [5:0]  table_candidate,
+    input  logic [4:0]  table_base,
+    output logic [1:0]  weigh_draw,
+    input  logic [7:0]  weigh_random,
+    // the sampler's verdicts
+    input  logic        second_only,
+    output logic        weighed,        // pulse: every lane's comparison stands
+    output logic [4:0]  less,           // by lane: the random byte is less than the threshold's first
+    output logic [4:0]  equal,
+    input  logic [2:0]  lane,
+    output logic [63:0] threshold,      // of that lane
+    input  logic        accept,         // pulse: the sample is the floor of its centre plus ...
+    input  logic        accept_second,
+    input  logic [5:0]  accept_candidate,
+    // memory from outside, while idle
+    input  logic        outer_write,
+    input  logic [13:0] outer_place,
+    input  logic [63:0] outer_value,
+    output logic [63:0] outer_read      // three cycles after its place
+);
+    `include "falcon_program.svh"
+    localparam logic [2:0] PRODUCT = 0, HORNER = 1, RECIPROCAL = 2, SQUARE_ROOT = 3, FRACTION = 6,
+                           THRESHOLD = 7;
+
+    logic [MICROWORD_BITS-1:0] microword;
+    microword_t  w;
+    logic        load_on, multiply_on, add_on, store_on;
+    logic [13:0] load_place, store_place;
+    logic [9:0]  load_root;
+    assign w = microword;
+    issue #(.ROM(ROM)) u_issue (
+        .clk, .rst, .start, .ready, .idle, .kernel, .level, .pair_bit, .root, .places, .second_only,
+        .microword, .load_on, .multiply_on, .add_on, .store_on, .load_place, .load_root,
+        .store_place);
+
+    // -------------------------------------------------------- register banks, by the unit that writes
+    logic [24:0]  from;
+    logic [319:0] read_l, read_m, read_a;
+    logic         write_l, write_m, write_a;
+    logic [4:0]   to_l, to_m, to_a;
+    logic [63:0]  value_l, value_m, value_a;
+    assign from = {w.st_from, w.add_b, w.add_a, w.mul_b, w.mul_a};
+    register_bank bank_l (
+        .clk, .from, .read(read_l), .write(write_l | wipe), .to(wipe ? wipe_at : to_l),
+        .value(wipe ? 64'b0 : value_l));
+    register_bank bank_m (
+        .clk, .from, .read(read_m), .write(write_m | wipe), .to(wipe ? wipe_at : to_m),
+        .value(wipe ? 64'b0 : value_m));
+    register_bank bank_a (
+        .clk, .from, .read(read_a), .write(write_a | wipe), .to(wipe ? wipe_at : to_a),
+        .value(wipe ? 64'b0 : value_a));
+
+    function automatic logic [63:0] pick(input logic [1:0] bank, input logic [63:0] l, m, a, x);
+        case (bank)
+            2'd0:    pick = l;
+            2'd1:    pick = m;
+            2'd2:    pick = a;
+            default: pick = x;
+        endcase
+    endfunction
+    logic [63:0] quotient, whole, multiply_a, multiply_b, add_a, add_b, store_value;
+    assign multiply_a  = pick(w.mul_a_bank, read_l[63:0], read_m[63:0], read_a[63:0], quotient);
+    assign multiply_b  = pick(w.mul_b_bank, read_l[127:64], read_m[127:64], read_a[127:64], 64'b0);
+    assign add_a       = pick(w.add_a_bank, read_l[191:128], read_m[191:128], read_a[191:128], whole);
+    assign add_b       = pick(w.add_b_bank, read_l[255:192], read_m[255:192], read_a[255:192], 64'b0);
+    assign store_value = pick(w.st_bank, read_l[319:256], read_m[319:256], read_a[319:256], 64'b0);
+
+    // ----------------------------------------------------------------------------------------- adder
+    fp_add adder (
+        .clk, .a_in(add_a), .b_in(add_b), .subtract_in(w.add_subtract), .halve_in(w.add_halve),
+        .y(value_a));
+    logic [5:0] adding [0:6];           // on, register
+    always_ff @(posedge clk) begin
+        adding[0] <= {add_on, w.add_to};
+        for (int i = 1; i < 7; i++) adding[i] <= adding[i-1];
+    end
+    assign {write_a, to_a} = adding[6];
+
+    // --------------------------------------------------- multiplier, divider, converter: from one slot
+    logic [63:0] operand, product, value_multiply;
+    fp_multiply multiplier (
+        .clk, .horner_in(w.mul_kind == HORNER), .first_in(w.mul_to[0]), .a_in(multiply_a),
+        .b_in(multiply_b), .a(operand), .product, .y(value_multiply));
+    logic [5:0] multiplying [0:6];
+    logic       on1, hold1, which1, dividing;
+    logic [2:0] kind1;
+    logic [4:0] to1;
+    always_ff @(posedge clk) begin
+        multiplying[0] <= {multiply_on & w.mul_kind == PRODUCT, w.mul_to};
+        for (int i = 1; i < 7; i++) multiplying[i] <= multiplying[i-1];
+        {on1, kind1, to1} <= {multiply_on, w.mul_kind, w.mul_to};
+        {which1, hold1} <= w.mul_b_bank;
+    end
+
+    // dividers: bit 1 of port b's bank says which; square roots are all in the first
+    logic [DIVIDERS-1:0] divided;
+    logic [4:0]          divide_to [0:DIVIDERS-1];
+    logic [63:0]         quotients [0:DIVIDERS-1];
+    genvar d;
+    generate
+        for (d = 0; d < DIVIDERS; d++) begin : dividers
+            logic       begins;
+            logic [5:0] left;           // a root that is held needs no register
+            assign begins = dividing & (DIVIDERS == 1 | which1 == (d == 1));
+            fp_divide divider (
+                .clk, .start(begins | wipe), .root_in(kind1[0]), .x(operand), .y(quotients[d]));
+            always_ff @(posedge clk) begin
+                divided[d] <= left == 6'd1 & ~begins;
+                if (rst | wipe) left <= '0;
+                else if (begins) begin
+                    left         <= kind1[0] ? (hold1 ? 6'd0 : 6'd55) : 6'd29;
+                    divide_to[d] <= to1;
+                end else if (|left) left <= left - 6'd1;
+            end
+`ifndef SYNTHESIS
+            always_ff @(posedge clk)
+                if (~rst) assert (~(begins & |left)) else $error("the divider is busy");
+`endif
+        end
+    endgenerate
+    assign dividing = on1 & (kind1 == RECIPROCAL | kind1 == SQUARE_ROOT);
+    assign quotient = quotients[0];
+    localparam int LAST = DIVIDERS - 1;
+    always_comb begin
+        write_m = |divided | multiplying[6][5];
+        {to_m, value_m} = {multiplying[6][4:0], value_multiply};
+        if (divided[0]) {to_m, value_m} = {divide_to[0], quotients[0]};
+        if (divided[LAST]) {to_m, value_m} = {divide_to[LAST], quotients[LAST]};
+    end
+
+    logic [63:0] converted;
+    logic [7:0]  converted_top;
+    logic [6:0]  halvings [0:7];        // by lane
+    fp_convert converter (
+        .clk, .kind(kind1[1:0]), .x(operand), .product, .halvings(halvings[to1[2:0]]), .y(converted),
+        .top(converted_top));
+    logic       converting [0:3];
+    logic [1:0] convert_kind [0:3];
+    logic [4:0] convert_to [0:3];
+    always_ff @(posedge clk) begin
+        {converting[0], convert_kind[0], convert_to[0]}
+            <= {multiply_on & w.mul_kind[2], w.mul_kind[1:0], w.mul_to};
+        for (int i = 1; i < 4; i++)
+            {converting[i], convert_kind[i], convert_to[i]}
+                <= {converting[i-1], convert_kind[i-1], convert_to[i-1]};
+    end
+
+    // ----------------------------------------------------------------------------- the sampler's own
+    logic        new_floor, new_halvings, fraction_now, new_threshold;
+    assign new_floor     = converting[3] & convert_kind[3] == 2'd0;
+    assign new_halvings  = converting[3] & convert_kind[3] == 2'd1;
+    assign fraction_now  = converting[3] & convert_kind[3] == FRACTION[1:0];
+    assign new_threshold = converting[3] & convert_kind[3] == THRESHOLD[1:0];
+    assign weigh_draw = LANE_DRAW[2*convert_to[2][2:0] +: 2];
+
+    logic [63:0] thresholds [0:7];
+    logic [7:0]  random;
+    assign threshold = thresholds[lane];
+    always_ff @(posedge clk) begin
+        if (new_halvings | wipe) halvings[wipe ? wipe_at[2:0] : convert_to[3][2:0]]
+            <= wipe ? '0 : converted[6:0];
+        if (new_threshold | wipe) thresholds[wipe ? wipe_at[2:0] : convert_to[3][2:0]]
+            <= wipe ? '0 : converted;
+        random  <= weigh_random;
+        weighed <= new_threshold & convert_to[3][2:0] == LANES - 1;
+        if (new_threshold) begin
+            less[convert_to[3][2:0]]  <= random < converted_top;
+            equal[convert_to[3][2:0]] <= random == converted_top;
+        end
+        if (wipe) {less, equal} <= '0;
+    end
+
+    // floors of both centres; once accepted, samples
+    logic [51:0] integers [0:1];
+    always_ff @(posedge clk)
+        for (int i = 0; i < 2; i++)
+            if (wipe) integers[i] <= '0;
+            else if (new_floor & convert_to[3][0] == i[0]) integers[i] <= converted[51:0];
+            else if (accept & accept_second == i[0])
+                integers[i] <= integers[i] + {{46{accept_candidate[5]}}, accept_candidate};
+    logic [51:0] integer_;
+    assign integer_ = integers[w.add_a[0]];
+    assign whole    = {12'h433, ~integer_[51], integer_[50:0]};    // above 1.5 * 2^52
+
+    // ---------------------------------------------------------------------------------------- memory
+    localparam int WORDS = POLYNOMIALS << MAX_LOGN;
+    logic [63:0] memory [0:WORDS-1] /* verilator public_flat_rw */;
+    logic        store1;
+    logic [13:0] store_to1;
+    logic [63:0] store_value1;
+    always_ff @(posedge clk) begin
+        store1       <= store_on | outer_write;
+        store_to1    <= outer_write ? outer_place : store_place;
+        store_value1 <= outer_write ? outer_value : {store_value[63] ^ w.st_negate, store_value[62:0]};
+        if (store1) memory[store_to1] <= store_value1;
+    end
+
+    logic [63:0] rom [0:(1 << MAX_LOGN) + 255];
+    initial $readmemh({ROM, "constants.hex"}, rom);
+    logic [7:0]  tail;                  // which constant, behind the roots
+    assign table_draw = w.ld_arg[1:0];
+    always_comb
+        case ({w.ld_kind, w.ld_arg[4:3]})
+            4'b11_00: tail = {2'b01, table_candidate};
+            4'b11_01: tail = {3'b001, table_base};
+            4'b11_10: tail = {1'b1, halvings[w.ld_arg[2:0]]};
+            default:  tail = {w.ld_arg[7:4], w.ld_arg[3] | (is_1024 & ~|w.ld_arg[7:3]), w.ld_arg[2:0]};
+        endcase
+    logic [13:0] load_from1;
+    logic [10:0] rom_from1;
+    logic        from_rom [0:2];
+    logic [63:0] memory2, memory3, rom2, rom3;
+    logic [5:0]  loading [0:2];         // on, register
+    always_ff @(posedge clk) begin
+        load_from1 <= idle ? outer_place : load_place;
+        rom_from1  <= w.ld_kind[1] ? (11'd1 << MAX_LOGN) + {3'b0, tail}
+                                   : {load_root, w.ld_arg[0]};
+        memory2    <= memory[load_from1];
+        memory3    <= memory2;
+        rom2       <= rom[rom_from1];
+        rom3       <= rom2;
+        loading[0]  <= {load_on, w.ld_to};
+        from_rom[0] <= |w.ld_kind;
+        for (int i = 1; i < 3; i++) {loading[i], from_rom[i]} <= {loading[i-1], from_rom[i-1]};
+    end
+    assign outer_read = memory3;
+    assign write_l = fraction_now | loading[2][5];
+    assign to_l    = fraction_now ? convert_to[3] : loading[2][4:0];
+    assign value_l = fraction_now ? converted : from_rom[2] ? rom3 : memory3;
+
+`ifndef SYNTHESIS
+    // what the schedules promise
+    always_ff @(posedge clk)
+        if (~rst) begin
+            assert (~(fraction_now & loading[2][5])) else $error("two values for bank L");
+            assert ($onehot0({divided, multiplying[6][5]})) else $error("two values for bank M");
+            assert (~(outer_write & store_on)) else $error("two stores");
+            assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");
+            assert (~store1 | store_to1 < WORDS) else $error("a store behind the memory");
+        end
+`endif
+endmodule

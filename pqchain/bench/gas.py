@@ -1,0 +1,219 @@
+"""A verification in the units of chains: EVM gas, NEAR gas, Solana's compute units.
+
+Each chain prices some verification of today; that one is timed in the same rounds, and the price of
+another scheme is its time over the anchor's, times the anchor's price. So a slow machine gives the
+same gas as a fast one. The worst of many signatures counts, because whoever attacks sends that one.
+What drafts and chains state stands beside it, from `data/gas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pqchain import algorithms, crypto, installation, machine
+from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.timing import one_processor, timed, with_bar
+from pqchain.errors import PqchainError, UsageError
+from pqchain.results import Contract
+
+GAS = Contract.of(
+    "gas",
+    ("str", "scheme unit anchor"),
+    ("float64", "anchor_gas gas low high verify_seconds input_bytes calldata_gas"),
+    ("str", "status reason"),
+)
+
+STATEMENTS: list[dict[str, Any]] = installation.read_toml(
+    installation.data("gas") / "statements.toml"
+)["statement"]
+"""What drafts and chains state: scheme, unit, gas, what, source, date."""
+
+SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
+"""What is priced if nobody chooses; the anchors come besides."""
+
+ROUNDS = 15
+"""Rounds in which all schemes are timed, one after the other; each gives a ratio."""
+
+REPEATS = 7
+"""How often one signature is verified in a round; the median stands for it."""
+
+MOST_INPUTS = 32
+"""Signatures of each scheme, of which the slowest counts; fewer where signing is slow."""
+
+SIGNING_SECONDS = 2.0
+"""Time for making the signatures of one scheme."""
+
+CALLDATA_GAS = 16
+"""Of a byte that is not 0 (EIP-2028)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a chain prices today, by which others are priced."""
+
+    unit: str
+    scheme: str
+    gas: float
+    source: str
+
+
+ANCHORS = (
+    Anchor("evm", "ecrecover", 841.0, "EIP-7904, draft of 2026-06-10: ecrecover at 100 Mgas/s"),
+    Anchor("near", "Ed25519", 68_093_951_344.0, "near/nearcore pull request 8031, by time"),
+    Anchor("solana", "Ed25519", 720.0, "Agave, cost model"),
+)
+
+P256_RATIO = 3814 / 841
+"""P256VERIFY over ecrecover in EIP-7904's draft, the check of the anchor."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """The calls that verify one signature each, and how long an input is."""
+
+    calls: tuple[Callable[[], object], ...]
+    input_bytes: int
+
+
+def measure_gas(
+    schemes: Iterable[str] = SCHEMES,
+    *,
+    anchor_gas: float | None = None,
+    rounds: int = ROUNDS,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Price the worst verification of each scheme by anchors that are timed in the same rounds.
+
+    Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
+    anchor_gas, gas (median over rounds), low and high (the ends of nine rounds of ten),
+    verify_seconds (worst signature, median over rounds), input_bytes (key, signature and a digest
+    of 32), calldata_gas (EVM: 16 a byte), status, reason. `anchor_gas` is EVM's price of ecrecover,
+    by default 841. Raises UsageError, UnknownAlgorithm.
+    """
+    if anchor_gas is not None and not 0 < anchor_gas < 1e9:
+        raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
+    if rounds < 2:
+        raise UsageError(f"rounds is {rounds}; expected at least 2, for an interval")
+    rows_of = list(map(algorithms.get, schemes))
+    if others := [row.name for row in rows_of if row.kind != "signature"]:
+        raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
+    names = list(dict.fromkeys(row.name for row in rows_of))
+    wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
+    prepared: dict[str, _Timed] = {}
+    refused: dict[str, str] = {}
+    for name in with_bar(wanted, str, unit="scheme", show=progress):
+        try:
+            prepared[name] = _recover() if name == "ecrecover" else _verify(name)
+        except PqchainError as error:
+            refused[name] = str(error)
+    with one_processor():
+        worst = _rounds(prepared, rounds)
+    rows = [
+        _row(name, anchor, worst, prepared, refused, anchor_gas)
+        for name in wanted
+        for anchor in ANCHORS
+    ]
+    frame = GAS.frame(rows)
+    frame.attrs["provenance"] = {**machine.provenance(), "preset": f"{rounds} rounds"}
+    return frame
+
+
+def check_anchor(frame: pd.DataFrame) -> str:
+    """Say whether P-256 over ecrecover is EIP-7904's ratio within its interval, or why not."""
+    priced = frame[(frame["unit"] == "evm") & (frame["status"] == "ok")].to_dict("records")
+    rows = {row["scheme"]: row for row in priced}
+    if not {"ECDSA-P256", "ecrecover"} <= set(rows):
+        return "P-256 over ecrecover: not measured here."
+    row = rows["ECDSA-P256"]
+    low, middle, high = (row[end] / row["anchor_gas"] for end in ("low", "gas", "high"))
+    told = f"P-256 over ecrecover: {middle:.2f} ({low:.2f} to {high:.2f}); EIP-7904's draft has "
+    told += f"{P256_RATIO:.2f}"
+    if low <= P256_RATIO <= high:
+        return f"{told}, within the interval."
+    why = "OpenSSL's P-256 has assembly for this processor; the draft prices the slowest of clients"
+    if middle > P256_RATIO:
+        why = (
+            "our P-256 decompresses the key and goes through Python, which the precompile does not"
+        )
+    return f"{told}, outside: {why}."
+
+
+def _recover() -> _Timed:
+    """Return recoveries of a public key from signatures, as the precompile does."""
+    signer = crypto.open_signer("ECDSA-secp256k1")
+    assert isinstance(signer, crypto.RecoverableSigner)
+    rng = np.random.default_rng(1)
+    calls: list[Callable[[], object]] = []
+    for _ in range(MOST_INPUTS):
+        _, secret = signer.generate_keypair()
+        message = rng.bytes(MESSAGE_BYTES)
+        calls.append(partial(signer.recover, message, signer.sign_recoverable(message, secret)))
+    return _Timed(tuple(calls), 128)
+
+
+def _verify(name: str) -> _Timed:
+    """Return verifications of fresh signatures, as many as signing for two seconds makes."""
+    row = algorithms.get(name)
+    signer = crypto.open_signer(row.name)
+    rng = np.random.default_rng(2)
+    calls: list[Callable[[], object]] = []
+    spent = 0.0
+    while len(calls) < MOST_INPUTS and (len(calls) < 2 or spent < SIGNING_SECONDS):
+        public, secret = signer.generate_keypair()
+        message = rng.bytes(MESSAGE_BYTES)
+        seconds, signature = timed(signer.sign, message, secret)
+        calls.append(partial(signer.verify, message, signature, public))
+        spent += seconds
+    return _Timed(tuple(calls), 32 + row.public_key_bytes + row.signature_max_bytes)
+
+
+def _rounds(prepared: Mapping[str, _Timed], rounds: int) -> dict[str, list[float]]:
+    """Return the seconds of the slowest signature of each scheme, round by round."""
+    worst: dict[str, list[float]] = {name: [] for name in prepared}
+    for _ in range(rounds):
+        for name, each in prepared.items():
+            worst[name].append(max(map(_middle, each.calls)))
+    return worst
+
+
+def _middle(call: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(REPEATS):
+        spent, done = timed(call)
+        seconds.append(spent)
+        if not done:
+            raise PqchainError("a valid signature did not verify; run `pqchain doctor`")
+    return median(seconds)
+
+
+def _row(
+    name: str,
+    anchor: Anchor,
+    worst: Mapping[str, list[float]],
+    prepared: Mapping[str, _Timed],
+    refused: Mapping[str, str],
+    anchor_gas: float | None,
+) -> dict[str, Any]:
+    price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
+    row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
+    if missing := [each for each in (name, anchor.scheme) if each in refused]:
+        return row | {"status": "unsupported", "reason": refused[missing[0]]}
+    ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
+    size = float(prepared[name].input_bytes)
+    return row | {
+        "gas": price * float(np.median(ratios)),
+        "low": price * float(np.quantile(ratios, 0.05)),
+        "high": price * float(np.quantile(ratios, 0.95)),
+        "verify_seconds": median(worst[name]),
+        "input_bytes": size,
+        "calldata_gas": CALLDATA_GAS * size if anchor.unit == "evm" else np.nan,
+        "status": "ok",
+        "reason": "",
+    }

@@ -1,0 +1,78 @@
+"""`pqchain gas`: a measured verification in the units of chains, beside what drafts state."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from pqchain.commands import console
+
+if TYPE_CHECKING:
+    from pqchain.render.table import Table
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure verifications and price them."""
+    from pqchain.bench import gas
+
+    frame = gas.measure_gas(
+        arguments.scheme or gas.SCHEMES,
+        anchor_gas=arguments.anchor_gas,
+        rounds=arguments.rounds,
+        progress=console.watched(),
+    )
+    console.save(frame, arguments.output)
+    checked = gas.check_anchor(frame)
+    plain = {
+        "provenance": frame.attrs["provenance"],
+        "gas": console.records(frame),
+        "statements": gas.STATEMENTS,
+        "anchor": checked,
+    }
+    fine = bool((frame["status"] == "ok").any())
+    return console.show(arguments, plain, _table(frame), remarks=[checked], fine=fine)
+
+
+def _brief(gas: float) -> str:
+    """Show gas with four digits, NEAR's in units of a milliard."""
+    from pqchain.render import numbers
+
+    return f"{gas / 1e9:.4g} G" if gas >= 1e8 else numbers.integer(round(gas))
+
+
+def _table(frame: Any) -> Table:
+    """Lay prices out beside what is stated."""
+    from pqchain.bench.gas import STATEMENTS
+    from pqchain.render import numbers
+    from pqchain.render.table import Column, Shown, Table
+
+    rows, remarks = [], []
+    for row in frame.to_dict("records"):
+        stated = [
+            f"{_brief(each['gas'])} ({each['source']})"
+            for each in STATEMENTS
+            if (each["scheme"], each["unit"]) == (row["scheme"], row["unit"])
+        ]
+        shown = numbers.MISSING
+        if math.isfinite(row["gas"]):
+            low, middle, high = (_brief(row[name]) for name in ("low", "gas", "high"))
+            shown = f"{middle} ({low} to {high})"
+        seconds = Shown(row["verify_seconds"], numbers.seconds(row["verify_seconds"]))
+        size = Shown(row["input_bytes"], f"{row['input_bytes']:g}")
+        rows.append([row["scheme"], row["unit"], Shown(row["gas"], shown), seconds, size,
+                     "; ".join(stated) or numbers.MISSING])  # fmt: skip
+        remarks.append(row["reason"])
+    return Table(
+        columns=[
+            Column("scheme"), Column("unit"), Column("gas", numeric=True),
+            Column("worst verification", numeric=True), Column("input bytes", numeric=True),
+            Column("stated elsewhere"),
+        ],
+        rows=rows,
+        remarks=remarks,
+        row_headers=2,
+        caption="One verification, the worst of several signatures, priced by an anchor that was "
+        "timed in the same rounds; in brackets nine rounds of ten.",
+        source=["measured", "cited"],
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Falcon with key recovery (Falcon specification 1.2, section 3.12), in our Falcon library.
+
+A public key is a hash: SHAKE256 of the public key of plain Falcon, 32 bytes for degree 512 and 64
+for 1024. A signature is 0x70 + log2(degree), the nonce (40 bytes), then both short polynomials, s1
+and s2, each compressed and padded with zeros (625 or 1239 bytes). It verifies if they are short and
+the key that follows from them and the message has the hash. The specification leaves the hash and
+these bytes to the user; those above are pqchain's.
+"""
+
+from __future__ import annotations
+
+from pqchain.crypto.interface import BytesLike, RecoverableSigner, Signer, as_bytes
+from pqchain.crypto.native import NativeSigner
+
+_IMPLEMENTATION = "falcon/kernel"
+
+
+class FalconRecoverySigner(NativeSigner, RecoverableSigner):
+    """Every signature gives its key, so both ways to sign are one."""
+
+    def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
+        """Return what `sign` returns."""
+        return self.sign(message, secret_key)
+
+    def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
+        """Return the hash of the key, or None if no key makes the signature valid."""
+        message, signature = as_bytes("message", message), as_bytes("signature", signature)
+        public_key = bytearray(self.algorithm.public_key_bytes)
+        signed = (signature, len(signature), message, len(message))
+        log_degree = 9 if self.algorithm.nist_level == 1 else 10
+        code = self.library.call("falcon_recover_key", public_key, *signed, log_degree)
+        return None if code else bytes(public_key)
+
+
+SIGNERS: dict[tuple[str, str], type[Signer]] = {
+    ("Falcon-recovery-512", _IMPLEMENTATION): FalconRecoverySigner,
+    ("Falcon-recovery-1024", _IMPLEMENTATION): FalconRecoverySigner,
+}
+"""Who computes what; the registry lists the same pairs."""

@@ -1,0 +1,175 @@
+"""The engine in RTL, cycle by cycle: the netlist of hls_kernels/rtl that `make rtl` makes.
+
+Verilator turns the SystemVerilog into a shared library; it is found at run time and never needed
+to install. What a caller sees is what a processor beside the core would: registers, and memory that
+the core's bus reads and writes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from pqchain import installation
+from pqchain.errors import BoardTimeout, Unsupported, UsageError
+from pqchain.falcon import kernel
+
+LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
+"""Where `make rtl` puts it, in the checkout."""
+
+CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION, CYCLES = 0x00, 0x10, 0x1C, 0x28, 0x30, 0x40, 0x50
+"""Offsets of the registers; hls_kernels/rtl/README.md has the whole map."""
+
+START, DONE = 1, 2
+
+MOST_CYCLES = 200_000_000
+"""Longer than any attempt: a request that holds no key ends within 1000 trials for each sample."""
+
+_ASKED, _ANSWERED = 0x1000_0000, 0x2000_0000
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One signing attempt of the netlist."""
+
+    status: int
+    version: int
+    cycles: int
+    """From the start bit to the done bit."""
+    response: bytes
+    """The short vector; zeros unless the status is `kernel.SIGNED`."""
+
+
+def find_library() -> Path:
+    """Return the shared library of the netlist; raises Unsupported where it was not made."""
+    path = installation.HOME.parent / LIBRARY
+    if not path.is_file():
+        raise Unsupported(
+            f"the engine in RTL is not built: there is no {path}. In a checkout with Verilator, "
+            "`make rtl` makes it"
+        )
+    return path
+
+
+class Netlist:
+    """One engine with its registers and the memory that its bus sees."""
+
+    __slots__ = ("_chip", "_library", "_memory")
+
+    def __init__(self, library: Path | None = None) -> None:
+        """Load the library, or the one that `make rtl` made. Raises Unsupported."""
+        path = find_library() if library is None else library
+        try:
+            self._library = _declare(ctypes.CDLL(str(path)))
+        except (OSError, AttributeError) as error:
+            raise Unsupported(f"cannot load the engine in RTL: {error}; make it anew") from error
+        self._chip: int | None = self._library.falcon_rtl_open()
+        self._memory: dict[int, object] = {}
+
+    def __del__(self) -> None:
+        # Buffers that know this engine may be forgotten after it: their `unmap` then does nothing.
+        if getattr(self, "_chip", None):
+            self._library.falcon_rtl_close(self._chip)
+            self._chip = None
+
+    def map(self, address: int, memory: bytearray) -> None:
+        """Show these bytes to the bus at this address; elsewhere it answers with an error."""
+        view = (ctypes.c_uint8 * len(memory)).from_buffer(memory)
+        self._memory[address] = view
+        self._library.falcon_rtl_map(self._chip, address, view, len(memory))
+
+    def unmap(self, address: int) -> None:
+        """Take the bytes at this address away."""
+        if self._chip is None:
+            return
+        self._library.falcon_rtl_unmap(self._chip, address)
+        self._memory.pop(address, None)
+
+    def behave(self, *, read_delay_cycles: int = 12, stall: int = 0) -> None:
+        """Set how the memory answers: cycles to a burst's first word, and stalls of 256.
+
+        Raises UsageError.
+        """
+        if not 0 <= stall < 256 or read_delay_cycles < 0:
+            raise UsageError(
+                f"stall is {stall}, read_delay_cycles {read_delay_cycles}; expected 0 to 255, and "
+                "no negative number of cycles"
+            )
+        self._library.falcon_rtl_behave(self._chip, read_delay_cycles, stall)
+
+    def read(self, offset: int) -> int:
+        """Read a register."""
+        return int(self._library.falcon_rtl_read(self._chip, offset))
+
+    def write(self, offset: int, value: int) -> None:
+        """Write a register."""
+        self._library.falcon_rtl_write(self._chip, offset, value)
+
+    def run(self, most_cycles: int) -> int:
+        """Let the clock run until the attempt has ended, at most so long; return the cycles."""
+        return int(self._library.falcon_rtl_run(self._chip, most_cycles))
+
+    def violations(self) -> int:
+        """Return how often the engine broke the protocol of its bus."""
+        return int(self._library.falcon_rtl_violations(self._chip))
+
+    def spent(self) -> dict[str, tuple[int, int]]:
+        """Return cycles and starts since the last call, by kernel and by what else took time."""
+        cycles, starts = ctypes.c_uint64(), ctypes.c_uint64()
+        places: dict[str, tuple[int, int]] = {}
+        while name := self._library.falcon_rtl_spent(
+            self._chip, len(places), ctypes.byref(cycles), ctypes.byref(starts)
+        ):
+            places[name.decode()] = cycles.value, starts.value
+        return places
+
+    def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
+        """Run one attempt on a request, as a driver does.
+
+        Raises BoardTimeout if it does not end, which would be a fault of the engine.
+        """
+        asked, answered = bytearray(request), bytearray(kernel.response_bytes(10))
+        self.map(_ASKED, asked)
+        self.map(_ANSWERED, answered)
+        try:
+            for register, address in ((REQUEST, _ASKED), (RESPONSE, _ANSWERED)):
+                self.write(register, address & 0xFFFFFFFF)
+                self.write(register + 4, address >> 32)
+            self.write(LOGN, logn)
+            self.write(CTRL, START)
+            self.run(MOST_CYCLES)
+            if not self.read(CTRL) & DONE:
+                raise BoardTimeout(f"the netlist did not finish within {MOST_CYCLES} cycles")
+            length = kernel.response_bytes(logn) if logn in (9, 10) else 0
+            return Attempt(
+                status=self.read(STATUS),
+                version=self.read(VERSION),
+                cycles=self.read(CYCLES),
+                response=bytes(answered[:length]),
+            )
+        finally:
+            self.unmap(_ASKED)
+            self.unmap(_ANSWERED)
+
+
+def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
+    chip, word, long = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    counter = ctypes.POINTER(long)
+    octets = ctypes.POINTER(ctypes.c_uint8)
+    signatures: dict[str, tuple[object, list[object]]] = {
+        "open": (chip, []),
+        "close": (None, [chip]),
+        "map": (None, [chip, long, octets, long]),
+        "unmap": (None, [chip, long]),
+        "behave": (None, [chip, word, word]),
+        "write": (None, [chip, word, word]),
+        "read": (word, [chip, word]),
+        "run": (long, [chip, long]),
+        "violations": (word, [chip]),
+        "spent": (ctypes.c_char_p, [chip, word, counter, counter]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(library, f"falcon_rtl_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library

@@ -1,0 +1,133 @@
+"""What the engine in RTL takes: cycles of its netlist, cells after synthesis, a clock as a proxy.
+
+The figures are those of data/falcon/rtl.json, which `make -C hls_kernels figures` makes anew; no
+board, no Vivado and no placement for xc7 stands behind them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from pqchain import installation
+from pqchain.errors import DataError
+from pqchain.falcon import model
+
+ENGINE = model.Engine(
+    name="the engine in RTL",
+    adder_latency=8,
+    multiplier_latency=8,
+    divider_latency=31,
+    integer_latency=5,
+)
+"""Its units, for the model of cycles; a root takes 57, which the model does not tell apart."""
+
+STANDARD = "standard"
+"""The configuration that `make rtl` builds; the others are "two dividers", for speed alone, and
+"512 only", without degree 1024."""
+
+CELL_COLUMNS = [
+    "configuration", "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp",
+    "block_ram_36k", "block_ram_18k",
+]  # fmt: skip
+"""Of the frame of cells: LUTs that are RAM or shift registers stand apart."""
+
+LIMITS = (
+    "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
+    "word; exact for this netlist, and no measurement of hardware",
+    "cells: after synthesis by yosys, not placed; one netlist by another tool has other counts, so "
+    "a difference of a few percent from a paper's means nothing",
+    "clock: routed by nextpnr on an ECP5, neither xc7 nor Zynq; it says that the pipelines are "
+    "balanced, and not what a board holds",
+    "the paper's milliseconds include the software on its Cortex-M4; ours are one attempt of the "
+    "engine alone",
+)
+"""What may not be concluded from the figures."""
+
+_MODELLED = {
+    "transforms": ["transforms"],
+    "nodes and polynomials": ["split_merge", "ldl", "polynomials", "other"],
+    "leaves and sampler": ["leaves", "sampler"],
+}
+"""Phases that model and netlist both know; the netlist fuses what belongs to a node or leaf."""
+
+_NETLIST = {
+    "transforms": ["transforms"],
+    "nodes and polynomials": ["LDL and splits", "merges and corrections", "polynomials"],
+    "leaves and sampler": ["leaves", "sampler"],
+}
+
+
+def figures() -> dict[str, Any]:
+    """Return the recorded figures: cycles, cells, clock, tools. Raises DataError."""
+    path = installation.data("falcon") / "rtl.json"
+    try:
+        recorded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    return recorded
+
+
+def cycles() -> pd.DataFrame:
+    """Return cycles of an attempt by configuration and phase, over known answers.
+
+    Columns: configuration, degree, phase ("total" for the whole), mean, least, greatest (cycles),
+    attempts, known_answers (how many digests were liboqs's). Raises DataError.
+    """
+    return pd.DataFrame(figures()["cycles"])
+
+
+def cells() -> pd.DataFrame:
+    """Return cells after synthesis; empty where none is recorded.
+
+    Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
+    for the whole), and counts, missing where they are not counted. Raises DataError.
+    """
+    return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
+
+
+def times() -> pd.DataFrame:
+    """Return what the cycles are in time on the routed proxy.
+
+    Columns: configuration, degree, cycles (mean), clock_hertz (of the slowest placement), seconds;
+    the latter two are missing where no place and route is recorded. Raises DataError.
+    """
+    recorded = cycles()
+    frame = recorded.loc[recorded["phase"] == "total", ["configuration", "degree", "mean"]]
+    frame = frame.rename(columns={"mean": "cycles"}).reset_index(drop=True)
+    clock = pd.DataFrame(figures()["clock"], columns=["configuration", "mhz"])
+    slowest = clock.groupby("configuration")["mhz"].min() * 1e6
+    hertz = frame["configuration"].map(slowest).astype(float)
+    return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz)
+
+
+def leaks() -> pd.DataFrame:
+    """Return the t-test on the cycles of two keys; empty where none is recorded.
+
+    Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
+    standard_deviation (cycles), t (Welch's), least_difference (cycles that would have been noticed
+    half of the time), cycles_outside_the_sampler (every value that was seen). Raises DataError.
+    """
+    return pd.DataFrame(figures().get("leaks", []))
+
+
+def beside_model() -> pd.DataFrame:
+    """Compare the netlist's cycles with those of the model with its latencies.
+
+    Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
+    samples one candidate after the other and starts each kernel with an empty pipeline; the netlist
+    tests two samples in a round and fuses the kernels of a node. Raises DataError.
+    """
+    recorded = cycles()
+    standard = recorded[recorded["configuration"] == STANDARD]
+    measured = standard.set_index(["degree", "phase"])["mean"]
+    rows = []
+    for degree in (512, 1024):
+        modelled = model.engine_cycles(degree, ENGINE)
+        for phase, parts in _MODELLED.items():
+            expected = sum(modelled[part] for part in parts)
+            found = sum(float(measured[degree, part]) for part in _NETLIST[phase])
+            rows.append((degree, phase, expected, found, found / expected))
+    return pd.DataFrame(rows, columns=["degree", "phase", "modelled", "netlist", "ratio"])

@@ -1,0 +1,38 @@
+/* What BLS12-381 has beside pq_native.h: aggregates, and proofs that a key is one's own.
+ *
+ * draft-irtf-cfrg-bls-signature-05, minimal public keys, proof of possession:
+ * BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_. Points are compressed as everywhere (48 and 96
+ * bytes), secret keys are 32 bytes, most significant first. Functions return PQ_OK, PQ_REJECTED for
+ * what is wrong or no point of its group, or PQ_NO_MEMORY; counts are at least 1.
+ */
+#ifndef PQCHAIN_BLS_H
+#define PQCHAIN_BLS_H
+
+#include "../pq_native.h"
+
+enum { BLS_PUBLIC_KEY_BYTES = 48, BLS_SECRET_KEY_BYTES = 32, BLS_SIGNATURE_BYTES = 96 };
+
+/* A public key that was checked, in the form in which it is added; good in this process alone. */
+enum { BLS_CHECKED_KEY_BYTES = 96 };
+
+/* Add up signatures, side by side. Each is checked to be in the group. */
+PQ_API int64_t bls_aggregate(uint8_t *aggregate, const uint8_t *signatures, int64_t count);
+
+/* Decompress public keys and check them (KeyValidate): once for each key, as clients do. */
+PQ_API int64_t bls_check_keys(uint8_t *checked, const uint8_t *public_keys, int64_t count);
+
+/* FastAggregateVerify: all signed one message. Whose keys they are must have been proven. */
+PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_bytes,
+                                      const uint8_t *aggregate, const uint8_t *checked,
+                                      int64_t count);
+
+/* AggregateVerify: message i, the bytes offsets[i] .. offsets[i + 1] of messages, by key i. */
+PQ_API int64_t bls_verify_messages(const uint8_t *messages, const uint8_t *offsets,
+                                   const uint8_t *aggregate, const uint8_t *checked,
+                                   int64_t count);
+
+/* PopProve and PopVerify. */
+PQ_API int64_t bls_prove_possession(uint8_t *proof, const uint8_t *secret_key);
+PQ_API int64_t bls_verify_possession(const uint8_t *public_key, const uint8_t *proof);
+
+#endif

@@ -1,0 +1,248 @@
+/* pq_native.h and bls.h on top of blst. */
+#define _DEFAULT_SOURCE /* getentropy */
+#include "bls.h"
+
+#include <blst.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* There is one scheme, so that a handle only has to be one. */
+struct pq_scheme {
+    char name[10];
+};
+
+static const struct pq_scheme bls12_381 = {"BLS12-381"};
+
+static const char SIGNATURE_SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+static const char POSSESSION_SUITE[] = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+
+_Static_assert(sizeof(blst_p1_affine) == BLS_CHECKED_KEY_BYTES, "a checked key is an affine point");
+
+static void system_random(uint8_t *buffer, size_t bytes) {
+    while (bytes > 0) {
+        const size_t part = bytes < 256 ? bytes : 256;
+        if (getentropy(buffer, part) != 0) {
+            abort(); /* no key is better than a predictable one */
+        }
+        buffer += part;
+        bytes -= part;
+    }
+}
+
+static pq_random_fn random_source = system_random;
+
+PQ_API const char *pq_source(void) { return "blst 0.3.17"; }
+
+PQ_API size_t pq_count(void) { return 1; }
+
+PQ_API const char *pq_name(size_t index) { return index == 0 ? bls12_381.name : NULL; }
+
+PQ_API pq_scheme *pq_open(const char *name) {
+    pq_scheme *scheme = strcmp(name, bls12_381.name) == 0 ? malloc(sizeof *scheme) : NULL;
+    if (scheme != NULL) {
+        *scheme = bls12_381;
+    }
+    return scheme;
+}
+
+PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+
+PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
+    (void)scheme;
+    memset(sizes, 0, sizeof *sizes);
+    sizes->kind = PQ_SIGNATURE;
+    sizes->public_key_bytes = BLS_PUBLIC_KEY_BYTES;
+    sizes->secret_key_bytes = BLS_SECRET_KEY_BYTES;
+    sizes->signature_max_bytes = BLS_SIGNATURE_BYTES;
+}
+
+/* A secret key is a number from 1 to the order of the group, less 1. */
+static int secret_from_bytes(blst_scalar *secret, const uint8_t *secret_key) {
+    blst_scalar_from_bendian(secret, secret_key);
+    return blst_sk_check(secret);
+}
+
+/* KeyValidate: a point of G1 that is not infinity. */
+static int key_from_bytes(blst_p1_affine *key, const uint8_t *public_key) {
+    return blst_p1_uncompress(key, public_key) == BLST_SUCCESS && !blst_p1_affine_is_inf(key) &&
+           blst_p1_affine_in_g1(key);
+}
+
+static int signature_from_bytes(blst_p2_affine *point, const uint8_t *signature) {
+    return blst_p2_uncompress(point, signature) == BLST_SUCCESS && blst_p2_affine_in_g2(point);
+}
+
+static int sign(uint8_t *signature, const uint8_t *message, size_t message_bytes,
+                const char *suite, const uint8_t *secret_key) {
+    blst_scalar secret;
+    blst_p2 point;
+    if (!secret_from_bytes(&secret, secret_key)) {
+        return PQ_FAILED;
+    }
+    blst_hash_to_g2(&point, message, message_bytes, (const byte *)suite, strlen(suite), NULL, 0);
+    blst_sign_pk_in_g1(&point, &point, &secret);
+    blst_p2_compress(signature, &point);
+    return PQ_OK;
+}
+
+/* The key was checked; the signature was found to be in the group. */
+static int verify(const blst_p1_affine *key, const blst_p2_affine *point, const uint8_t *message,
+                  size_t message_bytes, const char *suite) {
+    blst_pairing *pairing = malloc(blst_pairing_sizeof());
+    if (pairing == NULL) {
+        return PQ_NO_MEMORY;
+    }
+    blst_pairing_init(pairing, 1, (const byte *)suite, strlen(suite));
+    const BLST_ERROR error = blst_pairing_chk_n_aggr_pk_in_g1(pairing, key, 0, point, 0, message,
+                                                              message_bytes, NULL, 0);
+    blst_pairing_commit(pairing);
+    const int valid = error == BLST_SUCCESS && blst_pairing_finalverify(pairing, NULL);
+    free(pairing);
+    return valid ? PQ_OK : PQ_REJECTED;
+}
+
+static int verify_bytes(const uint8_t *message, size_t message_bytes, const uint8_t *signature,
+                        const char *suite, const uint8_t *public_key) {
+    blst_p1_affine key;
+    blst_p2_affine point;
+    if (!key_from_bytes(&key, public_key) || !signature_from_bytes(&point, signature)) {
+        return PQ_REJECTED;
+    }
+    return verify(&key, &point, message, message_bytes, suite);
+}
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
+    (void)scheme;
+    uint8_t seed[BLS_SECRET_KEY_BYTES];
+    blst_scalar secret;
+    blst_p1 point;
+    random_source(seed, sizeof seed);
+    blst_keygen(&secret, seed, sizeof seed, NULL, 0);
+    blst_sk_to_pk_in_g1(&point, &secret);
+    blst_p1_compress(public_key, &point);
+    blst_bendian_from_scalar(secret_key, &secret);
+    return PQ_OK;
+}
+
+PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
+                   const uint8_t *message, size_t message_bytes, const uint8_t *context,
+                   size_t context_bytes, const uint8_t *secret_key) {
+    (void)scheme, (void)context;
+    if (context_bytes != 0) {
+        return PQ_NO_SUCH_OPERATION; /* the suite's name is the only context */
+    }
+    *signature_bytes = BLS_SIGNATURE_BYTES;
+    return sign(signature, message, message_bytes, SIGNATURE_SUITE, secret_key);
+}
+
+PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
+                     size_t context_bytes, const uint8_t *public_key) {
+    (void)scheme, (void)context;
+    if (context_bytes != 0) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    if (signature_bytes != BLS_SIGNATURE_BYTES) {
+        return PQ_REJECTED;
+    }
+    return verify_bytes(message, message_bytes, signature, SIGNATURE_SUITE, public_key);
+}
+
+PQ_API void pq_random(pq_random_fn source) {
+    random_source = source != NULL ? source : system_random;
+}
+
+PQ_API int64_t bls_aggregate(uint8_t *aggregate, const uint8_t *signatures, int64_t count) {
+    blst_p2 sum;
+    for (int64_t i = 0; i < count; i++) {
+        blst_p2_affine point;
+        if (!signature_from_bytes(&point, signatures + i * BLS_SIGNATURE_BYTES)) {
+            return PQ_REJECTED;
+        }
+        if (i == 0) {
+            blst_p2_from_affine(&sum, &point);
+        } else {
+            blst_p2_add_or_double_affine(&sum, &sum, &point);
+        }
+    }
+    blst_p2_compress(aggregate, &sum);
+    return PQ_OK;
+}
+
+PQ_API int64_t bls_check_keys(uint8_t *checked, const uint8_t *public_keys, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        blst_p1_affine key;
+        if (!key_from_bytes(&key, public_keys + i * BLS_PUBLIC_KEY_BYTES)) {
+            return PQ_REJECTED;
+        }
+        memcpy(checked + i * BLS_CHECKED_KEY_BYTES, &key, sizeof key);
+    }
+    return PQ_OK;
+}
+
+PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_bytes,
+                                      const uint8_t *aggregate, const uint8_t *checked,
+                                      int64_t count) {
+    blst_p2_affine point;
+    if (!signature_from_bytes(&point, aggregate)) {
+        return PQ_REJECTED;
+    }
+    blst_p1_affine *keys = malloc((size_t)count * sizeof *keys);
+    if (keys == NULL) {
+        return PQ_NO_MEMORY;
+    }
+    memcpy(keys, checked, (size_t)count * sizeof *keys); /* bytes need not be aligned */
+    const blst_p1_affine *const all[] = {keys, NULL};    /* one after the other */
+    blst_p1 sum;
+    blst_p1s_add(&sum, all, (size_t)count);
+    free(keys);
+    blst_p1_affine key;
+    blst_p1_to_affine(&key, &sum);
+    return verify(&key, &point, message, (size_t)message_bytes, SIGNATURE_SUITE);
+}
+
+PQ_API int64_t bls_verify_messages(const uint8_t *messages, const uint8_t *offsets,
+                                   const uint8_t *aggregate, const uint8_t *checked,
+                                   int64_t count) {
+    blst_p2_affine point;
+    if (!signature_from_bytes(&point, aggregate)) {
+        return PQ_REJECTED;
+    }
+    blst_pairing *pairing = malloc(blst_pairing_sizeof());
+    if (pairing == NULL) {
+        return PQ_NO_MEMORY;
+    }
+    blst_pairing_init(pairing, 1, (const byte *)SIGNATURE_SUITE, strlen(SIGNATURE_SUITE));
+    int valid = 1;
+    for (int64_t i = 0; i < count && valid; i++) {
+        uint64_t span[2];
+        blst_p1_affine key;
+        memcpy(span, offsets + i * (int64_t)sizeof span[0], sizeof span);
+        memcpy(&key, checked + i * BLS_CHECKED_KEY_BYTES, sizeof key);
+        valid = blst_pairing_chk_n_aggr_pk_in_g1(pairing, &key, 0, i == 0 ? &point : NULL, 0,
+                                                 messages + span[0], span[1] - span[0], NULL,
+                                                 0) == BLST_SUCCESS;
+    }
+    blst_pairing_commit(pairing);
+    valid = valid && blst_pairing_finalverify(pairing, NULL);
+    free(pairing);
+    return valid ? PQ_OK : PQ_REJECTED;
+}
+
+PQ_API int64_t bls_prove_possession(uint8_t *proof, const uint8_t *secret_key) {
+    blst_scalar secret;
+    if (!secret_from_bytes(&secret, secret_key)) {
+        return PQ_FAILED;
+    }
+    blst_p1 point;
+    uint8_t public_key[BLS_PUBLIC_KEY_BYTES];
+    blst_sk_to_pk_in_g1(&point, &secret);
+    blst_p1_compress(public_key, &point);
+    return sign(proof, public_key, sizeof public_key, POSSESSION_SUITE, secret_key);
+}
+
+PQ_API int64_t bls_verify_possession(const uint8_t *public_key, const uint8_t *proof) {
+    return verify_bytes(public_key, BLS_PUBLIC_KEY_BYTES, proof, POSSESSION_SUITE, public_key);
+}

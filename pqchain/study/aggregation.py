@@ -1,0 +1,269 @@
+"""Trees of aggregators: validators sign, groups collect and prove, one proof of all is left.
+
+A simulation of times and bytes, no bytes are made. Each draw lays the network out anew:
+
+1. Every validator signs and spreads its signature in its group: by gossip (a random regular graph,
+   each node passes a message on to all peers but the one it came from), on a grid (to its row and
+   column, each receiver passes on along the other: two hops, two copies), or to aggregators alone.
+2. An aggregator waits for a share of the group's signatures, verifies each, and proves them.
+3. Proofs travel among aggregators in the same way, are merged, and the first proof that covers
+   enough ends the draw.
+
+A message takes the latency of its hops plus its turn on the link: all copies that a node has to
+send take the time of their bytes, and the place of a message among them is random. That is a fluid
+model: no packets, no losses, no slow start.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from pqchain.checks import number, one_of, whole
+from pqchain.errors import UsageError
+from pqchain.intervals import half_width
+from pqchain.study.plan import CORES, Plan
+from pqchain.study.provers import PROVERS, Prover
+
+Topology = Literal["gossip", "grid", "direct"]
+Array = npt.NDArray[np.float64]
+
+BEAMSIM_SIGNATURE_BYTES = 3072
+"""Of an XMSS signature, as BEAMSIM's report has it."""
+
+MOST_WATCHED = 16
+"""Aggregators of a group that are followed; the first of them counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A tree of aggregators. The defaults are BEAMSIM's, from its README and example."""
+
+    validators: int = 8192
+    groups: int = 8
+    topology: Topology = "gossip"
+    peers: int = 8
+    """Gossip: with whom a node exchanges messages; an even number."""
+    aggregators: int = 16
+    """Of a group; "direct" sends each of them every signature."""
+    sign_seconds: float = 0.020
+    signature_bytes: float = BEAMSIM_SIGNATURE_BYTES
+    verify_seconds: float = 0.003
+    """Of one signature, at each hop; signatures do not wait for each other's."""
+    proof_bytes: float = 131_072
+    proof_verify_seconds: float = 0.010
+    aggregate_per_second: float = 1000.0
+    merge_per_second: float = 100.0
+    group_threshold: float = 0.9
+    """Share of a group's signatures that an aggregator waits for."""
+    final_threshold: float = 0.66
+    """Share of all signatures that the last proof has to cover."""
+    rate_bits_per_second: float = 100e6
+    least_latency_seconds: float = 0.010
+    most_latency_seconds: float = 0.100
+    """Latency of a link is drawn evenly between the two."""
+    group_deadline_seconds: float = math.inf
+    final_deadline_seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        one_of("topology", self.topology, get_args(Topology))
+        whole("validators", self.validators, least=2, most=2**22)
+        whole("groups", self.groups, least=1, most=self.validators // 2)
+        whole("peers", self.peers, least=2, most=1024)
+        whole("aggregators", self.aggregators, least=1, most=self.members)
+        if self.peers % 2:
+            raise UsageError(f"peers is {self.peers}; give an even number, such as 8")
+        for name in ("group_threshold", "final_threshold"):
+            number(name, getattr(self, name), least=1e-6, most=1.0)
+        for name in ("aggregate_per_second", "merge_per_second", "rate_bits_per_second"):
+            number(name, getattr(self, name), least=1e-6)
+        number("least_latency_seconds", self.least_latency_seconds)
+        number("most_latency_seconds", self.most_latency_seconds, least=self.least_latency_seconds)
+        if self.final_threshold > self.group_threshold:
+            raise UsageError(
+                f"final_threshold is {self.final_threshold}, above group_threshold, "
+                f"{self.group_threshold}: proofs of all groups never cover so many; lower it"
+            )
+
+    @property
+    def members(self) -> int:
+        """Validators of a group, of the largest."""
+        return math.ceil(self.validators / self.groups)
+
+    @property
+    def copies(self) -> float:
+        """How many copies of each message a node sends and receives, the mean."""
+        if self.topology == "gossip":
+            return float(self.peers - 1)
+        return 2.0 if self.topology == "grid" else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """What draws of a tree gave."""
+
+    seconds: float
+    """From the start of the slot to the final proof, the mean."""
+    half_width_seconds: float
+    """Of the 95 % confidence interval of that mean."""
+    group_seconds: float
+    """To the proof of a group, the mean."""
+    missed_groups: float
+    """Share of the groups' proofs that came after their deadline."""
+    missed_final: float
+    """Share of the final proofs that came after theirs."""
+    received_bytes: float
+    """What a validator that does not aggregate receives in a slot, copies included."""
+    received_by_aggregator_bytes: float
+
+
+def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
+    """Return the fields of a tree that a cited prover decides, for `dataclasses.replace`.
+
+    Raises UsageError for a prover without a published rate.
+    """
+    covered = tree.group_threshold * tree.members
+    fields: dict[str, Any] = {
+        "aggregate_per_second": prover.rate_per_second(cores),
+        "proof_bytes": prover.proof_bytes(covered),
+    }
+    if prover.merge_seconds:
+        fields["merge_per_second"] = 1.0 / prover.merge_seconds
+    if prover.verify_seconds:
+        fields["proof_verify_seconds"] = prover.verify_seconds
+    return fields
+
+
+def of_plan(plan: Plan) -> dict[str, Tree]:
+    """Return the trees that a plan's votes may go through, by topology; none unless it has proofs.
+
+    A group for each aggregate of a block. The last proof has to be there when the next block comes,
+    those of groups a fifth of that before (leanSpec: five intervals a slot).
+    """
+    prover = PROVERS.get(plan.vote_aggregation)
+    if prover is None or not prover.rates or plan.votes_per_block < 2 * plan.vote_aggregates:
+        return {}
+    tree = Tree(
+        validators=round(plan.votes_per_block),
+        groups=round(plan.vote_aggregates),
+        aggregators=min(16, math.ceil(plan.votes_per_block / plan.vote_aggregates)),
+        signature_bytes=plan.vote_signature_bytes or BEAMSIM_SIGNATURE_BYTES,
+        final_deadline_seconds=plan.block_seconds or math.inf,
+        group_deadline_seconds=0.8 * plan.block_seconds or math.inf,
+    )
+    proven = replace(tree, **proven_by(tree, prover, cores=CORES))
+    return {name: replace(proven, topology=name) for name in get_args(Topology)}
+
+
+def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
+    """Draw the tree several times and return times, missed deadlines and bytes."""
+    whole("seeds", seeds, least=1, most=10_000)
+    finals, groups = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        proofs = np.array([_group_seconds(tree, rng) for _ in range(tree.groups)])
+        groups.append(proofs)
+        finals.append(_final_seconds(tree, proofs, rng))
+    proven, ended = np.concatenate(groups), np.array(finals)
+    signatures = tree.members * tree.signature_bytes
+    proofs_bytes = tree.copies * tree.groups * tree.proof_bytes
+    # Sent to aggregators alone, signatures reach nobody else.
+    own = 0.0 if tree.topology == "direct" else tree.copies * signatures
+    return Aggregated(
+        seconds=float(ended.mean()),
+        half_width_seconds=half_width(ended.tolist()),
+        group_seconds=float(proven.mean()),
+        missed_groups=float((proven > tree.group_deadline_seconds).mean()),
+        missed_final=float((ended > tree.final_deadline_seconds).mean()),
+        received_bytes=own + tree.proof_bytes,
+        received_by_aggregator_bytes=tree.copies * signatures + proofs_bytes,
+    )
+
+
+def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
+    """Return when the first aggregator of a group has proven its signatures."""
+    needed = math.ceil(tree.group_threshold * tree.members)
+    sent = tree.members * tree.copies
+    if tree.topology == "direct":
+        sent = max(tree.aggregators, tree.members)  # a sender's copies, or a receiver's inbox
+    arrived = tree.sign_seconds + _spread(
+        tree,
+        rng,
+        members=tree.members,
+        receivers=min(tree.aggregators, MOST_WATCHED),
+        messages=tree.members,
+        link_seconds=8 * sent * tree.signature_bytes / tree.rate_bits_per_second,
+        hop_seconds=tree.verify_seconds,
+    )
+    enough = np.partition(arrived, needed - 1, axis=1)[:, needed - 1]
+    return float(enough.min()) + needed / tree.aggregate_per_second
+
+
+def _final_seconds(tree: Tree, proofs: Array, rng: np.random.Generator) -> float:
+    """Return when the first proof covers enough."""
+    needed = math.ceil(tree.final_threshold / tree.group_threshold * tree.groups)
+    if tree.groups == 1:
+        return float(proofs[0])
+    aggregators = max(2, tree.groups * tree.aggregators)
+    sent = tree.groups * tree.copies
+    travel = _spread(
+        tree,
+        rng,
+        members=aggregators,
+        receivers=min(aggregators, MOST_WATCHED),
+        messages=tree.groups,
+        link_seconds=8 * sent * tree.proof_bytes / tree.rate_bits_per_second,
+        hop_seconds=tree.proof_verify_seconds,
+    )
+    enough = np.partition(proofs[None, :] + travel, needed - 1, axis=1)[:, needed - 1]
+    return float(enough.min()) + needed / tree.merge_per_second
+
+
+def _spread(
+    tree: Tree,
+    rng: np.random.Generator,
+    *,
+    members: int,
+    receivers: int,
+    messages: int,
+    link_seconds: float,
+    hop_seconds: float,
+) -> Array:
+    """Return [receiver, message]: how long each message takes to each receiver."""
+    if tree.topology == "gossip" and members > tree.peers:
+        way = _gossip(tree, rng, members, receivers, hop_seconds)[:, :messages]
+    else:
+        # On a grid a message turns once, unless its receiver is in its row or column.
+        side = math.sqrt(members)
+        hops = 1 + (rng.random((receivers, messages)) >= 2 / side) * (tree.topology == "grid")
+        way = _latency(tree, rng, (receivers, messages)) + hop_seconds
+        way += (hops - 1) * (_latency(tree, rng, (receivers, messages)) + hop_seconds)
+    return way + rng.random((receivers, messages)) * link_seconds
+
+
+def _latency(tree: Tree, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.uniform(tree.least_latency_seconds, tree.most_latency_seconds, shape)
+
+
+def _gossip(
+    tree: Tree, rng: np.random.Generator, members: int, receivers: int, hop_seconds: float
+) -> Array:
+    """Return [receiver, sender]: the quickest way over a random regular graph."""
+    ways = [rng.permutation(members) for _ in range(tree.peers // 2)]
+    cost = [_latency(tree, rng, (members,)) + hop_seconds for _ in ways]
+    reached = np.full((receivers, members), np.inf)
+    reached[np.arange(receivers), np.arange(receivers)] = 0.0
+    while True:
+        before = reached.copy()
+        for way, each in zip(ways, cost, strict=True):
+            # A link from node i to way[i], both ways.
+            reached = np.minimum(reached, reached[:, way] + each)
+            back = np.full_like(reached, np.inf)
+            back[:, way] = reached + each
+            reached = np.minimum(reached, back)
+        if np.array_equal(before, reached):
+            return reached

@@ -1,0 +1,116 @@
+"""Latency of a transaction as a function of arrivals: the wait for a block, the queue, finality.
+
+A closed form. Transactions arrive as a Poisson process; every cycle a block takes the first n of
+them. What is left over after a block is the maximum of a random walk, whose mean is Spitzer's sum:
+E[Q] = sum over k >= 1 of E[(S_k - k n)+] / k, with S_k the arrivals of k cycles (F. Spitzer, A
+combinatorial lemma and its application to probability theory, 1956; for n = 1 it is the M/D/1
+queue). A transaction then takes half a cycle until the next block, E[Q] over the rate by Little's
+law, and the time from proposal to finality of a block so full, which grows evenly with what is in
+it: that is the one assumption beside the arrivals.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pqchain.results import Contract
+
+LOAD = Contract.of(
+    "study-load", ("str", "scheme"), ("float64", "arrivals_per_second load latency_seconds")
+)
+
+LOADS = (0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+"""Shares of the capacity at which the curve has points."""
+
+MOST_TERMS = 10_000
+"""Of Spitzer's sum; where more would matter, Kingman's bound stands for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """How blocks follow each other."""
+
+    transactions: float
+    """Of a full block."""
+    seconds: float
+    """From block to block, at least."""
+    waits: bool
+    """Whether a block waits until the one before is final."""
+    empty_seconds: float
+    """From proposal to finality with a single transaction."""
+    full_seconds: float
+    """The same of a full block."""
+
+    def final_seconds(self, fill: float) -> float:
+        """Return the time from proposal to finality of a block so full."""
+        return self.empty_seconds + fill * (self.full_seconds - self.empty_seconds)
+
+    def cycle_seconds(self, rate: float) -> float:
+        """Return the time from block to block if so many transactions arrive in a second."""
+        fixed = self.final_seconds(min(1.0, rate * self.seconds / self.transactions))
+        if not self.waits or fixed <= self.seconds:
+            return self.seconds
+        # A block takes what came while the one before was made: cycle = final(rate * cycle / n).
+        growth = (self.full_seconds - self.empty_seconds) * rate / self.transactions
+        if growth < 1.0 and (cycle := self.empty_seconds / (1.0 - growth)) < self.full_seconds:
+            return max(self.seconds, cycle)
+        return max(self.seconds, self.full_seconds)
+
+    @property
+    def capacity_per_second(self) -> float:
+        """Return the greatest throughput."""
+        cycle = max(self.seconds, self.full_seconds) if self.waits else self.seconds
+        return self.transactions / cycle
+
+
+def latency_seconds(blocks: Blocks, rate: float) -> float:
+    """Return the mean latency of a transaction; infinite at and above the capacity."""
+    cycle = blocks.cycle_seconds(rate)
+    arrivals, room = rate * cycle, max(1, math.floor(blocks.transactions))
+    if rate >= blocks.capacity_per_second or arrivals >= room:
+        return math.inf
+    waiting = left_over(arrivals, room) / rate
+    return cycle / 2 + waiting + blocks.final_seconds(arrivals / blocks.transactions)
+
+
+def left_over(arrivals: float, room: int) -> float:
+    """Return the mean number of transactions that a block leaves to the next.
+
+    `arrivals` is the mean number per cycle, `room` how many a block takes.
+
+    >>> round(left_over(0.5, 1), 6)  # M/D/1: 0.5 ** 2 / (2 * 0.5)
+    0.25
+    """
+    if arrivals <= 0:
+        return 0.0
+    drift = room - arrivals
+    terms = math.ceil(64 * arrivals / drift**2) + 8
+    if terms > MOST_TERMS:
+        return arrivals / (2 * drift)
+    return math.fsum(_excess(k * arrivals, k * room) / k for k in range(1, terms + 1))
+
+
+def _excess(mean: float, bound: int) -> float:
+    """Return E[(X - bound)+] of a Poisson variable, whose mean is below the bound."""
+    first = math.exp(bound * math.log(mean) - mean - math.lgamma(bound + 1))
+    if first == 0.0:
+        return 0.0
+    steps = np.arange(1, 64 + math.ceil(12 * math.sqrt(mean)))
+    return float(first * (steps * np.cumprod(mean / (bound + steps))).sum())
+
+
+def curve(blocks_of: dict[str, Blocks]) -> pd.DataFrame:
+    """Return the latency of each scheme at shares of its capacity.
+
+    Columns: scheme, arrivals_per_second, load (share of the scheme's capacity), latency_seconds.
+    """
+    return LOAD.frame(
+        [scheme, load * blocks.capacity_per_second, load,
+         latency_seconds(blocks, load * blocks.capacity_per_second)]
+        for scheme, blocks in blocks_of.items()
+        for load in LOADS
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""The t-test on cycles: that it sees a difference, and what is recorded."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from hls_kernels.rtl import leaks
+from pqchain.falcon import rtl
+from tests.falcon.rtl import need_netlist
+
+
+def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
+    """Return attempts of two keys whose sampler differs by so many cycles."""
+    return [
+        leaks.Attempt(
+            key=number % 2,
+            cycles=rest + 100_000 + 37 * (number * 7919 % 101) + shift * (number % 2),
+            sampler=100_000 + 37 * (number * 7919 % 101) + shift * (number % 2),
+            rounds=700,
+        )
+        for number in range(count)
+    ]
+
+
+def test_the_closed_form_of_t() -> None:
+    # means 2 and 4, variances 1 and 4, three values each
+    assert leaks.welch([1, 2, 3], [2, 4, 6]) == pytest.approx(-2 / math.sqrt(5 / 3))
+    assert leaks.welch([5, 5], [5, 5]) == 0
+    assert leaks.welch([6, 6], [5, 5]) == math.inf
+
+
+def test_a_difference_between_keys_is_seen() -> None:
+    same, other = leaks.judge(made(0), 512), leaks.judge(made(400), 512)
+    assert not leaks.leaks(same)
+    assert leaks.leaks(other)
+    assert other["t"] < -leaks.THRESHOLD
+    assert other["least_difference"] < 400
+
+
+def test_one_cycle_outside_the_sampler_is_seen() -> None:
+    attempts = made(0)
+    assert leaks.leaks(leaks.judge([*attempts, *made(0, rest=300_001, count=2)], 512))
+
+
+@pytest.mark.native
+@pytest.mark.timeout(600)
+def test_a_few_signatures_of_both_keys_on_the_netlist() -> None:
+    attempts = leaks.attempts(need_netlist()[0], 512, chunk=0, count=6)
+    assert [each.key for each in attempts] == [0, 1, 0, 1, 0, 1]
+    assert len({each.rest for each in attempts}) == 1
+    assert len({each.sampler for each in attempts}) > 1, "rejections differ"
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_a_hundred_keys_take_the_same_time_outside_the_sampler(degree: int) -> None:
+    """The known answers have a key each: every other phase takes one number of cycles."""
+    frame = rtl.cycles().query(f"configuration == 'standard' and degree == {degree}")
+    assert (frame["attempts"] >= 100).all()
+    frame = frame.set_index("phase").drop(["sampler", "random bits", "total"])
+    assert (frame["least"] == frame["greatest"]).all()
+
+
+def test_what_was_recorded_shows_no_leak() -> None:
+    """What `make -C hls_kernels leaks` records."""
+    found = rtl.leaks().to_dict("records")
+    assert [row["degree"] for row in found] == [512]
+    for recorded in found:
+        assert recorded["attempts"] >= 10_000
+        assert not leaks.leaks(recorded)

@@ -1,0 +1,62 @@
+"""What yosys proves of queue, registers and bus; skipped where there is no yosys."""
+
+from __future__ import annotations
+
+import pytest
+
+from hls_kernels.rtl import proofs
+from hls_kernels.rtl.assembler.__main__ import write
+
+BROKEN = {
+    "control": [
+        ("wdata[0] & wstrb[0] & ~busy", "wdata[0] & wstrb[0]"),
+        ("end else if (rready) rvalid <= 1'b0;", "end else rvalid <= 1'b0;"),
+    ],
+    "draws": [
+        ("tail       = head + held[2:0]", "tail       = head + held[2:0] + 3'd1"),
+        ("if (~held[3]) begin", "begin"),
+        ("& ~busy & ~full & ~filled[filling]", "& ~busy & ~full"),
+    ],
+    "mover": [
+        ("beats_left == '0 ? ASK : TAKE;", "beats_left == '0 ? ASK : ASK;"),
+        ("room  = 4'd15 - (state", "room  = 4'd14 - (state"),
+        ("words_left == '0 | bresp != '0 ? WIPE", "words_left == '0 ? WIPE"),
+    ],
+}
+"""Faults that the properties have to notice."""
+
+
+@pytest.fixture(scope="module")
+def yosys() -> str:
+    found = proofs.find_yosys()
+    if found is None:
+        pytest.skip("no yosys: pip install -r hls_kernels/rtl/synthesis/requirements.txt")
+    if not proofs.ROM.is_dir():
+        write(proofs.ROM)
+    return found
+
+
+@pytest.mark.parametrize("proof", proofs.PROOFS, ids=lambda proof: proof.module)
+@pytest.mark.timeout(300)
+def test_every_property_is_proved(proof: proofs.Proof, yosys: str) -> None:
+    proved, said = proofs.prove(proof, yosys)
+    assert proved, said[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("proof", "broken"),
+    [(proof, broken) for proof in proofs.PROOFS for broken in BROKEN[proof.module]],
+    ids=lambda value: value.module if isinstance(value, proofs.Proof) else value[0][:20],
+)
+@pytest.mark.timeout(300)
+def test_a_fault_is_not_proved(proof: proofs.Proof, broken: tuple[str, str], yosys: str) -> None:
+    proved, _ = proofs.prove(proof, yosys, broken=broken)
+    assert not proved
+
+
+def test_faults_stand_in_the_source() -> None:
+    for proof in proofs.PROOFS:
+        for broken in BROKEN[proof.module]:
+            assert proofs.with_properties(proof, "", broken=broken)
+    with pytest.raises(ValueError, match="expected one"):
+        proofs.with_properties(proofs.PROOFS[0], "", broken=("no such text", ""))

@@ -1,0 +1,207 @@
+"""The recorded figures of the engine in RTL: whole, in step with the source, beside the model."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from hls_kernels.rtl import figures, mutants
+from hls_kernels.rtl.assembler import kernels, program
+from hls_kernels.rtl.assembler.schedule import LATENCY
+from pqchain import installation
+from pqchain.errors import DataError
+from pqchain.falcon import model, rtl
+
+
+def phases(degree: int, configuration: str = rtl.STANDARD) -> pd.DataFrame:
+    """Return the recorded cycles of an attempt, by phase."""
+    frame = rtl.cycles().query(f"degree == {degree} and configuration == {configuration!r}")
+    return frame.set_index("phase")
+
+
+SIGNING = [
+    (name, degree) for name, each in figures.CONFIGURATIONS.items() for degree in each.degrees
+]
+
+
+@pytest.mark.parametrize(("configuration", "degree"), SIGNING)
+def test_the_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
+    frame = phases(degree, configuration)
+    total = frame.loc["total"]
+    assert frame.drop("total")["mean"].sum() == pytest.approx(total["mean"], abs=4)
+    assert set(frame.index) == {*figures.PHASES, "total"}
+    assert (frame["known_answers"] > 0).all(), "cycles of wrong signatures are no figures"
+    assert total["least"] <= total["mean"] <= total["greatest"]
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_transforms_take_what_the_microcode_says(degree: int) -> None:
+    """Eleven transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
+    found = phases(degree)["mean"]["transforms"]
+    forward = next(kernel for kernel in kernels.all_kernels() if kernel.name == "forward")
+    logn = degree.bit_length() - 1
+    passes = 11 * (logn - 1)
+    tail = forward.length - forward.interval
+    assert found == passes * (forward.interval * degree // 4 + tail)
+
+
+def test_the_figures_are_of_this_source() -> None:
+    """The leaves run once per node: their cycles are the lengths of their kernels."""
+    lengths = {kernel.name: kernel.length for kernel in kernels.all_kernels()}
+    once = lengths["open_leaf"] + lengths["turn_leaf"] + lengths["close_leaf"]
+    for degree in (512, 1024):
+        found = phases(degree)["mean"]["leaves"]
+        assert found == once * degree // 2
+
+
+def test_the_model_and_the_netlist_agree_phase_by_phase() -> None:
+    """Where kernels are what the model has; the netlist gains where it fuses and speculates."""
+    frame = rtl.beside_model().set_index(["degree", "phase"])["ratio"]
+    for degree in (512, 1024):
+        assert 0.95 < frame[degree, "transforms"] < 1.05
+        assert 0.5 < frame[degree, "nodes and polynomials"] < 1.0
+        assert 0.4 < frame[degree, "leaves and sampler"] < 0.8
+
+
+def test_the_engine_of_the_model_has_the_latencies_of_the_units() -> None:
+    engine = rtl.ENGINE
+    latencies = engine.adder_latency, engine.multiplier_latency, engine.integer_latency
+    assert latencies == (LATENCY["add"], LATENCY["multiply"], LATENCY["horner"])
+    assert engine.divider_latency == LATENCY["divide"] - 1
+    assert isinstance(engine, model.Engine)
+
+
+def test_times_need_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = rtl.figures()
+    clock = [
+        {"configuration": rtl.STANDARD, "device": "d", "seed": seed, "mhz": mhz}
+        for seed, mhz in ((1, 100.0), (2, 90.0))
+    ]
+    monkeypatch.setattr(rtl, "figures", lambda: {**recorded, "clock": clock})
+    times = rtl.times().set_index("configuration")
+    assert times.loc[rtl.STANDARD, "clock_hertz"].tolist() == [90e6, 90e6]
+    seconds = times["cycles"] / times["clock_hertz"]
+    pd.testing.assert_series_equal(times["seconds"], seconds, check_names=False)
+    assert times.drop(index=rtl.STANDARD)["seconds"].isna().all()
+    monkeypatch.setattr(rtl, "figures", lambda: {**recorded, "clock": []})
+    assert rtl.times()["seconds"].isna().all()
+
+
+def test_damaged_figures_are_an_error(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "data", lambda name: tmp_path)
+    with pytest.raises(DataError, match="restore the file"):
+        rtl.figures()
+    (tmp_path / "rtl.json").write_text("{")
+    with pytest.raises(DataError, match=r"rtl\.json"):
+        rtl.cycles()
+
+
+def test_cells_are_summed_by_module() -> None:
+    text = """
+=== fp_add ===
+
+     3   LUT2
+     4   LUT6
+     2   FDRE
+=== $paramod\\bank\\READS=5 ===
+
+     5   RAM32M
+     1   RAMB18E1
+     1   RAMB36E1
+"""
+    counts = figures.count_cells(text, "xc7")
+    assert counts["fp_add"]["lut"] == 7
+    assert counts["fp_add"]["flip_flop"] == 2
+    assert (counts["bank"]["lutram"], counts["bank"]["block_ram_36k"]) == (20, 1.5)
+
+
+def test_schedules_keep_their_promises() -> None:
+    """What one kernel leaves to the next, and what the datapath cannot do twice at once."""
+    for kernel in kernels.all_kernels():
+        slots, writes = set(), set()
+        for each in kernel.operations:
+            for earlier, distance in each.before():
+                assert each.time >= earlier.time + distance, kernel.name
+            if each.exactly:
+                assert each.time == each.exactly[0].time + each.exactly[1]
+            place = (each.slot, each.time % kernel.interval)
+            assert place not in slots, kernel.name
+            slots.add(place)
+            if each.bank:
+                write = (each.bank, (each.time + each.latency) % kernel.interval)
+                assert write not in writes, kernel.name
+                writes.add(write)
+            if kernel.straight and each.bank:
+                assert each.time + each.latency <= kernel.length, "a result after the kernel"
+    attempt = kernels.all_kernels()[-1]
+    assert attempt.name == "attempt"
+    # the root that open_leaf leaves in the divider is there when turn_leaf reads it
+    assert attempt.length > LATENCY["root"]
+    # verdicts are read once the last lane's threshold stands
+    thresholds = [e for e in attempt.operations if e.fields.get("kind") == kernels.THRESHOLD]
+    times = [e.time for e in thresholds if e.unit == "convert"]
+    assert times == sorted(times)
+    assert len(times) == len(kernels.LANES)
+
+
+def test_the_program_is_whole() -> None:
+    names = [kernel.name for kernel in kernels.all_kernels()]
+    words = program.assemble(names)
+    marks = program.labels()
+    assert len(words) <= 64
+    assert 0 < marks["node"] < marks["leaf"] < len(words)
+    used = {line[1] for line in program.PROGRAM if line[0] in ("run", "passes", "sample")}
+    assert used == set(names) - {"attempt"}, "every kernel is used, and none is missing"
+    assert all(0 <= word < 1 << 32 for word in words)
+
+
+def test_the_engine_stays_small() -> None:
+    """The size that was aimed at, for xc7 after synthesis."""
+    frame = rtl.cells().query("family == 'xc7' and configuration == 'standard'")
+    frame = frame.set_index("module")
+    whole = frame.loc["design_hierarchy"]
+    assert whole[["lut", "lutram", "shift_register"]].sum() <= 8000
+    assert whole["dsp"] <= 20
+    assert whole["block_ram_36k"] <= 35
+    modules = {path.stem for path in figures.HLS.glob("rtl/core/*.sv")}
+    assert set(frame.index) == modules | {"design_hierarchy"}
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_the_clock_of_the_proxy_is_what_was_aimed_at(degree: int) -> None:
+    """4.8 and 10 ms, as cycles over the routed clock."""
+    times = rtl.times().query(f"configuration == 'standard' and degree == {degree}")
+    assert times["seconds"].item() <= {512: 4.8e-3, 1024: 10e-3}[degree]
+
+
+def test_two_dividers_are_quicker_and_larger() -> None:
+    for degree in (512, 1024):
+        standard, two = phases(degree), phases(degree, "two dividers")
+        assert two["mean"]["total"] < 0.97 * standard["mean"]["total"]
+        changed = standard["mean"] != two["mean"]
+        once = {"LDL and splits", "total"}
+        assert (
+            once <= set(changed[changed].index) <= once | {"sampler", "random bits", "sequencing"}
+        )
+    cells = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    cells = cells.set_index("configuration")
+    assert cells.loc["two dividers", "lut"] > cells.loc["standard", "lut"] + 500
+    assert cells.loc["512 only", "block_ram_36k"] < 0.7 * cells.loc["standard", "block_ram_36k"]
+
+
+def test_two_dividers_are_never_given_more_than_they_hold() -> None:
+    one, two = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
+    assert two.interval < 0.7 * one.interval
+    for kernel, dividers in ((one, 1), (two, 2)):
+        used = [each.divider for each in kernel.operations if each.divider]
+        assert len(used) == 2
+        assert len(set(used)) == dividers
+
+
+def test_every_mutant_has_its_place(tmp_path) -> None:
+    """That the benches notice them is `make -C hls_kernels mutants`; here each can be made."""
+    listed = mutants.write(tmp_path)
+    assert [number for number, _, _ in listed] == list(range(1, len(listed) + 1))
+    assert len(listed) >= 50
+    text = "".join(path.read_text() for path in (tmp_path / "core").glob("*.sv"))
+    assert text.count("mutant ==") == len(listed)

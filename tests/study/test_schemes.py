@@ -1,0 +1,133 @@
+"""Schemes of the user's own: from a file, from the command line, in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain.consensus import Scenario, named
+from pqchain.consensus import run as run_consensus
+from pqchain.costs import Costs, CostTable
+from pqchain.errors import UnknownAlgorithm, UsageError
+from pqchain.study import reading, schemes, sheet, times
+from tests import frames
+from tests.study import plans
+
+MINE = Costs.given(
+    "Mine", public_key_bytes=1000, signature_bytes=300, sign_seconds=1e-3, verify_seconds=1e-4,
+    source="my thesis, table 2",
+)  # fmt: skip
+
+TABLE = """
+[[scheme]]
+name = "Mine"
+public_key_bytes = 1000
+signature_bytes = 300
+sign_seconds = 1e-3
+verify_seconds = 1e-4
+source = "my thesis, table 2"
+"""
+
+
+def costs(*own: Costs) -> CostTable:
+    return CostTable((*plans.COSTS.rows, *own), plans.COSTS.source)
+
+
+def test_a_table_of_a_file_is_compared_and_labelled():
+    plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
+        schemes=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
+    )
+    found = plans.found(plan, costs(MINE), seeds=2)
+    own = found.values["Mine"]
+    assert (own["public_key_bytes"], own["signature_bytes"]) == (1000, 300)
+    assert own["transaction_bytes"] == 51 + 294 + 2 + 1000 + 300
+    rows = found.frame[found.frame["scheme"] == "Mine"].set_index("quantity")
+    for name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
+        assert tuple(rows.loc[name, ["kind", "source"]]) == ("given", "given: my thesis, table 2")
+    assert "given: my thesis, table 2" in rows.loc["final_seconds", "source"]
+    assert ">given<" in sheet.figures_table(found).html()
+
+
+def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
+    """The same bytes and seconds under two names give the same figures."""
+    row = plans.COSTS["ML-DSA-44"]
+    twin = Costs.given(
+        "Twin", public_key_bytes=row.public_key_bytes, signature_bytes=row.signature_bytes,
+        sign_seconds=row.sign_seconds, verify_seconds=row.verify_seconds, source="copied",
+    )  # fmt: skip
+    plan = plans.plan(schemes=("ML-DSA-44", "Twin"), own_schemes=(twin,))
+    found = plans.found(plan, costs(twin))
+    assert found.values["Twin"] == pytest.approx(found.values["ML-DSA-44"], nan_ok=True)
+
+
+def test_a_named_scheme_is_not_compared_twice():
+    text = reading.ready("ethereum").replace('schemes = ["ML-DSA-44"', 'schemes = ["Mine"')
+    plan = reading.parse(text + TABLE, "mine.toml")
+    assert plan.schemes.count("Mine") == 1
+    assert plan.with_(schemes=("mine",)).schemes == ("Mine",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('name = "Mine"', 'name = "falcon-512"', "Falcon-512 of the registry"),
+        ("sign_seconds = 1e-3\n", "", "Mine lacks sign_seconds"),
+        ("sign_seconds = 1e-3", "sign_seconds = -1.0", "sign_seconds of Mine"),
+        ("signature_bytes = 300", "signature_bytes = 0", "signature_bytes of Mine"),
+        ("signature_bytes", "signature_kb", "has 'signature_kb', which it cannot"),
+        ('source = "my thesis, table 2"', "source = 2", "source = 2; expected a text"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(old, new, message):
+    text = reading.ready("ethereum") + TABLE.replace(old, new)
+    with pytest.raises(UsageError, match=message):
+        reading.parse(text, "mine.toml")
+
+
+def test_an_unknown_name_may_mean_ones_own():
+    with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
+        schemes.named("Mina", [MINE])
+
+
+def test_a_scheme_from_the_command_line():
+    row = schemes.read("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
+    assert row.source == "given: me"
+    assert (row.public_key_bytes, row.signature_bytes) == (1000, 300)
+    assert (row.sign_seconds, row.verify_seconds) == pytest.approx((1e-3, 1e-4))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Mine", "lacks public_key_bytes, lacks signature_bytes"),
+        ("Mine,key=3", "expected one of public_key"),
+        ("Mine,sign=1", "expected a time in s, ms"),
+        ("Mine,sign=fast", "expected a time in s, ms"),
+        ("Mine,signature=1.5", "expected a whole number of bytes"),
+        ("Mine,signature=1kB", "expected a whole number of bytes"),
+    ],
+)
+def test_a_scheme_that_cannot_be_read_is_refused_with_an_example(text, message):
+    with pytest.raises(UsageError, match=message):
+        schemes.read(text)
+
+
+def test_models_of_consensus_take_it():
+    scenario = Scenario(
+        algorithm="mine", costs=CostTable((MINE,), "given"), nodes=8, network=named("gossip"),
+        block_bytes=100_000,
+    )  # fmt: skip
+    assert scenario.algorithm == "Mine"
+    assert run_consensus(scenario).latency_seconds > 0
+
+
+def test_measurements_are_joined_by_what_is_given():
+    plan = plans.plan(schemes=("Mine", "Falcon-512"), own_schemes=(MINE,))
+    found = times.known(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
+    assert list(found.middle) == ["Falcon-512", "ECDSA-secp256k1", "Mine"]
+    assert found.drawn(1)["Mine"] == MINE
+
+
+def test_a_study_of_nothing_to_measure_says_so():
+    plan = plans.plan(schemes=("Mine",), baseline="", own_schemes=(MINE,), migration={})
+    with pytest.raises(UsageError, match="all schemes are given"):
+        times.measured(plan, passes=1)
