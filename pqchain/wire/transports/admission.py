@@ -1,9 +1,10 @@
-"""Whom a QUIC endpoint lets in while many knock: forged first datagrams shall cost it nothing.
+"""Whom a node lets in while many knock: connections that prove nothing shall cost it little.
 
-Anybody can send a first datagram in anybody's name. So only a few such connections are kept that
-have proven nothing; above that an address must show first that it hears us, by sending back a token
-(Retry, RFC 9000, section 8.1.2), and of those that do, too, only so many may be half open: in all,
-and of one host. What is turned away is forgotten; an honest client tries again.
+Only so many may be half open: in all, and of one host. Over QUIC anybody can send a first datagram
+in anybody's name. So only a few such connections are kept that have proven nothing; above that an
+address must show first that it hears us, by sending back a token (Retry, RFC 9000, section 8.1.2).
+What is turned away is forgotten; an honest client tries again. Over TCP the system has seen to the
+address, and whoever has been half open for longest makes room: an honest handshake is short.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_UNKNOWN = 64
 """Connections whose address nobody has vouched for. More nodes than that do not start at once."""
 
 MOST_HALF_OPEN = 512
-"""Connections without a proof of identity, all together."""
+"""Connections without a proof of identity, all together, unless a transport has less room."""
 
 MOST_OF_ONE_HOST = 128
 """Of these, those that come from one host."""
@@ -42,15 +43,34 @@ class Names(NamedTuple):
 class Admission:
     """Counts who is half open, and makes and reads tokens; keeps nothing of who was sent one."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, most: int = MOST_HALF_OPEN, most_of_one_host: int = MOST_OF_ONE_HOST
+    ) -> None:
+        self._most, self._most_of_one_host = most, most_of_one_host
         self._key = os.urandom(32)
         self._half_open: dict[int, tuple[str, bool]] = {}
         """By session: the host, and whether its address was vouched for."""
 
     def full(self, host: str) -> bool:
         """Whether nobody more is let in, or nobody of that host."""
-        hosts = Counter(host for host, _ in self._half_open.values())
-        return len(self._half_open) >= MOST_HALF_OPEN or hosts[host] >= MOST_OF_ONE_HOST
+        hosts = self._hosts()
+        return hosts.total() >= self._most or hosts[host] >= self._most_of_one_host
+
+    def crowded_out(self, host: str) -> int | None:
+        """Return the session that makes room for one of that host; None if there is room.
+
+        It is the oldest of that host, or of the host that has most.
+        """
+        hosts = self._hosts()
+        if hosts[host] < self._most_of_one_host:
+            if hosts.total() < self._most:
+                return None
+            ((host, _),) = hosts.most_common(1)
+        return next(session for session, (name, _) in self._half_open.items() if name == host)
+
+    def _hosts(self) -> Counter[str]:
+        """Count what is half open by host."""
+        return Counter(host for host, _ in self._half_open.values())
 
     @property
     def wants_tokens(self) -> bool:

@@ -58,6 +58,19 @@ def test_who_is_half_open_is_counted_in_all_and_by_host() -> None:
     assert admission.full("another")
 
 
+def test_one_too_many_makes_the_oldest_of_the_busiest_host_go() -> None:
+    admission = Admission(most=6, most_of_one_host=4)
+    for session, host in enumerate(("first", "busy", "busy", "busy", "quiet")):
+        assert admission.crowded_out(host) is None
+        admission.entered(session, host, vouched=True)
+    admission.entered(5, "busy", vouched=True)
+    assert admission.crowded_out("busy") == 1
+    assert admission.crowded_out("another") == 1
+    admission.left(1)
+    assert admission.crowded_out("another") is None
+    assert admission.crowded_out("busy") is None
+
+
 @pytest.fixture(params=["aioquic", "qh3"])
 def pair(request: pytest.FixtureRequest) -> Pair:
     if request.param == "aioquic":
