@@ -50,7 +50,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
     Only its module is imported.
     """
-    root = argparse.ArgumentParser(
+    root = console.Parser(
         prog="pqchain",
         description=_SAID["description"],
         epilog=_SAID["epilog"],
@@ -94,12 +94,16 @@ def _run(argv: Sequence[str] | None) -> int:
         console.talk(f"pqchain: {error}")
         return console.WRONG_USE if isinstance(error, UsageError) else console.CHECK_FAILED
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader, such as `head`, has seen enough.
+        console.abandon(sys.stdout)
         return console.FINE
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         console.talk(f"pqchain: cannot read or write{where}: {error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            console.abandon(sys.stdout)
         return console.CHECK_FAILED
     except MemoryError as error:
         console.talk(f"pqchain: out of memory ({error}); ask for less at a time")

@@ -6,7 +6,6 @@ import gc
 import math
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import checksum, machine, results
+from pqchain import checksum, machine, results, scratch
 from pqchain.errors import DataError, UsageError
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
@@ -126,7 +125,7 @@ def replay(
         tqdm(
             total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
         ) as bar,
-        tempfile.TemporaryDirectory(prefix="pqchain-") as name,
+        scratch.folder() as origins,
     ):
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
@@ -134,7 +133,7 @@ def replay(
             if found is not None:
                 bar.update(part.transfer_bytes)
             else:
-                origin = _prepare(part, block, Path(name))
+                origin = _prepare(part, block, origins)
                 outcome = _run(part, origin, bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
@@ -178,9 +177,9 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
 
 def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
     """Run once, in a folder that is gone afterwards. Raises the error that a node has met."""
-    with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
+    with scratch.folder() as place:
         # Stores replace files and never write into one, so that links are as good as copies.
-        folder = Path(shutil.copytree(origin, Path(name) / "nodes", copy_function=os.link))
+        folder = Path(shutil.copytree(origin, place / "nodes", copy_function=os.link))
         outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqchain import checksum, results
+from pqchain import checksum, results, scratch
 from pqchain.chain import Ledger
 from pqchain.errors import DataError, UsageError
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
     "consensus": f"{_SWEEP} --store runs.jsonl --output heights.csv",
     "reencode": "reencode --block-bytes 60000 --resume kept --output run.csv",
+    "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
 }
 """A short one of each kind that writes or computes something."""
 
@@ -59,20 +60,31 @@ def environment(**changes: str | None) -> dict[str, str]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def started(case: Case, folder: Path, **options: object) -> subprocess.Popen[bytes]:
+def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
     before: tuple[str, ...] = ()
     if case.condition == "full disk":
         before = mounted(folder, "size=4k")
     elif case.condition == "read-only folder":
         before = mounted(folder, "ro")
-    variables: dict[str, str | None] = {}
+    variables: dict[str, str | None] = {"TMPDIR": str(_scratch(folder))}
     if case.condition == "no HOME":
-        variables = {"HOME": None, "XDG_CACHE_HOME": None}
+        variables |= {"HOME": None, "XDG_CACHE_HOME": None}
     elif case.condition == "LANG=C":
-        variables = {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.Popen([*before, *words], cwd=folder, env=environment(**variables), **pipes)  # type: ignore[call-overload]
+        variables |= {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with Path("/dev/full").open("w") as full:
+        return subprocess.Popen(
+            [*before, *words],
+            cwd=folder,
+            env=environment(**variables),
+            stdout=full if case.condition == "full output" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+def _scratch(folder: Path) -> Path:
+    """Return the folder for temporary files of commands that run in a folder."""
+    return folder.with_name(f"{folder.name}.scratch")
 
 
 def mounted(folder: Path, option: str) -> tuple[str, ...]:
@@ -97,8 +109,9 @@ def can_mount(folder: Path) -> bool:
 
 def outcome(case: Case, folder: Path) -> Outcome:
     """Run one case in a folder of its own, and look at what is left."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    for place in (folder, _scratch(folder)):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
     processes = [started(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
     process = processes[0]
     if case.condition == "output closed":
@@ -119,12 +132,36 @@ def outcome(case: Case, folder: Path) -> Outcome:
         raise AssertionError(said[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
         raise AssertionError(f"exit codes {codes}: {said[-500:].decode(errors='replace')}")
+    if still_there(folder):
+        return Outcome.ORPHAN
     written = folder.with_name(f"{folder.name}.out")
     place = written if written.exists() else folder
     try:
         return left(place, complete=all(code == 0 for code in codes))
     finally:
         shutil.rmtree(written, ignore_errors=True)
+
+
+def still_there(folder: Path) -> bool:
+    """Whether processes of a command outlive it, or its temporary files the next command."""
+    for _ in range(100):
+        running = [
+            process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
+        ]
+        if not running:
+            break
+        time.sleep(0.1)
+    place = _scratch(folder)
+    with scratch.folder(place):
+        pass
+    return bool(running) or any(place.iterdir())
+
+
+def _works_in(process: Path, folder: Path) -> bool:
+    try:
+        return (process / "cwd").readlink() == folder
+    except OSError:
+        return False  # it has ended, or is somebody else's
 
 
 def left(folder: Path, *, complete: bool) -> Outcome:
@@ -191,6 +228,7 @@ def _attack(condition: str, small: int, large: int) -> Attack:
 
 ATTACKS = [
     _attack("output closed", 1, 45),
+    _attack("full output", 1, 45),
     _attack("full disk", 1, 45),
     _attack("read-only folder", 1, 45),
     _attack("no HOME", 0, 18),

@@ -16,11 +16,12 @@ from pqchain.conform import formats
 from pqchain.conform.vector import Vector, families
 from pqchain.consensus import sweep
 from pqchain.costs import CostTable
+from pqchain.crypto import open_signer
 from pqchain.installation import data
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, encode_block
 from pqchain.results import Contract
-from pqchain.study import reading
+from pqchain.study import provers, reading
 from pqchain.works import paper, papers, statements
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 from tests.attacks.mutations import flips, mutations, texts
@@ -106,11 +107,69 @@ def _sweep(folder: Path) -> tuple[Path, Reads]:
     return store, reads
 
 
-def _plan(folder: Path) -> tuple[Path, Reads]:
+_OWN = """
+[[scheme]]
+name = "Mine"
+public_key_bytes = 1000
+signature_bytes = 300
+sign_seconds = 1e-3
+verify_seconds = 1e-4
+source = "my own"
+"""
+
+
+def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
     """A plan is the user's own: whatever is a plan is fine."""
-    path = folder / "plan.toml"
-    path.write_text(reading.ready("pqdpol"), encoding="utf-8")
-    return path, lambda: reading.load(path) is not None
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        path = folder / "plan.toml"
+        path.write_text(reading.ready(name) + more, encoding="utf-8")
+        return path, lambda: reading.load(path) is not None
+
+    return prepare
+
+
+def _prover(folder: Path) -> tuple[Path, Reads]:
+    """What others published of a prover: whatever is of the form is fine."""
+    path = shutil.copy(data("provers") / "leanmultisig.toml", folder)
+    return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
+
+
+def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """A secret key that signs is the one that belongs to the public key."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        signer = open_signer(algorithm, implementation)
+        path = folder / "my.sk"
+        public_key, secret_key = signer.generate_keypair()
+        path.write_bytes(secret_key)
+
+        def reads() -> bool:
+            signature = signer.sign(b"message", path.read_bytes())
+            return signer.verify(b"message", signature, public_key)
+
+        return path, reads
+
+    return prepare
+
+
+def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """No other key makes a signature valid."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        signer = open_signer(algorithm, implementation)
+        path = folder / "my.pk"
+        public_key, secret_key = signer.generate_keypair()
+        signature = signer.sign(b"message", secret_key)
+        path.write_bytes(public_key)
+
+        def reads() -> bool:
+            key = path.read_bytes()
+            return signer.verify(b"message", signature, key) == (key == public_key)
+
+        return path, reads
+
+    return prepare
 
 
 def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
@@ -165,10 +224,24 @@ ATTACKS = [
     file_attack("manifest of chunks", _chunks("manifest.json"), small=150, large=10_000),
     file_attack("chunk", _chunks("chunk-2"), text=False, small=60, large=10_000),
     file_attack("store of a sweep", _sweep, small=60, large=10_000),
-    file_attack("plan of a study", _plan, small=100, large=10_000),
+    file_attack("plan of a study", _plan("pqdpol"), small=60, large=10_000),
+    file_attack("plan of a chain", _plan("ethereum", _OWN), small=60, large=10_000),
+    file_attack("prover of others", _prover, small=60, large=10_000),
     file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
     file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
     file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),
     file_attack("vectors of Wycheproof", _vectors("wycheproof"), small=60, large=10_000),
     file_attack("vectors of ACVP", _vectors("acvp"), small=60, large=10_000),
+]
+ATTACKS += [
+    file_attack(f"{kind} key of {algorithm}, {build}", key(algorithm, build), text=False, **counts)
+    for algorithm, build, counts in (
+        ("Falcon-512", "falcon/kernel", {"small": 60, "large": 20_000}),
+        ("Falcon-512", "liboqs-0.13/ref", {"small": 0, "large": 20_000}),
+        ("Hawk-512", "hawk/ref", {"small": 60, "large": 10_000}),
+        ("BLS12-381", "blst/assembly", {"small": 20, "large": 10_000}),
+    )
+    for kind, key in (("secret", _secret_key), ("public", _public_key))
+    # Another number is another key of BLS, and Hawk's holds a hash of the public key on trust.
+    if kind == "public" or algorithm.startswith("Falcon")
 ]

@@ -77,8 +77,11 @@ class Attack:
 Inputs = Callable[[random.Random, int], Iterator[Input]]
 """Makes about as many inputs as asked for."""
 
-Try = Callable[[Any], Outcome]
-"""Tries the data of one input. An error of ours may be raised and counts as REFUSED."""
+Try = Callable[[Any], "Outcome | Counter[Outcome]"]
+"""Tries the data of one input, or of many at once whose outcomes it counts.
+
+An error of ours may be raised and counts as REFUSED.
+"""
 
 
 @dataclass(slots=True)
@@ -108,9 +111,10 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
         before = _peak_mb()
         for number, each in enumerate(make(random.Random(seed), inputs)):
             outcome, detail = _outcome(attempt, each.data, attack.seconds)
-            tally.counts[outcome] += 1
-            if outcome not in ALLOWED and len(tally.found) < 20:
-                tally.found.append(f"{outcome.value}: {each.what}: {detail}")
+            many = outcome if isinstance(outcome, Counter) else Counter([outcome])
+            tally.counts += many
+            if not set(many) <= set(ALLOWED) and len(tally.found) < 20:
+                tally.found.append(f"{', '.join(of.value for of in many)}: {each.what}: {detail}")
             if number == min(50, inputs // 10):
                 before = _peak_mb()
         logging.disable(logging.NOTSET)
@@ -127,7 +131,7 @@ def memory_folder() -> Path | None:
     return place if place.is_dir() else None
 
 
-def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome, str]:
+def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[Outcome], str]:
     try:
         with _limited(seconds):
             return attempt(data), ""

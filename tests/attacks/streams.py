@@ -112,12 +112,13 @@ class _Mesh:
         works(self.node, 0.02)
 
     def serves(self, block: str) -> bool:
-        """Whether somebody honest gets the node's chunk."""
-        before = len(self.wire.sent)
+        """Whether somebody honest, who may have been taken for dead, comes and gets its chunk."""
+        before, session = len(self.wire.sent), 300 + HONEST
         asked = pack({"type": "get", "block": block, "index": 0, "epoch": 1})
-        self.node.handle(Received(100 + HONEST, 77, asked, False), 9.0)
+        self.node.handle(Opened(session, HONEST, False), 9.0)
+        self.node.handle(Received(session, 77, asked, False), 9.0)
         works(self.node, 9.0)
-        (head, *_) = [data for at, _, data in self.wire.sent[before:] if at == 100 + HONEST]
+        (head, *_) = [data for at, _, data in self.wire.sent[before:] if at == session]
         return next(iter(Reader().feed(head)))["type"] == "chunk"
 
 

@@ -292,3 +292,42 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(path: Path) -> None:
         assert stored >= state.height
     with Ledger.open(path) as ledger:
         assert ledger.state.height == stored
+
+
+def _created(path, barrier, answer):
+    """Be one of several processes that create a ledger at the same moment."""
+    os.read(barrier, 1)  # ends when the parent has closed it
+    try:
+        Ledger.create(path, {ALICE.address: 1000}).close()
+        said = b"created"
+    except UsageError:
+        said = b"is there"
+    except BaseException as error:  # noqa: BLE001 - no other end is expected of anybody
+        said = repr(error).encode()
+    os.write(answer, said.ljust(200))
+    os._exit(0)
+
+
+def test_of_several_that_create_a_ledger_at_once_one_does_and_the_others_hear_why(tmp_path):
+    for number in range(10):
+        path = tmp_path / f"{number}.pqc"
+        (barrier, opened), (answers, answer) = os.pipe(), os.pipe()
+        children = []
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                os.close(opened)
+                _created(path, barrier, answer)
+            children.append(child)
+        os.close(opened)
+        said = [os.read(answers, 200).strip() for _ in children]
+        for child in children:
+            os.waitpid(child, 0)
+        for end in (barrier, answers, answer):
+            os.close(end)
+        assert sorted(said) == [b"created", *[b"is there"] * 3]
+        with Ledger.open(path) as ledger:
+            assert ledger.state.account(ALICE.address).balance == 1000
+        assert [each.name for each in tmp_path.iterdir() if each.name.startswith(f"{number}.")] == [
+            path.name
+        ]

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import Own
 from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.session import Key, Opened
@@ -24,6 +25,16 @@ MOST_PARTIAL_BYTES = 4 << 20
 
 _AWAITED_ECHOES = 16
 """Heartbeats of which an echo still tells the round-trip time."""
+
+_MOST_QUEUED_BYTES = 1 << 62
+
+
+def _queued(message: Message) -> int:
+    """Return how many bytes wait, as a message says. Raises DataError."""
+    count = int(message["queued"])
+    if not 0 <= count <= _MOST_QUEUED_BYTES:
+        raise DataError(f"queued is {str(count)[:20]}; expected a number of bytes")
+    return count
 
 
 @dataclass(slots=True, eq=False)
@@ -148,7 +159,7 @@ class Peers:
 
     def beaten(self, peer: Peer, key: Key, message: Message) -> None:
         """Take in a heartbeat and echo it."""
-        peer.queued = int(message["queued"])
+        peer.queued = _queued(message)
         peer.failed = bool(message["failed"])
         if peer.since not in (None, message["since"]):
             # It has restarted and knows nothing of our sessions with it.
@@ -161,7 +172,7 @@ class Peers:
 
     def echoed(self, peer: Peer, message: Message) -> None:
         """Take in the echo of a heartbeat."""
-        peer.queued = int(message["queued"])
+        peer.queued = _queued(message)
         if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
             # The least of all is nearest to the way itself, without queues.
             peer.round_trip = min(peer.round_trip, self._own.now - sent)

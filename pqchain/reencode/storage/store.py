@@ -141,9 +141,8 @@ class ChunkStore:
             )
         check_chunk(manifest, index, view)
         place = self._place(manifest.block_hash, manifest.epoch)
-        for left in place.parent.glob(
-            ".*.tmp"
-        ):  # by a process that was killed; a store has one user
+        # What a killed process has left; a store has one user.
+        for left in place.parent.glob(".*.tmp"):
             shutil.rmtree(left, ignore_errors=True)
         building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.tmp")
         try:
