@@ -16,8 +16,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-parse_toml = tomllib.loads
-"""Turn a text into tables; raises ValueError."""
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Turn a text into tables; raises ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
 
 VERSION = "0.1.0"
 

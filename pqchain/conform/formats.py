@@ -26,6 +26,10 @@ _OBJECT_IDENTIFIERS = {
 """2.16.840.1.101.3.4.3.17 to 19, as DER has them."""
 
 
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a file raises that is not of the form that it should have."""
+
+
 def stem(algorithm: str) -> str:
     """Return the name of an algorithm's files, such as ml_dsa_44_verify."""
     return f"{algorithm.lower().replace('-', '_')}_verify"
@@ -151,7 +155,7 @@ def read(path: Path) -> tuple[Vector, ...]:
         return tuple(found)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; name a file of vectors") from error
-    except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
+    except (*_UNREADABLE, UsageError) as error:
         raise DataError(
             f"{path} holds no vectors for verification ({type(error).__name__}: {error}); expected "
             "the JSON of Project Wycheproof or of ACVP"
