@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.attacks import commands, files, ledgers, native, streams
+from tests.attacks import commands, delegates, files, ledgers, native, streams
 from tests.attacks.harness import Attack, Tally, run
 
 ATTACKS: tuple[Attack, ...] = (
     *ledgers.ATTACKS,
     *files.ATTACKS,
     *streams.ATTACKS,
+    *delegates.ATTACKS,
     *native.ATTACKS,
     *commands.ATTACKS,
 )

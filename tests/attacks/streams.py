@@ -87,7 +87,7 @@ def _damaged(data: bytes, rng: random.Random) -> bytes:
     return rng.randbytes(rng.randrange(1, 300))
 
 
-def _inputs(rng: random.Random, count: int) -> Iterator[Input]:
+def inputs(rng: random.Random, count: int) -> Iterator[Input]:
     for _ in range(count):
         seed = rng.randrange(2**62)
         yield Input(f"seed {seed}", seed)
@@ -155,7 +155,7 @@ def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
                 return Outcome.WRONG
             return Outcome.REFUSED if wire.closed else Outcome.FINE
 
-        return _inputs, attempt
+        return inputs, attempt
 
     return prepare
 
@@ -179,7 +179,7 @@ def _reader(folder: Path) -> tuple[Inputs, Try]:
         pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
         return Outcome.FINE if taken(pieces) == taken([data]) else Outcome.WRONG
 
-    return _inputs, attempt
+    return inputs, attempt
 
 
 ATTACKS = [
