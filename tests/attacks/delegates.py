@@ -20,8 +20,8 @@ MESSAGES = 100
 
 def _messages(_: Path) -> tuple[Inputs, Try]:
     """Say what delegates say, damaged and in any order: nobody votes twice, or for a bad block."""
-    setting = make_setting()
-    kinds = fuzz.by_kind(fuzz.recorded(setting))
+    kinds = fuzz.by_kind(fuzz.recorded(make_setting()))
+    setting = make_setting(remember=False)
 
     def attempt(seed: int) -> Outcome:
         refused, _ = fuzz.live(setting, kinds, random.Random(seed), MESSAGES)
