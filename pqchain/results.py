@@ -20,6 +20,7 @@ import pandas as pd
 
 from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 
 SCHEMA_VERSION = 3
 """Version of the file format. 1: the first one. 2: the sidecar names the columns itself. 3: it has
@@ -321,7 +322,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     beside = path.with_suffix(".json")
     remedy = "restore it, or make the numbers again"
     try:
-        text = beside.read_bytes()
+        text = read_bytes(beside, MOST_JSON_BYTES)
     except FileNotFoundError:
         raise DataError(
             f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "

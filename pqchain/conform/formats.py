@@ -14,6 +14,7 @@ from typing import Any
 
 from pqchain.conform.vector import Family, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Of the vectors: raised when a file's bytes change."""
@@ -150,7 +151,7 @@ def read(path: Path) -> tuple[Vector, ...]:
     What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(path, MOST_JSON_BYTES))
         found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
         return tuple(found)
     except OSError as error:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from pqchain import checksum, machine, results, scratch
 from pqchain.errors import DataError, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
@@ -195,7 +196,7 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
 def _remembered(place: Path) -> dict[str, Any] | None:
     """Return the rows of an earlier run, or None. Raises DataError if the file is broken."""
     try:
-        text = place.read_bytes()
+        text = read_bytes(place, MOST_JSON_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

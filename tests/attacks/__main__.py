@@ -30,9 +30,9 @@ _TOP = """# Attacks, and what came of them
 them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchain said why.
 *Unfinished*: not done, but nothing is lost, and the same once more does it. *Defects*: all else, as
 there are tracebacks, wrong answers, half files, files that nobody needs, more than 20 s for one
-input (of commands, 300), more than 64 MB for all. *Memory*: by how much the most that the process
-had grew (not of programs in C, which the sanitizers watch). The temporary files of a killed command
-must be gone after the next one. The attacks are in `tests/attacks`; a small part of most is in
+input (of commands, 300), more than 64 MB for all. *Memory*: how much the peak of the process grew
+(not of programs in C, which the sanitizers watch). The temporary files of a killed command must be
+gone after the next one. The attacks are in `tests/attacks`; a small part of most is in
 `make test`.
 
 """

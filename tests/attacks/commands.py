@@ -41,6 +41,9 @@ COMMANDS: dict[str, str] = {
 }
 """A short one of each kind that writes or computes something."""
 
+LIMITED = ("prlimit", f"--data={1 << 30}")
+"""Runs a command with so much memory of its own, whatever happens around it."""
+
 _CODES = {0, 1, 2, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
 
 
@@ -56,12 +59,13 @@ class Case:
 
 def environment(**changes: str | None) -> dict[str, str]:
     """Return the variables of a process, with changes; None takes one away."""
-    whole = {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+    # A thread of OpenBLAS takes memory, and there is one for each processor.
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
     return {name: value for name, value in whole.items() if value is not None}
 
 
 def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
+    words = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
     before: tuple[str, ...] = ()
     if case.condition == "full disk":
         before = mounted(folder, "size=4k")

@@ -21,6 +21,7 @@ import numpy as np
 
 from pqchain import checksum
 from pqchain.errors import BadLength, DataError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
@@ -83,7 +84,7 @@ class Manifest:
     def read(cls, path: Path) -> Manifest:
         """Read a file of it. Raises DataError if it is missing, broken or of another version."""
         try:
-            text = path.read_bytes()
+            text = read_bytes(path, MOST_JSON_BYTES)
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
         remedy = "restore it, or encode the block again"

@@ -239,7 +239,8 @@ class Grpc(Sockets[_Session]):
                 for each in owner.channels.values():
                     each.abandon()
                 self.close(session, "reads nothing", now=0.0)
-                self.deliver(Closed(session, owner.peer, "the other side reads nothing"))
+                over = Closed(session, owner.peer, "the other side reads nothing")
+                self.loop.call_soon(self.deliver, over)  # the node is busy sending
 
     def stop(self, session: int, channel: int) -> None:
         """Cancel the call."""

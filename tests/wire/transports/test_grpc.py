@@ -133,6 +133,7 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
             node.send(7, number, b"more")
         assert node.sessions == {}
         assert channel.waiting == 0
+        await asyncio.sleep(0)
         assert told == [Closed(7, 0, "the other side reads nothing")]
         assert [message async for message in channel.messages()] == []
 
