@@ -206,6 +206,8 @@ def _check(path: Path) -> None:
 
 def _attack(condition: str, small: int, large: int) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
+        # What a script starts in the background does not hear SIGINT, nor do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
 
         def make(rng: random.Random, count: int) -> Iterator[Input]:

@@ -224,9 +224,9 @@ ATTACKS = [
     file_attack("manifest of chunks", _chunks("manifest.json"), small=150, large=10_000),
     file_attack("chunk", _chunks("chunk-2"), text=False, small=60, large=10_000),
     file_attack("store of a sweep", _sweep, small=60, large=10_000),
-    file_attack("plan of a study", _plan("pqdpol"), small=60, large=10_000),
-    file_attack("plan of a chain", _plan("ethereum", _OWN), small=60, large=10_000),
-    file_attack("prover of others", _prover, small=60, large=10_000),
+    file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
+    file_attack("plan of a chain", _plan("ethereum", _OWN), small=30, large=10_000),
+    file_attack("prover of others", _prover, small=30, large=10_000),
     file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
     file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
     file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),
@@ -236,7 +236,7 @@ ATTACKS = [
 ATTACKS += [
     file_attack(f"{kind} key of {algorithm}, {build}", key(algorithm, build), text=False, **counts)
     for algorithm, build, counts in (
-        ("Falcon-512", "falcon/kernel", {"small": 60, "large": 20_000}),
+        ("Falcon-512", "falcon/kernel", {"small": 40, "large": 20_000}),
         ("Falcon-512", "liboqs-0.13/ref", {"small": 0, "large": 20_000}),
         ("Hawk-512", "hawk/ref", {"small": 60, "large": 10_000}),
         ("BLS12-381", "blst/assembly", {"small": 20, "large": 10_000}),
