@@ -16,16 +16,16 @@ import pqchain as pq
 from pqchain import errors
 
 PUBLIC = [
-    "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "conform",
+    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "conform",
     "consensus", "costs", "crypto", "errors", "falcon", "machine", "measure", "measure_blocks",
-    "open_kem", "open_signer", "papers", "plots", "preset", "reencode", "report", "results",
-    "study", "works",
+    "open_kem", "open_signer", "papers", "plots", "preset", "reencode", "register", "report",
+    "results", "schemes", "study", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
     "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "errors", "falcon",
-    "machine", "plots", "reencode", "report", "results", "study", "works",
+    "machine", "plots", "reencode", "report", "results", "schemes", "study", "works",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent

@@ -6,6 +6,7 @@ alternate between implementations, so that a machine whose speed drifts treats t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
-from pqchain.algorithms import OPERATIONS, Algorithm
+from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.checks import whole
-from pqchain.costs import MEASUREMENT
+from pqchain.costs import MEASUREMENT, described
 from pqchain.crypto import native
+from pqchain.crypto.abi import Plan
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
 
@@ -108,7 +110,7 @@ def measure(
         for name in with_bar(list(groups), str, unit="cell", show=progress):
             for index in range(chosen.rounds):
                 for cell in groups[name]:
-                    if cell.status == "ok":
+                    if cell.status == "ok" and cell.implementation != GIVEN:
                         _run_round(cell, chosen, index, preparing)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
@@ -121,6 +123,7 @@ def measure(
         "pinned_processor": processor,
         # What the clock adds to each sample.
         "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
+        **described(cell.algorithm for cell in cells),
     }
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
@@ -203,7 +206,7 @@ def _run_round(
 
 
 def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:
-    plan = native.Plan(
+    plan = Plan(
         operation=OPERATIONS.index(cell.operation),
         warmup=preset.warmup,
         samples=preset.samples,
@@ -257,7 +260,20 @@ def _operation(
     return lambda i: signed[i % pool], scheme.verify
 
 
+def _given(cell: _Cell) -> dict[str, Any]:
+    """Return what the user gave in the place of a measurement: one number, no samples."""
+    seconds = dict(cell.algorithm.given_seconds)[cell.operation]
+    if math.isnan(seconds):
+        reason = f"{cell.algorithm.source}; without a time of {cell.operation}"
+        return {**cell.names, "samples": 0, "status": "unsupported", "reason": reason}
+    names = ("median_seconds", "mean_seconds", "min_seconds", "p95_seconds")
+    row = {**cell.names, "samples": 0, "status": "ok", "reason": cell.algorithm.source}
+    return row | dict.fromkeys(names, seconds)
+
+
 def _row(cell: _Cell) -> dict[str, Any]:
+    if cell.implementation == GIVEN:
+        return _given(cell)
     row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
     if cell.status != "ok":
         return row  # without times

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.costs import schemes
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table, ours
 
@@ -24,12 +25,12 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
         yield f"{first['status']:<20}{first['reason']}"
         return
     size = numbers.byte_count(first["block_bytes"])
-    facts = {
+    facts: dict[str, Any] = {
         "implementation": first["implementation"],
         "public key": f"{numbers.byte_count(first['public_key_bytes'])}, {first['public_key']}",
         "signature": f"{numbers.byte_count(first['signature_bytes'])} on average",
-        "wallet": f"{_spread(first, 'wallet')} for keys and address, {first['wallets']} wallets",
-        "sign": f"{_spread(first, 'sign')} for a transaction of the block",
+        "wallet": _timed(first, "wallet", f"for keys and address, {first['wallets']} wallets"),
+        "sign": _timed(first, "sign", "for a transaction of the block"),
         "block": f"{first['transactions']} transactions, {size}",
         "transaction": f"{first['transaction_bytes']:.2f} B on average, header included",
         "previous hash": first["previous_hash"],
@@ -40,6 +41,8 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     }
     yield from (f"{name:<20}{value}" for name, value in facts.items() if value)
     yield ""
+    if math.isnan(first["verify_median_seconds"]):
+        return
     yield _thread_table(records).text()
     yield ""
     yield (
@@ -144,7 +147,8 @@ def operation_table(measurements: pd.DataFrame) -> Table:
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
     """Return medians and their deviations: of signature schemes, then of key encapsulation."""
-    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
+    kind_of = {row.name: row.kind for row in schemes(measurements)}
+    kinds = measurements["algorithm"].map(kind_of)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
     return [
         _measurement_table(measurements[kinds == kind], title, part)
@@ -191,6 +195,11 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
 def _remark(record: Record) -> str:
     ran = record["status"] == "ok"
     return str(record["reason"]) if ran else f"{record['status']}: {record['reason']}"
+
+
+def _timed(record: Record, what: str, about: str) -> str:
+    known = math.isfinite(record[f"{what}_median_seconds"])
+    return f"{_spread(record, what)} {about}" if known else ""
 
 
 def _spread(record: Record, what: str) -> str:

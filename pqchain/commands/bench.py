@@ -21,6 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
     names: list[str] | None = arguments.algorithm
+    if own := console.own_schemes(arguments.scheme):
+        names = [*(names or []), *own]
     measured = operations.measure(
         None if names is None else [algorithms.get(name).name for name in names],
         arguments.operation,

@@ -12,7 +12,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
     from pqchain.bench import blocks, presets, tables
 
-    names: list[str] | None = arguments.algorithm
+    own = console.own_schemes(arguments.scheme)
+    names: list[str] | None = [*(arguments.algorithm or []), *own] or None
+    if arguments.all and own:
+        names = arguments.algorithm
     if arguments.all and names is not None:
         raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
     threads = ",".join(arguments.threads or ["1", "2", "4"])

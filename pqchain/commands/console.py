@@ -110,6 +110,15 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
 
 
+def own_schemes(texts: Iterable[str]) -> list[str]:
+    """Add the schemes of --scheme to the registry; return their names."""
+    if not texts:
+        return []
+    from pqchain import schemes
+
+    return [name for text in texts for name in schemes.register(text)]
+
+
 def watched() -> bool:
     """Return whether a person looks on, for whom a bar is drawn."""
     return sys.stderr.isatty()
@@ -235,6 +244,14 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "names": {"type": names, "action": "extend"},
     "preset": {"choices": tuple(presets.PRESETS)},
     "table": {"type": table, "metavar": "FILE.csv"},
+    "scheme": {
+        "action": "append",
+        "default": [],
+        "metavar": "SCHEME",
+        "help": "a scheme of your own: numbers such as "
+        "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms,source=..., a library.so (see "
+        "`pqchain native`), or file.py:Class; may be repeated",
+    },
 }
 """What an option takes; but for flags None, if it is not given and has no default."""
 

@@ -91,13 +91,13 @@ def _outcomes(arguments: argparse.Namespace) -> int:
 
 def _with_own(plan: Plan, texts: list[str]) -> Plan:
     """Add the schemes of --scheme to a plan."""
-    from pqchain.study import schemes
+    from pqchain import schemes
 
-    own = tuple(map(schemes.read, texts))
-    names = tuple(row.algorithm for row in own)
-    if not own:
+    names = tuple(console.own_schemes(texts))
+    if not names:
         return plan
-    return plan.with_(own_schemes=plan.own_schemes + own, schemes=plan.schemes + names)
+    given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
+    return plan.with_(own_schemes=plan.own_schemes + given, schemes=plan.schemes + names)
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:

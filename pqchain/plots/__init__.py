@@ -12,6 +12,7 @@ from __future__ import annotations
 from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
 from pqchain.plots.dots import OPERATION_LOOK
+from pqchain.plots.paper import style
 from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import (
@@ -35,5 +36,5 @@ __all__ = [
     "plot_capacity", "plot_cells", "plot_computers", "plot_links", "plot_load",
     "plot_migration", "plot_networks", "plot_operation", "plot_phases", "plot_plane",
     "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup", "plot_streams", "plot_tornado",
-    "plot_tradeoff", "plot_transports", "plot_winners", "speedups",
+    "plot_tradeoff", "plot_transports", "plot_winners", "speedups", "style",
 ]  # fmt: skip

@@ -13,9 +13,10 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from pqchain.algorithms import ALGORITHMS, OPERATIONS
+from pqchain.algorithms import ALGORITHMS, GIVEN, OPERATIONS, Algorithm
+from pqchain.plots import paper
 from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
-from pqchain.plots.marks import brief, grid, log_ticks, props
+from pqchain.plots.marks import brief, edge, grid, log_ticks, props
 from pqchain.render import numbers
 
 OPERATION_LOOK = dict(zip(OPERATIONS, LOOKS, strict=False))
@@ -28,6 +29,8 @@ _FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...]
     "full", "none", "left", "top", "right", "bottom",
 )  # fmt: skip
 """Filling of an algorithm's first, second, ... implementation in the order of the registry."""
+
+_GIVEN_LABEL = " (given)"
 
 _ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
 
@@ -56,6 +59,8 @@ def dots(
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
     frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
+    given = frame["implementation"] == GIVEN
+    frame["row"] = frame["row"].where(~given, frame["row"] + _GIVEN_LABEL)
     frame = ranked(frame)
     heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
     joined, looks = looks is not None, looks or OPERATION_LOOK
@@ -98,6 +103,11 @@ def dots(
     return axes
 
 
+def labelled(row: Algorithm) -> str:
+    """Return a scheme's name, which says so if its numbers are the user's."""
+    return f"{row.name}{_GIVEN_LABEL}" if row.given_seconds else row.name
+
+
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the place of each implementation among those that its algorithm has."""
     others = list(dict.fromkeys(frame["implementation"]))
@@ -138,7 +148,8 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
     ]
     fillings = []
     for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]:
-        names = textwrap.fill(", ".join(group.unique()), _LEGEND_LETTERS, break_on_hyphens=False)
+        letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
+        names = textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)
         fillings.append(Line2D([], [], label=names, **_marker("o", MUTED, int(str(rank)))))
     # Upwards from the plot: one line of operations, above it one for each filling.
     rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
@@ -148,9 +159,11 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
     place = props(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     for row in rows:
         labels = [str(line.get_label()) for line in row]
-        legend = Legend(axes, row, labels, bbox_transform=above, ncols=len(row), **place, **space)
+        ncols = paper.columns_that_fit(labels, 7.0, len(row))
+        where = place | props(bbox_transform=above) | edge(axes, above)
+        legend = Legend(axes, row, labels, ncols=ncols, **where, **space)
         axes.add_artist(legend)
         # Clipped to the axes it would be left out of the layout, being above them.
         legend.set_clip_on(False)
-        lines = max(label.count("\n") + 1 for label in labels)
+        lines = max(label.count("\n") + 1 for label in labels) * -(-len(row) // ncols)
         above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, inches)

@@ -10,7 +10,16 @@ from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import MUTED, PAPER, canvas, require
 from pqchain.plots.dots import dots, ranked
-from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, name_levels, props
+from pqchain.plots.marks import (
+    beside,
+    brief,
+    grid,
+    legend_above,
+    legend_within,
+    log_ticks,
+    name_levels,
+    props,
+)
 from pqchain.render import numbers
 
 _BARS = (
@@ -135,7 +144,7 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.invert_yaxis()
         axes.set_xlim(0, shown["ms"].max() * 1.12)
         axes.set_xlabel("time of one signature in milliseconds")
-        axes.legend(loc="lower right", fontsize=8)
+        legend_within(axes, "lower right")
     return axes
 
 

@@ -11,13 +11,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from pqchain import schemes
 from pqchain.algorithms import Algorithm
 from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.costs import Costs
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.study import schemes
 from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS

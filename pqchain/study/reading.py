@@ -12,10 +12,9 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation
+from pqchain import installation, schemes
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import parse_toml
-from pqchain.study import schemes
 from pqchain.study.observed import observation
 from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
 from pqchain.study.quantities import INPUTS
@@ -110,7 +109,7 @@ def parse(text: str, name: str) -> Plan:
             report("observed", "", str(error))
     for each in own if isinstance(own, list) else [{"scheme": own}]:
         try:
-            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.own(each))
+            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(each))
         except PqchainError as error:
             report("scheme", "", str(error))
     # A scheme that is given is meant to be compared.

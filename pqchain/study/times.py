@@ -200,7 +200,8 @@ def _with(row: Costs, times: dict[str, Any]) -> Costs:
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
     mine = {row.algorithm: row for row in plan.own_schemes}
-    return CostTable(tuple(mine.get(name) or table[name] for name in plan.names), table.source)
+    rows = (mine.get(name) or table[name] for name in plan.names)
+    return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
 
 
 def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:

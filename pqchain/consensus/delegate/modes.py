@@ -141,7 +141,7 @@ class Ran:
         row |= {name: getattr(self, name) for name in own.split()}
         row |= {
             "scenario": scenario.identifier,
-            "costs": scenario.costs.source,
+            "costs": scenario.costs.origin(scenario.algorithm),
             "delegates": scenario.delegate_count,
             "network": scenario.network.law,
             "vote_phases": scenario.phases,
@@ -243,6 +243,12 @@ def link(scenario: Scenario) -> Link:
 def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
     setting.refuse(scenario)
+    if scenario.cost.is_given and mode != "virtual":
+        raise UsageError(
+            f"{scenario.algorithm} is given by numbers, and {mode} measures: use mode='virtual', "
+            "where hashes of its lengths stand in for signatures and time is modelled; or register "
+            "its code, see `pqchain native`"
+        )
     if mode == "virtual" and transport in (None, PLAIN):
         return
     if transport == PLAIN:
