@@ -21,7 +21,7 @@ from pqchain import algorithms as registry
 from pqchain import crypto, machine
 from pqchain.algorithms import GIVEN
 from pqchain.bench import presets
-from pqchain.bench.presets import BlockPreset
+from pqchain.bench.presets import BlockPreset, PresetName
 from pqchain.bench.timing import listed, median_and_mad, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
@@ -68,15 +68,16 @@ def measure_blocks(
     public_key: KeyMode = "inline",
     implementation: str | None = None,
     data_bytes: int = 0,
-    preset: str = "quick",
+    preset: PresetName | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
     """Measure one block for each scheme; without names, for every signature scheme.
 
     A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. Of a scheme that is given by
-    numbers the bytes are real, and there are no times. Where the key is to be
-    recovered, schemes that cannot do it are unsupported. Without `implementation` the fastest
-    that runs here is used. Schemes and numbers of threads named twice are measured once.
+    numbers the bytes are real, and there are no times. Where the key is to be recovered, schemes
+    that cannot do it are unsupported. Without `implementation` the fastest that runs here is used,
+    without `preset` that of PQCHAIN_PRESET, else "quick". Schemes and numbers of threads named
+    twice are measured once.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
@@ -95,6 +96,7 @@ def measure_blocks(
     whole("transactions", transactions, least=1, most=1_000_000)
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
     one_of("public_key", public_key, KEY_MODES)
+    preset = preset or presets.preset()
     chosen = presets.named(preset).blocks
     counts = _thread_counts(threads)
     if implementation is not None:

@@ -19,7 +19,7 @@ from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
-from pqchain.bench.presets import Preset
+from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.checks import whole
 from pqchain.costs import MEASUREMENT, described
@@ -34,6 +34,13 @@ SAMPLES = Contract.of(
     ("Int64", "index"),
     ("bool", "warmup"),
     ("float64", "seconds cycles"),
+)
+
+QUARTILES = Contract.of(
+    "quartiles",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "samples"),
+    ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
 )
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
@@ -75,7 +82,7 @@ def measure(
     operations: Iterable[str] | str | None = None,
     implementations: Iterable[str] | str | None = None,
     *,
-    preset: str = "quick",
+    preset: PresetName | None = None,
     rounds: int | None = None,
     progress: bool = False,
     keep_samples: bool = False,
@@ -84,7 +91,8 @@ def measure(
 
     Without arguments: every algorithm of the default build in every implementation that can be
     timed directly. A fresh message is signed in each sample, several key pairs are used, and each
-    result is checked outside the timed part. `rounds` stands for those of the preset.
+    result is checked outside the timed part. Without `preset` that of PQCHAIN_PRESET, else "quick";
+    `rounds` stands for its own.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (counted ones), median_seconds, mean_seconds,
@@ -96,6 +104,7 @@ def measure(
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
     algorithm that has none of the operations; what cannot run here is a row.
     """
+    preset = preset or presets.preset()
     chosen = presets.named(preset)
     if rounds is not None:
         whole("rounds", rounds, least=1, most=1000)
@@ -130,6 +139,27 @@ def measure(
         numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
         frame.attrs["samples"] = results.joined(numbered, SAMPLES)
     return frame
+
+
+def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
+    """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
+
+    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-ups do not
+    count. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
+    q3_cycles (of the time-stamp counter at its constant rate; NaN where it cannot be read), and
+    q1_seconds, median_seconds, q3_seconds. Raises DataError for another frame.
+    """
+    counted = results.check(samples, SAMPLES).query("not warmup")
+    names = ["algorithm", "implementation", "operation"]
+    rows = []
+    for key, group in counted.groupby(names, sort=False):
+        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
+        for what in ("cycles", "seconds"):
+            found = np.quantile(group[what], (0.25, 0.5, 0.75))
+            ends = (f"q1_{what}", f"median_{what}", f"q3_{what}")
+            row |= dict(zip(ends, map(float, found), strict=True))
+        rows.append(row)
+    return QUARTILES.frame(rows)
 
 
 def _plan(

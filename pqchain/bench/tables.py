@@ -145,6 +145,70 @@ def operation_table(measurements: pd.DataFrame) -> Table:
     return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
 
 
+def quartile_table(quartiles: pd.DataFrame) -> Table:
+    """Return quartiles and median in cycles, in SUPERCOP's order."""
+    columns = [
+        Column("algorithm"),
+        _IMPLEMENTATION,
+        Column("operation"),
+        *(
+            Column(title, "cycles", True, numbers.integer, f"{name}_cycles")
+            for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
+        ),
+        Column("samples", numeric=True),
+    ]
+    note = "Cycles of the time-stamp counter at its constant rate; none where Python was timed."
+    return Table.of(quartiles, columns, notes=(note,))
+
+
+def compared_table(compared: pd.DataFrame) -> Table:
+    """Return runs beside each other; the first is what the others are held against."""
+    cycles = compared["cycles_ratio"].notna().any()
+    columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
+    if compared["run"].nunique() > 1:
+        columns.append(Column("run"))
+    columns += [
+        Column("first", "median", True, numbers.seconds, "base_median_seconds"),
+        Column("other", "median", True, numbers.seconds, "median_seconds"),
+    ]
+    if cycles:
+        columns += [
+            Column("first", "cycles", True, numbers.integer, "base_median_cycles"),
+            Column("other", "cycles", True, numbers.integer, "median_cycles"),
+        ]
+    columns += [
+        Column("ratio", numeric=True, show=numbers.ratio),
+        Column("95 %"),
+        Column("verdict"),
+    ]
+    ends = zip(compared["low"], compared["high"], strict=True)
+    shown = [
+        f"{numbers.significant(low)} to {numbers.significant(high)}"
+        if math.isfinite(low)
+        else numbers.MISSING
+        for low, high in ends
+    ]
+    verdicts = compared["verdict"].where(compared["verdict"] != "", compared["reason"])
+    rows = compared.assign(verdict=verdicts)
+    rows["95 %"] = shown
+    return Table.of(rows, columns, notes=_interval_notes(compared))
+
+
+def _interval_notes(compared: pd.DataFrame) -> list[str]:
+    made = set(compared["interval"])
+    notes = []
+    if "bootstrap" in made:
+        notes.append("Intervals: bootstrap of rounds and of samples within them.")
+    if "MAD" in made:
+        notes.append(
+            "Intervals by the MAD, as if a round were one sample; of runs with --samples they come "
+            "from a bootstrap."
+        )
+    if made - {""}:
+        notes.append("An interval knows its two runs only: measure both again, in turn.")
+    return notes
+
+
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
     """Return medians and their deviations: of signature schemes, then of key encapsulation."""
     kind_of = {row.name: row.kind for row in schemes(measurements)}

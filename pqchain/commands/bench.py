@@ -11,7 +11,7 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
-    from pqchain.bench import operations, presets, tables
+    from pqchain.bench import comparing, operations, presets, tables
 
     output = beside = arguments.output
     if arguments.samples:
@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
+    history = arguments.append and console.table(arguments.append)
     names: list[str] | None = arguments.algorithm
     if own := console.own_schemes(arguments.scheme):
         names = [*(names or []), *own]
@@ -29,10 +30,18 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.implementation,
         preset=arguments.preset or presets.preset(),
         progress=console.watched(),
-        keep_samples=arguments.samples,
+        keep_samples=arguments.samples or arguments.cycles,
     )
     samples = measured.attrs.pop("samples", None)
     console.save(measured, output)
-    if samples is not None:
+    if samples is not None and arguments.samples:
         console.save(samples, beside, provenance=measured.attrs["provenance"])
+    if history:
+        comparing.append(measured, history)
+        console.talk(f"Added to: {history}")
+    if arguments.cycles and samples is not None:
+        quartiles = operations.quartiles(samples)
+        plain = {"provenance": measured.attrs["provenance"]}
+        plain["quartiles"] = console.records(quartiles)
+        return console.show(arguments, plain, tables.quartile_table(quartiles))
     return console.measured(arguments, "measurements", measured, tables.operation_table(measured))

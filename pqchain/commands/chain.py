@@ -31,6 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     measured.attrs.pop("rounds", None)
     console.save(measured, arguments.output)
-    alone = measured["algorithm"].nunique() == 1
+    alone = measured["algorithm"].nunique() == 1 and not console.for_paper(arguments)
     shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
     return console.measured(arguments, "blocks", measured, shown)

@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pqchain import checks
 from pqchain.bench import presets
 from pqchain.errors import UsageError
-from pqchain.render import numbers
+from pqchain.render import latex, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,11 +92,32 @@ def show(
     if arguments.json:
         write_json(plain)
     else:
-        texts = (each if isinstance(each, str) else each.text(width()) for each in shown)
-        write("\n\n".join(texts))
+        write("\n\n".join(_shown(arguments, shown)))
         for remark in remarks:
             talk(remark)
     return FINE if fine else CHECK_FAILED
+
+
+def for_paper(arguments: argparse.Namespace) -> bool:
+    """Return whether tables are wanted in another form than a terminal's."""
+    return bool(arguments.latex or arguments.markdown)
+
+
+def _shown(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
+    """Yield what is shown, in the form that is wanted; of texts LaTeX has comments."""
+    if not for_paper(arguments):
+        yield from (each if isinstance(each, str) else each.text(width()) for each in shown)
+        return
+    several = list(shown)
+    if arguments.latex and all(isinstance(each, str) for each in several):
+        raise UsageError("--latex is for tables, and this shows none; leave it out")
+    for each in several:
+        if not isinstance(each, str):
+            yield each.latex() if arguments.latex else each.markdown()
+        elif arguments.markdown:
+            yield each
+        else:
+            yield "\n".join(f"% {latex.escaped(line)}" for line in each.splitlines())
 
 
 def width() -> int | None:
@@ -108,6 +129,28 @@ def wrapped(text: str) -> str:
     """Break a remark into indented lines."""
     columns = min(shutil.get_terminal_size().columns, 100)
     return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
+
+
+PICTURES = ("pdf", "svg", "png", "pgf")
+"""Formats of plots, by the endings of their files."""
+
+
+def picture(path: Path | None, option: str) -> Path | None:
+    """Return where a plot goes, refused before the work if it cannot. Raises UsageError."""
+    if path is None:
+        return None
+    if path.suffix.removeprefix(".") not in PICTURES:
+        endings = ", ".join(f".{each}" for each in PICTURES)
+        raise UsageError(f"{option} {path}: give a file that ends in {endings}")
+    from pqchain import results
+
+    results.check_writable(path)
+    return path
+
+
+def format_of(path: Path) -> Any:
+    """Return the format of a plot's file."""
+    return path.suffix.removeprefix(".")
 
 
 def own_schemes(texts: Iterable[str]) -> list[str]:
@@ -158,7 +201,10 @@ def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[
             describe(add_command(actions, name, command["summary"]), module, command)
         return
     parser.set_defaults(run=getattr(module, said.get("run", "run")))
-    parser.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    forms.add_argument("--latex", action="store_true", help="write tables for LaTeX (booktabs)")
+    forms.add_argument("--markdown", action="store_true", help="write tables in Markdown")
     _add_options(parser, module, said.get("options", {}))
     for title, options in said.get("groups", {}).items():
         _add_options(parser.add_argument_group(title), module, options)

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from pqchain.algorithms import ALGORITHMS, GIVEN, OPERATIONS, Algorithm
+from pqchain.errors import DataError
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
 from pqchain.plots.marks import brief, edge, grid, log_ticks, props
@@ -59,17 +60,24 @@ def dots(
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
     frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
+    if "run" in frame and "base" not in frame:
+        frame["row"] = frame["row"] + ": " + frame["run"]
+    refuse_twins(frame, value)
     given = frame["implementation"] == GIVEN
     frame["row"] = frame["row"].where(~given, frame["row"] + _GIVEN_LABEL)
     frame = ranked(frame)
     heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
     joined, looks = looks is not None, looks or OPERATION_LOOK
     drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
-    with canvas(ax, 1.0 + _ROW_INCHES * (max(heights.values()) + 1)) as axes:
+    spare = 0 if paper.narrow() else 2  # lines of the legend that a figure has room for anyway
+    tall = 1.0 + _ROW_INCHES * (max(heights.values()) + 1)
+    tall += _LEGEND_INCHES * max(0, sum(map(_lines, _fillings(frame).values())) - spare)
+    with canvas(ax, tall) as axes:
         axes.set_xscale("log")
         if origin is not None:
             axes.axvline(origin, color=INK, linewidth=0.8, zorder=1)
-            values = [*drawn[value], origin]
+            ends = drawn[list(whiskers or ())].to_numpy().ravel()
+            values = [*drawn[value], *ends[np.isfinite(ends)], origin]
             axes.set_xlim(min(*values, origin / 1.8) / 1.15, max(*values, origin * 1.8) * 1.15)
         if joined:
             for name, group in drawn.groupby("row"):
@@ -101,6 +109,18 @@ def dots(
         axes.set_xlabel(label)
         _legend(axes, looks, frame)
     return axes
+
+
+def refuse_twins(frame: pd.DataFrame, value: str) -> None:
+    """Refuse two machines in one row, which nobody could tell apart. Raises DataError."""
+    fine = frame[(frame["status"] == "ok") & frame[value].notna()]
+    twins = fine[fine.duplicated(["row", "implementation", "operation"])]
+    if not twins.empty:
+        name, *_ = twins[["row", "operation"]].iloc[0]
+        raise DataError(
+            f"{name} occurs twice with one implementation and operation, so that two runs would be "
+            "drawn alike; join runs by pqchain.compare.together, which names them"
+        )
 
 
 def labelled(row: Algorithm) -> str:
@@ -146,11 +166,10 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
         for name, (colour, marker) in looks.items()
         if name in set(frame["operation"])
     ]
-    fillings = []
-    for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]:
-        letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
-        names = textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)
-        fillings.append(Line2D([], [], label=names, **_marker("o", MUTED, int(str(rank)))))
+    fillings = [
+        Line2D([], [], label=names, **_marker("o", MUTED, rank))
+        for rank, names in _fillings(frame).items()
+    ]
     # Upwards from the plot: one line of operations, above it one for each filling.
     rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
     rows += [handles] if len(handles) > 1 else []
@@ -165,5 +184,18 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
         axes.add_artist(legend)
         # Clipped to the axes it would be left out of the layout, being above them.
         legend.set_clip_on(False)
-        lines = max(label.count("\n") + 1 for label in labels) * -(-len(row) // ncols)
+        lines = max(map(_lines, labels)) * -(-len(row) // ncols)
         above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, inches)
+
+
+def _fillings(frame: pd.DataFrame) -> dict[int, str]:
+    """Return the implementations that each filling stands for, broken into lines."""
+    letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
+    return {
+        int(str(rank)): textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)
+        for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]
+    }
+
+
+def _lines(label: str) -> int:
+    return label.count("\n") + 1

@@ -49,6 +49,9 @@ _NARROW_INCHES = 5.0
 _SHORTER, _SMALLER = 0.85, 0.85
 """What a narrow figure keeps of its height and of the size of text in its fields."""
 
+_LINES_INCHES = 0.25
+"""For labels that are broken into lines."""
+
 _EDGE = 0.01
 """Share of the figure's width that stays free beside what was moved."""
 
@@ -143,8 +146,8 @@ def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
     chosen = current()
     if chosen is None:
         return figure_inches
-    height = figure_inches[1] * (_SHORTER if chosen.narrow else 1.0)
-    return chosen.width_inches, height
+    height = figure_inches[1]
+    return chosen.width_inches, _SHORTER * height + _LINES_INCHES if chosen.narrow else height
 
 
 @lru_cache(maxsize=4096)

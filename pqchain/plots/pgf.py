@@ -14,34 +14,22 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
 from pqchain.errors import PqchainError, Unsupported
+from pqchain.render.latex import escaped
 
 SYSTEMS = ("pdflatex", "lualatex", "xelatex")
 """Any of them can measure text; the first that is here does."""
-
-_TEX = {
-    "\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "#": r"\#", "&": r"\&", "{": r"\{",
-    "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$",
-    "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
-    "\N{EN DASH}": "--", "\N{MINUS SIGN}": r"\ensuremath{-}",
-    "\N{MULTIPLICATION SIGN}": r"\ensuremath{\times}", "\N{MICRO SIGN}": r"\ensuremath{\mu}",
-    "\N{GREEK SMALL LETTER MU}": r"\ensuremath{\mu}",
-    "\N{ALMOST EQUAL TO}": r"\ensuremath{\approx}", "\N{PLUS-MINUS SIGN}": r"\ensuremath{\pm}",
-    "\N{SUPERSCRIPT TWO}": r"\ensuremath{^2}", "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
-    "\N{RIGHTWARDS ARROW}": r"\ensuremath{\rightarrow}",
-}  # fmt: skip
-"""What pdfLaTeX refuses, or reads as a command."""
 
 
 def tex(text: str) -> str:
     r"""Return a text as LaTeX wants it; what stands between dollars is mathematics already.
 
-    >>> print(tex("Rainbow_I: 5 % of 3 µs"))
-    Rainbow\_I: 5 \% of 3 \ensuremath{\mu}s
+    >>> print(tex("$2^{10}$ nodes, 5 %"))
+    $2^{10}$ nodes, 5 \%
     """
     parts = text.split("$")
     if len(parts) % 2 == 0:  # a single dollar is one
         parts = [text]
-    plain = ["".join(_TEX.get(letter, letter) for letter in part) for part in parts[::2]]
+    plain = list(map(escaped, parts[::2]))
     joined = [plain[0]]
     for formula, after in zip(parts[1::2], plain[1:], strict=True):
         joined += [f"${formula}$", after]

@@ -14,8 +14,8 @@ from pqchain.costs import schemes
 from pqchain.errors import UsageError
 from pqchain.plots import paper
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, figure_of, look, require
-from pqchain.plots.dots import dots, labelled
-from pqchain.plots.marks import beside, brief, grid, log_ticks, props, with_prefix
+from pqchain.plots.dots import dots, labelled, refuse_twins
+from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
 
 _LOOKS = {
     "public key": LOOKS[0],
@@ -59,6 +59,9 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     """
     require(measurements, "algorithm implementation operation median_seconds status")
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
+    if "run" in fine and fine["run"].nunique() > 1:
+        return _of_runs(fine, ax)
+    refuse_twins(fine.assign(row=fine["algorithm"]), "median_seconds")
     fastest = fine.groupby("algorithm")["median_seconds"].min()
     chosen = [row for row in schemes(fine) if row.kind == "signature"]
     if not chosen:
@@ -88,6 +91,34 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         _label(axes, points)
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
         axes.set_ylabel("one verification, median")
+    return axes
+
+
+def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw several runs, told apart by colour and marker; of each scheme a line joins them."""
+    order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
+    rows = {row.name: row for row in schemes(fine) if row.kind == "signature"}
+    fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()
+    points: dict[str, tuple[float, float]] = {}
+    with canvas(ax, 4.2) as axes:
+        axes.set(xscale="log", yscale="log")
+        for name, row in rows.items():
+            size = row.public_key_bytes + row.signature_bytes
+            times = fastest[name]
+            axes.vlines(size, times.min(), times.max(), color=MUTED, linewidth=1.0, zorder=1)
+            for run, seconds in times.items():
+                colour, marker = look(order[str(run)])
+                style = props(linestyle="none", marker=marker, markersize=6, label=str(run))
+                axes.plot(size, seconds, color=colour, **style)
+            points[labelled(row)] = (size, float(times.min()))
+        axes.margins(0.14)
+        log_ticks(axes, "x", with_prefix("B"))
+        log_ticks(axes, "y", brief)
+        grid(axes)
+        _label(axes, points)
+        axes.set_xlabel("public key and signature")
+        axes.set_ylabel("one verification, median")
+        legend_above(axes, 2)
     return axes
 
 

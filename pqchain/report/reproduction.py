@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import algorithms, bench, results
+from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
@@ -23,7 +24,7 @@ BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 def reproduce(
     output: str | Path = "results",
     *,
-    preset: str = "quick",
+    preset: PresetName | None = None,
     only: Iterable[str] | str | None = None,
     works: Iterable[Work] | None = None,
     schemes: Iterable[str] = (),
@@ -41,6 +42,8 @@ def reproduce(
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
     """
+    preset = preset or bench.preset()
+    bench.presets.named(preset)  # an unknown one is refused before anything is made
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
     folder.prepare(place)  # better to fail now than after minutes of measuring

@@ -21,14 +21,18 @@ from pqchain.study.quantities import QUANTITIES
 _KINDS = ("registry", "published", "measured", "given", "modelled")
 
 
-def text(findings: Findings) -> str:
+def text(findings: Findings) -> list[str | Table]:
     """Return the figures and conclusions for a terminal, what makes them doubtful first."""
     head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
-    tables = [calibration_table(findings), limits_table(findings), figures_table(findings)]
+    tables: list[str | Table] = [
+        calibration_table(findings),
+        limits_table(findings),
+        figures_table(findings),
+    ]
     if trees := trees_table(findings.plan):
         tables.append(trees)
     said = [*doubts(findings), *conclusions(findings)]
-    return "\n".join([head, *said, "", "\n\n".join(table.text() for table in tables)])
+    return ["\n".join([head, *said]), *tables]
 
 
 def calibration_table(findings: Findings) -> Table:

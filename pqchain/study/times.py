@@ -20,6 +20,7 @@ import pandas as pd
 from pqchain import algorithms, crypto
 from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets
+from pqchain.bench.presets import PresetName
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.study.plan import BLS, Plan
@@ -137,7 +138,7 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
 
 
 def measured(
-    plan: Plan, *, passes: int = PASSES, preset: str | None = None, progress: bool = False
+    plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
 ) -> Times:
     """Measure the schemes of a plan, several passes of one round, one after the other."""
     chosen = preset or presets.preset()

@@ -1,0 +1,37 @@
+"""`pqchain compare`: runs of the benchmark beside each other."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pqchain.commands import console
+from pqchain.errors import UsageError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare the runs of files and show them; draw them if that is wanted."""
+    for path in arguments.files:
+        if not Path(path).is_file():
+            raise UsageError(f"there is no file {path}; give what `pqchain bench --output` wrote")
+    from pqchain import results
+    from pqchain.bench import comparing, tables
+
+    plot = console.picture(arguments.plot, "--plot")
+    compared = comparing.runs(arguments.files)
+    console.save(compared, arguments.output, provenance={"runs": compared.attrs["runs"]})
+    if plot is not None:
+        from pqchain import plots
+
+        drawn = plots.plot_compared(compared)
+        if any(results.contract_of(results.load(path)).name == comparing.HISTORY.name
+               for path in arguments.files):  # fmt: skip
+            drawn = plots.plot_history(comparing.together(arguments.files))
+        results.write_atomically(plot, plots.figure_bytes(drawn, console.format_of(plot)))
+    made = compared.attrs["runs"]
+    plain = {"runs": made, "compared": console.records(compared)}
+    head = "\n".join(
+        f"{name}: {', '.join(str(value) for value in about.values() if value)}"
+        for name, about in made.items()
+    )
+    return console.show(arguments, plain, head, tables.compared_table(compared))
