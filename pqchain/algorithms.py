@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -228,6 +228,24 @@ def get(name: str | Algorithm) -> Algorithm:
     if canonical is None:
         raise UnknownAlgorithm("algorithm", name, ALGORITHMS, "`pqchain algorithms`.")
     return ALGORITHMS[canonical]
+
+
+def several(name: str) -> tuple[str, ...]:
+    """Return the names of algorithms joined by "+"; names of SPHINCS+ hold that letter themselves.
+
+    Raises UnknownAlgorithm.
+
+    >>> several("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
+    ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
+    """
+    try:
+        return (get(name).name,)
+    except UnknownAlgorithm:
+        for at, letter in enumerate(name if isinstance(name, str) else ""):
+            if letter == "+":
+                with suppress(UnknownAlgorithm):
+                    return (get(name[:at]).name, *several(name[at + 1 :]))
+        raise
 
 
 def names(

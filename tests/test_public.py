@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import errors
+from pqchain import algorithms, errors
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "conform",
@@ -117,7 +117,8 @@ def test_the_examples_of_the_readme_run(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(example, {})
+    with algorithms.forgetting():
+        exec(example, {})
 
 
 def test_the_version_is_the_same_wherever_it_is_written() -> None:

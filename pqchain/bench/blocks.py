@@ -9,7 +9,6 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,7 +32,7 @@ from pqchain.checks import one_of, whole
 from pqchain.costs import described
 from pqchain.crypto import Signer
 from pqchain.crypto.native import plain_loop
-from pqchain.errors import PqchainError, UnknownAlgorithm, Unsupported, UsageError
+from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 BLOCK = Contract.of(
@@ -152,22 +151,10 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
 
 def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Read names, each case once: who signs together. Raises UnknownAlgorithm and UsageError."""
-    cases = list(dict.fromkeys(map(_together, names)))
+    cases = list(dict.fromkeys(map(registry.several, names)))
     for case in cases:
         signature_schemes(case)
     return cases
-
-
-def _together(name: str) -> tuple[str, ...]:
-    """Read a name, or several joined by "+"; names of SPHINCS+ hold that letter themselves."""
-    try:
-        return (registry.get(name).name,)
-    except UnknownAlgorithm:
-        for at, letter in enumerate(name if isinstance(name, str) else ""):
-            if letter == "+":
-                with suppress(UnknownAlgorithm):
-                    return (registry.get(name[:at]).name, *_together(name[at + 1 :]))
-        raise
 
 
 def _signer(name: str, wanted: str | None) -> Signer:

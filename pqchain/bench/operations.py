@@ -169,12 +169,13 @@ def _plan(
 ) -> list[_Cell]:
     names = listed(algorithms, "algorithm")
     wanted = listed(operations, "operation") or list(OPERATIONS)
-    chosen = listed(implementations, "implementation")
+    wanted = [each.casefold() if isinstance(each, str) else each for each in wanted]
     for operation in wanted:
         if operation not in OPERATIONS:
             raise UnknownName("operation", operation, OPERATIONS)
-    for implementation in chosen or ():
-        registry.implementation(implementation)
+    chosen = listed(implementations, "implementation")
+    if chosen is not None:
+        chosen = [registry.implementation(each).name for each in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
         if not set(row.operations) & set(wanted):

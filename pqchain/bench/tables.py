@@ -11,7 +11,7 @@ import pandas as pd
 from pqchain import algorithms
 from pqchain.costs import schemes
 from pqchain.render import numbers
-from pqchain.render.table import Column, Table, ours
+from pqchain.render.table import Column, Shown, Table, ours
 
 Record = Mapping[Any, Any]
 
@@ -103,6 +103,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         *_numeric(["rate"], _rate),
         Column("tampered", show=_or_missing),
     ]
+    about = measured.attrs.get("provenance", {})
     rows, remarks = [], []
     for name, group in measured.groupby("algorithm", sort=False):
         records = group.to_dict("records")
@@ -115,7 +116,9 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         whole = last["apply_median_seconds"]
         block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
         sizes = [first[f"{what}_bytes"] for what in ("public_key", "signature")]
-        sizes += [first["transactions"], first["transaction_bytes"]]
+        count, asked = first["transactions"], about.get("transactions", first["transactions"])
+        made = f"{numbers.integer(count)} of {numbers.integer(asked)}"
+        sizes += [Shown(count, made) if count < asked else count, first["transaction_bytes"]]
         making = [first[f"{what}_median_seconds"] for what in ("wallet", "sign")]
         rows.append([name, *sizes, *making, *verify, *block])
     return Table(

@@ -11,6 +11,8 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
+    chosen: list[str] | None = arguments.algorithm
+    names = None if chosen is None else [algorithms.get(name).name for name in chosen]
     from pqchain.bench import comparing, operations, presets, tables
 
     output = beside = arguments.output
@@ -21,11 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
             )
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
     history = arguments.append and console.table(arguments.append)
-    names: list[str] | None = arguments.algorithm
     if own := console.own_schemes(arguments.scheme):
         names = [*(names or []), *own]
     measured = operations.measure(
-        None if names is None else [algorithms.get(name).name for name in names],
+        names,
         arguments.operation,
         arguments.implementation,
         preset=arguments.preset or presets.preset(),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
+    for name in arguments.algorithm or ():
+        algorithms.several(name)
     from pqchain.bench import blocks, presets, tables
 
     own = console.own_schemes(arguments.scheme)

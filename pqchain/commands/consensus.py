@@ -40,6 +40,7 @@ FAULTS = "\n".join(_fault_line(*fault) for fault in checks.meanings(Faults).valu
 
 def run(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
+    _refuse(arguments)
     from pqchain import consensus, machine
     from pqchain.consensus import model, tables
     from pqchain.consensus.engines import simulate
@@ -75,6 +76,19 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = _remarks(arguments.costs, runs, costs)
     fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
     return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    """Refuse names and files that do not exist, before anything heavy is loaded."""
+    own = {text.partition(",")[0].strip().casefold() for text in arguments.scheme}
+    for name in arguments.algorithm or ():
+        if name.casefold() not in ("all", *own) and not arguments.scheme:
+            algorithms.get(name)
+    source = Path(arguments.costs)
+    if source.suffix == ".csv" and not source.is_file():
+        raise UsageError(
+            f"--costs {source}: there is no such file; give one that `pqchain bench --output` wrote"
+        )
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
@@ -161,7 +175,8 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
     if own and names != ["all"]:
         names = [*names, *own]
-    networks = [named(law, **link) for law in arguments.network or ["paper-serial"]]
+    laws = arguments.network or ["paper-serial"]
+    networks = [named(law, **link) for law in laws]
     sizes = _sizes(arguments)
     seeds = console.whole_numbers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)

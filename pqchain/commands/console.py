@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -221,8 +221,32 @@ def _add_options(
             target = either = either or place.add_mutually_exclusive_group()
         if "field" in keywords:
             keywords = _mirrored(module, **keywords)
-        kind = _KINDS[keywords.pop("kind", "text")]
-        target.add_argument(*flags.split(), **kind, **keywords)
+        kind = dict(_KINDS[keywords.pop("kind", "text")]) | keywords
+        if "choices" in kind and "type" not in kind:
+            kind["type"] = _folded(kind["choices"])
+        target.add_argument(*flags.split(), **kind)
+
+
+def _folded(choices: Iterable[str]) -> Callable[[str], str]:
+    """Return what reads one of the choices in any case of letters."""
+    known = {each.casefold(): each for each in choices}
+    return lambda text: known.get(text.casefold(), text)
+
+
+def work(text: str) -> str:
+    """Read the key of a work in any case of letters, and refuse another before anything loads."""
+    from pqchain import installation
+    from pqchain.errors import UnknownPaper
+
+    known = {path.parent.name for path in installation.data("papers").glob("*/paper.toml")}
+    if text.casefold() not in known:
+        raise UnknownPaper("paper", text, sorted(known), "`pqchain papers`.")
+    return text.casefold()
+
+
+def works(text: str) -> list[str]:
+    """Read keys of works between commas."""
+    return list(map(work, names(text)))
 
 
 def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
@@ -235,7 +259,7 @@ def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict
     text = described(meaning, each.default if show_default else None).replace("%", "%%")
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
-        return option | {"choices": meaning.choices}
+        return option | {"choices": meaning.choices, "type": _folded(meaning.choices)}
     if checks.kind(each) is bool:
         return option | {"action": "store_true"}
     metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
@@ -289,6 +313,8 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "path": {"type": Path},
     "names": {"type": names, "action": "extend"},
     "preset": {"choices": tuple(presets.PRESETS)},
+    "work": {"type": work},
+    "works": {"type": works, "action": "extend"},
     "table": {"type": table, "metavar": "FILE.csv"},
     "scheme": {
         "action": "append",

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and price them."""
+    from pqchain import algorithms
+
+    for name in arguments.algorithm or ():
+        algorithms.get(name)
     from pqchain.bench import gas
 
     own = console.own_schemes(arguments.scheme)

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from pqchain.commands import console
@@ -67,6 +68,15 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     return root
 
 
+def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
+    """Forget the user's own schemes after the command, for whoever calls several in a process."""
+    if not any(word.startswith("--scheme") for word in words):
+        return nullcontext()
+    from pqchain import algorithms
+
+    return algorithms.forgetting()
+
+
 def _run(argv: Sequence[str] | None) -> int:
     """Run one command; whatever goes wrong becomes a line and an exit code."""
     if sys.stderr is None:  # closed by the caller; nobody listens
@@ -80,7 +90,8 @@ def _run(argv: Sequence[str] | None) -> int:
         if command and command not in COMMANDS:
             raise UnknownName("command", command, COMMANDS, "`pqchain --help`.")
         arguments = parser(command).parse_args(words)
-        code: int = arguments.run(arguments)
+        with _forgetting(words):
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except SystemExit as end:  # argparse has written its message or help
         return end.code if isinstance(end.code, int) else console.WRONG_USE

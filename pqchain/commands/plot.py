@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console
-from pqchain.errors import DataError, UnknownName, UsageError
+from pqchain.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"there is no file {arguments.file}; give a table that pqchain saved")
     from pqchain import plots, results
 
-    kinds = _kinds(plots)
-    kind = arguments.kind.casefold().removeprefix("plot_")
-    if kind not in kinds:
-        raise UnknownName("kind of plot", arguments.kind, kinds, "`pqchain plot --help`.")
+    kind: str = arguments.kind
+    draw = getattr(plots, f"plot_{kind}")
     suffix = f".{arguments.format}" if arguments.format else ".svg"
     output = arguments.output or Path(f"{kind}{suffix}")
     console.picture(output, "--output")
@@ -36,15 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     own = console.own_schemes(arguments.scheme)
     source = _sizes(arguments, own) if kind == "sizes" else _frame(arguments, own)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
-        drawn = kinds[kind](source, *_more(kind, kinds[kind], arguments.what))
+        drawn = draw(source, *_more(kind, draw, arguments.what))
         content = plots.figure_bytes(drawn, console.format_of(output))
     results.write_atomically(output, content)
     return console.show(arguments, {"output": str(output), "bytes": len(content)}, str(output))
-
-
-def _kinds(plots: Any) -> dict[str, Any]:
-    names = [name for name in plots.__all__ if name.startswith("plot_")]
-    return {name.removeprefix("plot_"): getattr(plots, name) for name in sorted(names)}
 
 
 def _more(kind: str, draw: Any, what: str | None) -> list[Any]:

@@ -17,6 +17,9 @@ from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pqchain.consensus.changes import ScenarioChanges
     from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 3
@@ -336,7 +339,7 @@ class Scenario:
             fixed_bytes=self.layout.transaction_bytes(self.cost, 0),
         )
 
-    def with_(self, **changes: Any) -> Scenario:
+    def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
         """Return a copy with other fields; what was filled in is filled in anew if it must."""
         if "nodes" in changes and self.delegates == self.nodes:
             changes.setdefault("delegates", None)

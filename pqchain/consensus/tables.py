@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -34,15 +35,13 @@ _PREDICTED = (
         "error",
         key="prediction_error_percent",
         numeric=True,
-        show=f"{{:+.0f}}{_PERCENT}".format,
+        show=partial(numbers.percent, digits=0),
     ),
 )
 
 _OVER_PLAIN = (
     Column("over plain", key="plain_latency_seconds", numeric=True, show=numbers.seconds),
-    Column(
-        "costs more", key="over_plain_percent", numeric=True, show=f"{{:+.1f}}{_PERCENT}".format
-    ),
+    Column("costs more", key="over_plain_percent", numeric=True, show=numbers.percent),
 )
 """What handshakes, acknowledgements and congestion control cost."""
 
@@ -73,7 +72,7 @@ def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
         cells = runs["scenario"].map(printed)
         error = 100 * (runs["latency_seconds"] / cells - 1)
         rows["printed"] = cells.map(numbers.exact_seconds, na_action="ignore").fillna("")
-        rows["error"] = error.map(f"{{:+.1f}}{_PERCENT}".format, na_action="ignore").fillna("")
+        rows["error"] = error.map(numbers.percent, na_action="ignore").fillna("")
         columns += [Column("printed", numeric=True), Column("error", numeric=True)]
     columns.append(Column("messages", numeric=True, show=numbers.integer))
     if rows["remark"].any():

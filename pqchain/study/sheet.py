@@ -5,8 +5,6 @@ Knows how figures are shown; computes none of them.
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
 from pqchain.render import html, numbers
@@ -42,7 +40,7 @@ def calibration_table(findings: Findings) -> Table:
         unit = row["unit"]
         name = row["quantity"]
         about = QUANTITIES[name].about if name in QUANTITIES else name
-        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        error = numbers.percent(100 * row["error"], 0)
         seen = ", ".join(filter(None, (row["source"], row["date"], row["settings"])))
         rows.append(
             [
@@ -123,7 +121,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
     for row in frame.to_dict("records"):
         known = QUANTITIES.get(row["quantity"])
         unit = known.unit if known else {"verification_gas": "gas"}.get(row["quantity"], "×")
-        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        error = numbers.percent(100 * row["error"], 0)
         rows.append(
             [
                 row["chain"],

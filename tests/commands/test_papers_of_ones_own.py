@@ -50,7 +50,7 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plot", "sped", "mine.csv"], "did you mean 'speed'"),
+        (["plot", "sped", "mine.csv"], "invalid choice: 'sped'"),
         (["plot", "speed", "none.csv"], "there is no file none.csv"),
         (["plot", "speed"], "is drawn from a file"),
         (["plot", "speed", "mine.csv", "--what", "bytes"], "speed takes none"),

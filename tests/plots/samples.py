@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from pqchain import plots
 from pqchain.reencode import sweep
+from pqchain.works import compare
 from tests import frames
 
 LONG = "SPHINCS+-SHA2-128f-simple"
@@ -139,10 +140,24 @@ def accelerator() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def history() -> pd.DataFrame:
+    frame = frames.measurements(["Falcon-512", LONG])
+    dates = ("2026-11-20T10:00:00+00:00", "2026-11-21T10:00:00+00:00", "2026-11-22T10:00:00+00:00")
+    return pd.concat([frame.assign(run=date) for date in dates], ignore_index=True)
+
+
+def compared() -> pd.DataFrame:
+    return compare.runs(
+        {name: frames.measurements(["Falcon-512", LONG]) for name in ("laptop", "server", "board")}
+    )
+
+
 KINDS: dict[str, Callable[[], Axes | Figure]] = {
     "speed": lambda: plots.plot_speed(frames.measurements([*SCHEMES[:3], "Kyber512"])),
     "ratio": lambda: plots.plot_ratio(frames.comparison().head(9)),
     "speedup": lambda: plots.plot_speedup(frames.measurements(SCHEMES[:3])),
+    "compared": lambda: plots.plot_compared(compared()),
+    "history": lambda: plots.plot_history(history()),
     "sizes": lambda: plots.plot_sizes(SCHEMES, secret_keys=True),
     "tradeoff": lambda: plots.plot_tradeoff(frames.measurements()),
     "blocks": lambda: plots.plot_blocks(frames.blocks(), "rate"),
