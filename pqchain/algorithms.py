@@ -278,21 +278,20 @@ def implementation(name: str) -> Implementation:
 def add(row: Algorithm, by: Implementation) -> None:
     """Add a user's own scheme, or their implementation of one that is known, to this process.
 
-    Adding the same again changes nothing. Raises UsageError for another scheme of a known name.
+    What was added before under the same names is replaced. Raises UsageError for another scheme of
+    a known name.
     """
     known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
-    if known is not None:
+    if known is not None and not (known.source and known.implementations == (by.name,)):
         different = [
             f"{name} {getattr(row, name)} instead of {getattr(known, name)}"
             for name in _SAME
             if getattr(row, name) != getattr(known, name)
         ]
-        if known.source and not different and known.given_seconds != row.given_seconds:
-            different = ["other times"]
-        if different or (by.name == GIVEN and not known.source):
+        if different:
             raise UsageError(
-                f"there is a {known.name} already, and yours has {', '.join(different) or 'times'}"
-                ": give your scheme a name of its own"
+                f"there is a {known.name} already, and yours has {', '.join(different)}: give your "
+                "scheme a name of its own"
             )
         offered = tuple(dict.fromkeys((*known.implementations, by.name)))
         row = replace(known, implementations=offered)

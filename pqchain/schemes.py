@@ -76,8 +76,8 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
     pq_native.h, of which all schemes are added; a class or an object with the methods of `Signer`,
     `name`, `public_key_bytes`, `secret_key_bytes` and `signature_bytes`; or where such a class is:
     "file.py:Class" or "module:Class". What implements a scheme of the registry, with its sizes,
-    becomes one more implementation of that. Adding the same twice changes nothing. Raises
-    UsageError, and NativeLibraryMissing for a library that does not speak the interface.
+    becomes one more implementation of that. What was added before under the same name is replaced.
+    Raises UsageError, and NativeLibraryMissing for a library that does not speak the interface.
     """
     if isinstance(own_scheme, Costs):
         return [_add_given(own_scheme)]
@@ -131,7 +131,11 @@ def _add_library(path: Path) -> list[str]:
         ) from error
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     stem = path.stem.removeprefix("lib")
-    by = Implementation(f"own/{stem}", f"{library.source} ({path.name})", library=stem, file=path)
+    about = f"{library.source}, {path.name} of SHA-256 {digest}"
+    by = Implementation(f"own/{stem}", about, library=stem, file=path)
+    before = algorithms.IMPLEMENTATIONS.get(by.name)
+    if before is not None and before.file == path and before.description != about:
+        raise UsageError(f"{path.name} was changed after it was loaded; start a new process")
     if not library.names():
         raise UsageError(f"{path.name} holds no scheme: pq_count() is 0, or pq_open() gives NULL")
     for name in library.names():
@@ -143,7 +147,7 @@ def _add_library(path: Path) -> list[str]:
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
         if name in algorithms.ALGORITHMS:  # the mean length is the registry's
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        _add(_row(name, by, kind, f"{library.source}, {path.name} of SHA-256 {digest}", fields), by)
+        _add(_row(name, by, kind, about, fields), by)
     return library.names()
 
 

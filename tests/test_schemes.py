@@ -96,6 +96,16 @@ def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
     assert plot_tradeoff(frame).get_xlabel()
 
 
+def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
+    """In a notebook a cell is run again, with other numbers."""
+    pq.register("Mine,public_key=999,signature=200,sign=2ms,verify=0.1ms")
+    assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
+    frame = pq.measure_blocks("Mine", transactions=2, threads=1)
+    assert frame.loc[0, "signature_bytes"] == 200
+    with pytest.raises(UsageError, match=r"a Mine already, and yours has public_key_bytes 32"):
+        pq.register(type("Other", (Hashed,), {"name": "Mine"}))
+
+
 def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
     assert pq.register(MINE) == ["Mine"]
     assert algorithms.get("MINE").public_key_bytes == 1000
@@ -105,8 +115,6 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Mine,public_key=999,signature=300,sign=1ms,verify=0.1ms", "public_key_bytes 999 instead"),
-        ("Mine,public_key=1000,signature=300,sign=2ms,verify=0.1ms", "other times"),
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
         ("nowhere.so", "there is no library"),
         ("nowhere.py:Class", "there is no file"),
@@ -198,6 +206,16 @@ def test_a_class_signs_blocks_and_is_measured() -> None:
     assert (frame["implementation"] == "own/Hashed").all()
     blocks = pq.measure_blocks("Hashed", transactions=3, threads=2)
     assert blocks.loc[0, ["valid", "tampered"]].tolist() == ["yes", "bad signature"]
+
+
+@pytest.mark.native
+def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
+    pq.register(Hashed)
+    table = costs.from_frame(pq.measure("Hashed", rounds=1))
+    scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
+    assert run(scenario, mode="virtual").is_safe
+    with pytest.raises(UsageError, match=r"registered in this process.*mode='virtual'"):
+        run(scenario, mode="loopback")
 
 
 @pytest.mark.parametrize(

@@ -121,13 +121,14 @@ def identifier_of(name: str) -> int:
 
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
-    return _by_identifier(tuple(algorithms.names("signature", everything=True))).get(identifier)
+    names = _by_identifier(tuple(algorithms.names("signature", everything=True)))
+    return algorithms.get(names[identifier]) if identifier in names else None
 
 
 @lru_cache(maxsize=4)
-def _by_identifier(names: tuple[str, ...]) -> dict[int, Algorithm]:
-    """Return schemes by identifier; of two with the same the first, which is the registry's."""
-    return {identifier_of(name): algorithms.get(name) for name in reversed(names)}
+def _by_identifier(names: tuple[str, ...]) -> dict[int, str]:
+    """Return names by identifier; of two with the same the first, which is the registry's."""
+    return {identifier_of(name): name for name in reversed(names)}
 
 
 def encoded_size(

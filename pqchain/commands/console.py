@@ -159,7 +159,10 @@ def own_schemes(texts: Iterable[str]) -> list[str]:
         return []
     from pqchain import schemes
 
-    return [name for text in texts for name in schemes.register(text)]
+    names = [name for text in texts for name in schemes.register(text)]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise UsageError(f"--scheme gives {', '.join(sorted(twice))} twice; give each its own name")
+    return names
 
 
 def watched() -> bool:
@@ -198,7 +201,8 @@ def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[
     if "commands" in said:
         actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
         for name, command in said["commands"].items():
-            describe(add_command(actions, name, command["summary"]), module, command)
+            shown = command if "epilog" in command else command | _examples(parser, name)
+            describe(add_command(actions, name, command["summary"]), module, shown)
         return
     parser.set_defaults(run=getattr(module, said.get("run", "run")))
     forms = parser.add_mutually_exclusive_group()
@@ -208,6 +212,13 @@ def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[
     _add_options(parser, module, said.get("options", {}))
     for title, options in said.get("groups", {}).items():
         _add_options(parser.add_argument_group(title), module, options)
+
+
+def _examples(parser: argparse.ArgumentParser, name: str) -> dict[str, str]:
+    """Return as an epilog those examples of a command that show one of its commands."""
+    lines = (parser.epilog or "").splitlines()
+    own = [line for line in lines if f"{line} ".startswith(f"  {parser.prog} {name} ")]
+    return {"epilog": "\n".join(["", "examples:", *own])} if own else {}
 
 
 def _add_options(

@@ -26,6 +26,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 from tqdm import tqdm
 
+from pqchain import algorithms
 from pqchain.consensus import metrics, model
 from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
@@ -248,6 +249,11 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
             f"{scenario.algorithm} is given by numbers, and {mode} measures: use mode='virtual', "
             "where hashes of its lengths stand in for signatures and time is modelled; or register "
             "its code, see `pqchain native`"
+        )
+    if mode != "virtual" and algorithms.get(scenario.algorithm).source:
+        raise UsageError(
+            f"{scenario.algorithm} is registered in this process, and {mode} starts others, which "
+            "do not know it: use mode='virtual'"
         )
     if mode == "virtual" and transport in (None, PLAIN):
         return
