@@ -83,7 +83,8 @@ def runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.D
         kept = _samples(first), _samples(frame)
         for key in dict.fromkeys([*before, *after]):
             about = dict(zip(_KEY, key, strict=True)) | {"base": base, "run": name}
-            rows.append(about | _compared(before.get(key), after.get(key), both, kept, key, rng))
+            pair = before.get(key), after.get(key)
+            rows.append(about | _compared(pair, frames=both, samples=kept, key=key, rng=rng))
     compared = COMPARED.frame(rows)
     compared.attrs["runs"] = {name: facts(frame) for name, frame in named.items()}
     return compared
@@ -102,13 +103,8 @@ def together(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
     for part in parts:
         part.attrs = {}
     joined = results.check(pd.concat(parts, ignore_index=True), TOGETHER)
-    schemes = {
-        row["name"]: row
-        for frame in named.values()
-        for row in frame.attrs.get("provenance", {}).get("schemes", [])
-    }
     about = {name: facts(frame) for name, frame in named.items()}
-    joined.attrs["provenance"] = {"made": about, "schemes": list(schemes.values())}
+    joined.attrs["provenance"] = {"made": about, "schemes": _schemes(named.values())}
     return joined
 
 
@@ -128,16 +124,24 @@ def append(measured: pd.DataFrame, path: Path) -> pd.DataFrame:
     row = {name: str(about[name]) for name in names}
     added = results.check(measured, MEASUREMENT).assign(**row)[list(HISTORY.columns)]
     parts = [added]
+    schemes = _schemes([measured])
     if path.exists():
         before = results.load(path)
         if results.contract_of(before).name != HISTORY.name:
             raise DataError(f"{path} is no history; give a new file, or one that --append wrote")
+        schemes = _schemes([before, measured])
         parts = [before, added]
     for part in parts:
         part.attrs = {}
     whole = results.check(pd.concat(parts, ignore_index=True), HISTORY)
-    results.save(whole, path)
+    results.save(whole, path, provenance={"schemes": schemes})
     return whole
+
+
+def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
+    """Return what frames say of the user's own schemes, each once."""
+    said = [row for frame in frames for row in frame.attrs.get("provenance", {}).get("schemes", [])]
+    return list({row["name"]: row for row in said}.values())
 
 
 def named_runs(given: Runs) -> dict[str, pd.DataFrame]:
@@ -166,7 +170,8 @@ def _of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             first = group.iloc[0]
             about = {name: first[name] for name in HISTORY.columns if name in FACTS}
             one = group[list(MEASUREMENT.columns)].reset_index(drop=True)
-            one.attrs = {"provenance": about | {"machine_id": machine}}
+            own = {"machine_id": machine, "schemes": _schemes([frame])}
+            one.attrs = {"provenance": about | own}
             yield str(date), one
         return
     if kind != MEASUREMENT.name:
@@ -193,14 +198,15 @@ def _samples(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _compared(
-    base: Mapping[Any, Any] | None,
-    other: Mapping[Any, Any] | None,
+    pair: tuple[Mapping[Any, Any] | None, Mapping[Any, Any] | None],
+    *,
     frames: tuple[pd.DataFrame, pd.DataFrame],
-    kept: tuple[pd.DataFrame | None, pd.DataFrame | None],
+    samples: tuple[pd.DataFrame | None, pd.DataFrame | None],
     key: Sequence[str],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Return the numbers of both and their ratio; NaN where one has none, with the reason."""
+    base, other = pair
     times = [_of(row, "median_seconds") for row in (base, other)]
     cycles = [_of(row, "median_cycles") for row in (base, other)]
     row: dict[str, Any] = {
@@ -213,7 +219,7 @@ def _compared(
     if base is None or other is None or not all(map(math.isfinite, times)) or not times[0]:
         where = "the first run" if base is None or not math.isfinite(times[0]) else "this run"
         return row | {"reason": f"not measured in {where}"}
-    rounds = [_rounds(samples, key) for samples in kept]
+    rounds = [_rounds(each, key) for each in samples]
     if all(rounds):
         draws = [_medians(one, rng) for one in rounds]
         low, high = np.quantile(draws[1] / draws[0], (0.025, 0.975))
