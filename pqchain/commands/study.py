@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         "calibration": console.records(answer.calibration),
         "figures": console.records(answer.frame),
     }
-    console.show(arguments, plain, *sheet.text(answer))
+    console.show(arguments, plain, *sheet.shown_parts(answer))
     if arguments.page is not None:
         studies.write(answer, arguments.page, output=figure)
         console.talk(f"wrote {arguments.page}")

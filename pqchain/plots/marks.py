@@ -66,6 +66,7 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     """Explain what was drawn above the plot, each label once."""
     once = _explained(axes, handles)
     size = float(mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size())
+    once = {paper.legend_label(label, size): handle for label, handle in once.items()}
     columns = paper.columns_that_fit(list(once), size, columns)
     place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
     axes.legend(once.values(), once, **place | edge(axes))

@@ -173,6 +173,14 @@ def columns_that_fit(labels: Sequence[str], size: float, most: int) -> int:
     return 1
 
 
+def legend_label(label: str, size: float) -> str:
+    """Return a label of a legend in lines that fit the figure."""
+    chosen = current()
+    if chosen is None or not chosen.narrow:
+        return label
+    return _broken(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
+
+
 def finish(figure: Figure) -> None:
     """Recolour a figure and move what does not fit, if it is drawn for a paper."""
     chosen = current()

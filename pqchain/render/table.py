@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -189,18 +190,29 @@ def _lines(
     rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
     parts = _parts(rooms, width)
     right = [column.numeric for column in columns]
-    if any(column.group for column in columns):
-        for at, part in enumerate(parts):
-            shared = groupby(part, key=lambda place: columns[place].group)
-            wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
-            above = "  ".join(_padded(name[:room], room) for name, room in wide)
-            yield f"{_INDENT * (at > 0)}{above}".rstrip()
     for number, row in enumerate(rows):
         for at, part in enumerate(parts):
+            indent = _INDENT * (at > 0)
+            if number == 0 and any(column.group for column in columns):
+                yield f"{indent}{_groups(columns, rooms, part)}".rstrip()
             line = "  ".join(_padded(row[place], rooms[place], right[place]) for place in part)
-            yield f"{_INDENT * (at > 0)}{line}".rstrip()
+            yield from _wrapped(f"{indent}{line}".rstrip(), width)
         if number == 0:
             yield "  ".join("─" * rooms[place] for place in parts[0])[:width]
+
+
+def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]) -> str:
+    """Return the headings that several columns of a line share."""
+    shared = groupby(part, key=lambda place: columns[place].group)
+    wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
+    return "  ".join(_padded(name[:room], room) for name, room in wide)
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    """Break a line that is too long by a single cell."""
+    if width is None or _room(line) <= width:
+        return [line]
+    return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 _INDENT = "    "

@@ -19,8 +19,14 @@ from pqchain.study.quantities import QUANTITIES
 _KINDS = ("registry", "published", "measured", "given", "modelled")
 
 
-def text(findings: Findings) -> list[str | Table]:
+def text(findings: Findings) -> str:
     """Return the figures and conclusions for a terminal, what makes them doubtful first."""
+    parts = (each if isinstance(each, str) else each.text() for each in shown_parts(findings))
+    return "\n\n".join(parts)
+
+
+def shown_parts(findings: Findings) -> list[str | Table]:
+    """Return the same in parts: the sentences, and each table."""
     head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
     tables: list[str | Table] = [
         calibration_table(findings),

@@ -56,7 +56,7 @@ def test_a_row_wider_than_the_terminal_takes_several_lines():
     assert lines[:5] == [
         "",
         "scheme      from",
-        "        time",
+        "    time",
         "       sign   verify",
         "──────────  ────",
     ]
@@ -81,7 +81,7 @@ def test_latex_is_booktabs_in_ascii_with_rules_under_groups():
         r"% needs \usepackage{booktabs}",
         r"\begin{tabular}{llrr}",
         r"\toprule",
-        r" &  & \multicolumn{2}{c}{time} \\",
+        r" & & \multicolumn{2}{c}{time} \\",
         r"\cmidrule(lr){3-4}",
         r"scheme & from & sign & verify \\",
         r"\midrule",
