@@ -15,7 +15,7 @@ import pqchain as pq
 from pqchain import algorithms, costs, results, schemes
 from pqchain.bench import gas, tables
 from pqchain.commands.native import FOLDER, build
-from pqchain.consensus import Scenario, named, run
+from pqchain.consensus import Scenario, metrics, named, run
 from pqchain.costs import MissingCosts
 from pqchain.crypto import trial
 from pqchain.errors import (
@@ -136,8 +136,7 @@ def test_costs_of_the_registry_are_not_given() -> None:
 def test_consensus_models_it_and_says_that_it_is_given() -> None:
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="mine", costs=table, nodes=8, network=named("star"))
-    frame = pq.consensus.sweep([scenario], workers=1)
-    assert frame["costs"].tolist() == [MINE.source]
+    assert metrics.record(run(scenario))["costs"] == MINE.source
 
 
 @pytest.mark.native

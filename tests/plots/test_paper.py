@@ -30,7 +30,7 @@ def test_there_is_a_sample_of_every_kind() -> None:
     assert set(KINDS) == offered
 
 
-SOON = ("speed", "operation", "winners", "plane")
+SOON = ("blocks", "operation", "plane")
 """One of each way to lay out; the others take a second each."""
 
 
@@ -133,7 +133,7 @@ DOCUMENT = r"""\documentclass{article}
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex here")
 def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
     with plots.style():
-        axes = plots.plot_speed(frames.measurements(["Falcon-512", "Rainbow-I-Classic"]))
+        axes = plots.plot_blocks(frames.blocks(), "rate")
     content = plots.figure_bytes(axes, "pgf").decode()
     assert not pgf.refused(content)
     assert not pgf.refused("".join(axes.get_xlabel()))
