@@ -147,7 +147,7 @@ def test_hashes_stand_in_where_bytes_are_enough() -> None:
     ran, modelled = run(scenario, mode="virtual"), run(scenario)
     assert ran.latency_seconds == modelled.latency_seconds
     assert ran.transactions_per_block == modelled.transactions == 35
-    with pytest.raises(UsageError, match=r"given by numbers.*mode='virtual'"):
+    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
         run(scenario, mode="loopback")
 
 
@@ -213,7 +213,7 @@ def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
     table = costs.from_frame(pq.measure("Hashed", rounds=1))
     scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
     assert run(scenario, mode="virtual").is_safe
-    with pytest.raises(UsageError, match=r"registered in this process.*mode='virtual'"):
+    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
         run(scenario, mode="loopback")
 
 

@@ -244,16 +244,10 @@ def link(scenario: Scenario) -> Link:
 def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
     setting.refuse(scenario)
-    if scenario.cost.is_given and mode != "virtual":
-        raise UsageError(
-            f"{scenario.algorithm} is given by numbers, and {mode} measures: use mode='virtual', "
-            "where hashes of its lengths stand in for signatures and time is modelled; or register "
-            "its code, see `pqchain native`"
-        )
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
-            f"{scenario.algorithm} is registered in this process, and {mode} starts others, which "
-            "do not know it: use mode='virtual'"
+            f"{scenario.algorithm} is a scheme of your own, which the processes of {mode} do not "
+            "know: use mode='virtual', where hashes stand in for a scheme given by numbers"
         )
     if mode == "virtual" and transport in (None, PLAIN):
         return
