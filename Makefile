@@ -14,7 +14,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-long test-wheel test-aarch64 test-jupyter rtl
-.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
+.PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
 .PHONY: simulate-delegates fuzz-delegates bench-delegates
@@ -132,6 +132,9 @@ bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
 
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
+
+measurements: install ## every scheme with preset paper, into data/measurements (15 to 25 minutes)
+	$(BIN)/python benchmarks/measurements.py
 
 bench-chain: install ## a block and its signatures on 1, 2 and 4 threads, against a bare loop of C
 	$(BIN)/python benchmarks/chain.py

@@ -27,15 +27,19 @@ if TYPE_CHECKING:
         reencode,
         report,
         results,
+        schemes,
         study,
         works,
     )
     from pqchain.bench import measure, measure_blocks, preset
+    from pqchain.costs import Costs
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
+    from pqchain.schemes import register
     from pqchain.works import compare, papers
 
 __all__ = [
+    "Costs",
     "PqchainError",
     "__version__",
     "algorithms",
@@ -57,8 +61,10 @@ __all__ = [
     "plots",
     "preset",
     "reencode",
+    "register",
     "report",
     "results",
+    "schemes",
     "study",
     "works",
 ]
@@ -71,7 +77,7 @@ __getattr__, __dir__ = installation.late(
         "chain": "",
         "conform": "",
         "consensus": "",
-        "costs": "",
+        "costs": "Costs",
         "crypto": "open_kem open_signer",
         "errors": "PqchainError",
         "falcon": "",
@@ -80,6 +86,7 @@ __getattr__, __dir__ = installation.late(
         "reencode": "",
         "report": "",
         "results": "",
+        "schemes": "register",
         "study": "",
         "works": "compare papers",
     },

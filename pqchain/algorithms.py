@@ -2,18 +2,21 @@
 
 It is data, in `data/algorithms`: tables of signature schemes and KEMs, families, implementations,
 and who offers what. Sizes are those of the implementations, checked against the built libraries by
-the tests.
+the tests. A user's own schemes come after them, for as long as the process lives: `pqchain.schemes`
+adds them, and everything that takes a name of the registry then takes theirs.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pqchain import installation
-from pqchain.errors import UnknownAlgorithm, UnknownImplementation
+from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
 
 Kind = Literal["signature", "kem"]
 
@@ -62,6 +65,10 @@ class Implementation:
     """Stem of the library that serves where `library` was not built."""
     package: str = ""
     """The Python package that it is called through, by the name it is imported with."""
+    file: Path | None = None
+    """The library itself, of a user's own."""
+    opens: Callable[[Algorithm, str], Any] | None = None
+    """What makes a `Signer`, of a user's own."""
 
     @property
     def timed_in_c(self) -> bool:
@@ -90,6 +97,10 @@ class Algorithm:
     default_build: bool
     """False if it is built only with PQCHAIN_ALGORITHMS=all."""
     aliases: tuple[str, ...] = ()
+    source: str = ""
+    """Of a scheme of the user's own where they have it from; "" for those of `data`."""
+    given_seconds: tuple[tuple[str, float], ...] = ()
+    """Of a scheme that is given by numbers the time of each operation."""
 
     @property
     def signature_varies(self) -> bool:
@@ -103,8 +114,8 @@ class Algorithm:
 
     @property
     def family_facts(self) -> Family:
-        """The row of its family."""
-        return FAMILIES[self.family]
+        """The row of its family; of a user's own scheme one that claims nothing."""
+        return FAMILIES.get(self.family, _OWN_FAMILY)
 
     def sized_for(self, implementation: str) -> Algorithm:
         """Return the same algorithm with the sizes that this implementation gives it."""
@@ -128,6 +139,17 @@ class OtherSize:
     what: str
     source: str
 
+
+_OWN_FAMILY = Family(
+    name="",
+    problem="",
+    security_status="given",
+    security_note="a scheme of the user's own",
+    security_source="",
+)
+
+GIVEN = "given"
+"""The implementation of a scheme that is given by numbers alone."""
 
 _FOLDER = installation.data("algorithms")
 _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
@@ -192,18 +214,38 @@ _BY_ANY_NAME = {
 }
 
 
-def get(name: str) -> Algorithm:
-    """Return the algorithm of that name or alias, in any case of letters.
+def get(name: str | Algorithm) -> Algorithm:
+    """Return the algorithm of that name or alias, in any case of letters; a row is itself.
 
     Raises UnknownAlgorithm, which suggests the nearest name.
 
     >>> get("falcon-512").public_key_bytes
     897
     """
+    if isinstance(name, Algorithm):
+        return name
     canonical = _BY_ANY_NAME.get(name.casefold()) if isinstance(name, str) else None
     if canonical is None:
         raise UnknownAlgorithm("algorithm", name, ALGORITHMS, "`pqchain algorithms`.")
     return ALGORITHMS[canonical]
+
+
+def several(name: str) -> tuple[str, ...]:
+    """Return the names of algorithms joined by "+"; names of SPHINCS+ hold that letter themselves.
+
+    Raises UnknownAlgorithm.
+
+    >>> several("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
+    ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
+    """
+    try:
+        return (get(name).name,)
+    except UnknownAlgorithm:
+        for at, letter in enumerate(name if isinstance(name, str) else ""):
+            if letter == "+":
+                with suppress(UnknownAlgorithm):
+                    return (get(name[:at]).name, *several(name[at + 1 :]))
+        raise
 
 
 def names(
@@ -220,12 +262,56 @@ def names(
 
 
 def implementation(name: str) -> Implementation:
-    """Return the implementation of that name.
+    """Return the implementation of that name, in any case of letters.
 
     Raises UnknownImplementation, which suggests the nearest name.
     """
-    if name not in IMPLEMENTATIONS:
+    folded = name.casefold() if isinstance(name, str) else ""
+    canonical = next((each for each in IMPLEMENTATIONS if each.casefold() == folded), None)
+    if canonical is None:
         raise UnknownImplementation(
             "implementation", name, IMPLEMENTATIONS, "`pqchain algorithms --implementations`."
         )
-    return IMPLEMENTATIONS[name]
+    return IMPLEMENTATIONS[canonical]
+
+
+def add(row: Algorithm, by: Implementation) -> None:
+    """Add a user's own scheme, or their implementation of one that is known, to this process.
+
+    What was added before under the same names is replaced. Raises UsageError for another scheme of
+    a known name.
+    """
+    known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
+    if known is not None and not (known.source and known.implementations == (by.name,)):
+        different = [
+            f"{name} {getattr(row, name)} instead of {getattr(known, name)}"
+            for name in _SAME
+            if getattr(row, name) != getattr(known, name)
+        ]
+        if different:
+            raise UsageError(
+                f"there is a {known.name} already, and yours has {', '.join(different)}: give your "
+                "scheme a name of its own"
+            )
+        offered = tuple(dict.fromkeys((*known.implementations, by.name)))
+        row = replace(known, implementations=offered)
+    IMPLEMENTATIONS[by.name] = by
+    ALGORITHMS[row.name] = row
+    _BY_ANY_NAME.setdefault(row.name.casefold(), row.name)
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Forget after the block what was added within it."""
+    tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, was in zip(tables, before, strict=True):
+            table.clear()
+            table.update(was)
+
+
+_SAME = ("kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes")
+"""What two implementations of one algorithm agree on."""

@@ -8,8 +8,8 @@ on published, measured and given numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -45,7 +45,7 @@ class MissingCosts(DataError, KeyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Bytes and seconds of one signature scheme."""
+    """Bytes and seconds of one signature scheme. A time that was not measured is NaN."""
 
     algorithm: str
     """Canonical name in the registry; or, of a scheme of the user's own, any other name."""
@@ -66,7 +66,9 @@ class Costs:
         for name in ("public_key_bytes", "signature_bytes"):
             whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
-            number(f"{name} of {self.algorithm}", getattr(self, name))
+            seconds = getattr(self, name)
+            if not (isinstance(seconds, float) and math.isnan(seconds)):
+                number(f"{name} of {self.algorithm}", seconds)
 
     @classmethod
     def given(
@@ -77,7 +79,7 @@ class Costs:
         signature_bytes: int,
         sign_seconds: float,
         verify_seconds: float,
-        generate_keypair_seconds: float = 0.0,
+        generate_keypair_seconds: float = math.nan,
         source: str,
     ) -> Costs:
         """Return the costs of a scheme of one's own, which the registry does not know.
@@ -115,12 +117,27 @@ class Costs:
             family="",
             nist_level=0,
             public_key_bytes=self.public_key_bytes,
-            secret_key_bytes=0,
+            secret_key_bytes=32,
             signature_bytes=self.signature_bytes,
             signature_max_bytes=self.signature_bytes,
-            implementations=(),
-            default_build=False,
+            implementations=(algorithms.GIVEN,),
+            default_build=True,
+            source=self.source,
+            given_seconds=tuple(
+                (name, getattr(self, f"{name}_seconds")) for name in algorithms.SIGNATURE_OPERATIONS
+            ),
         )
+
+    def require(self, *operations: str) -> Costs:
+        """Return this if it has the times of these operations; raises MissingCosts if not."""
+        lacking = [name for name in operations if math.isnan(getattr(self, f"{name}_seconds"))]
+        if lacking:
+            raise MissingCosts(
+                f"{self.algorithm} has no time of {' and '.join(lacking)} in {self.source!r}, and "
+                f"this model needs it; measure it: `pqchain bench --algorithm {self.algorithm} "
+                f"--operation {','.join(lacking)}`"
+            )
+        return self
 
 
 def _check_own_name(name: str) -> None:
@@ -128,10 +145,13 @@ def _check_own_name(name: str) -> None:
     if not name.strip() or "," in name:
         raise UsageError(f"the name of your scheme is {name!r}; give one without commas")
     try:
-        known = algorithms.get(name).name
+        known = algorithms.get(name)
     except UnknownAlgorithm:
         return
-    raise UsageError(f"{name!r} is {known} of the registry; give your scheme a name of its own")
+    if not known.source:
+        raise UsageError(
+            f"{name!r} is {known.name} of the registry; give your scheme a name of its own"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +192,9 @@ class CostTable(Mapping[str, Costs]):
                 f"two rows of one algorithm in the costs of {self.source!r}: "
                 f"{sorted(row.algorithm for row in self.rows)}; give each once"
             )
-        known = tuple(named[name] for name in algorithms.ALGORITHMS if name in named)
-        ordered = known + tuple(row for row in self.rows if row.is_given)
+        given = tuple(row for row in self.rows if row.is_given)
+        known = (named[name] for name in algorithms.ALGORITHMS if name in named)
+        ordered = tuple(row for row in known if not row.is_given) + given
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
@@ -201,6 +222,24 @@ class CostTable(Mapping[str, Costs]):
         except (UnknownAlgorithm, MissingCosts):
             return False
 
+    def plus(self, *given: Costs) -> CostTable:
+        """Return the table with schemes of the user's own beside the others.
+
+        >>> mine = Costs.given("Mine", public_key_bytes=1000, signature_bytes=300,
+        ...                    sign_seconds=1e-3, verify_seconds=1e-4, source="my thesis")
+        >>> CostTable((), "paper:none").plus(mine)["mine"].source
+        'given: my thesis'
+        """
+        return replace(self, rows=(*self.rows, *given))
+
+    def origin(self, name: str) -> str:
+        """Return where the costs of a scheme come from: of a given one its words, else the table's.
+
+        Raises what indexing raises.
+        """
+        row = self[name]
+        return row.source if row.is_given else self.source
+
     def __iter__(self) -> Iterator[str]:
         return (row.algorithm for row in self.rows)
 
@@ -209,39 +248,90 @@ class CostTable(Mapping[str, Costs]):
 
 
 def from_frame(measurements: pd.DataFrame, implementation: str | None = None) -> CostTable:
-    """Return the costs of every signature scheme of which all three operations were measured.
+    """Return the costs of every signature scheme of which signing or verifying was measured.
 
-    Times are medians in seconds; sizes are those of the registry, the mean where the length
-    varies. Without `implementation`, the one that `choose` prefers stands for each algorithm.
-    Raises DataError if the frame lacks columns or no scheme is complete.
+    Times are medians in seconds, NaN where an operation was not measured: models say so if they
+    need it. Sizes are those of the registry, the mean where the length varies. Without
+    `implementation`, the one that `choose` prefers stands for each algorithm. A scheme that the
+    registry lacks, or that was given by numbers, is a given one. Raises DataError if the frame
+    lacks columns or has no such scheme.
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
     require_columns(measurements, needed, "a measurement frame")
     machine = measurements.attrs.get("provenance", {}).get("machine_id", "unknown machine")
     rows, gaps = [], []
-    for name in dict.fromkeys(measurements["algorithm"]):
-        algorithm = algorithms.get(name)
+    for algorithm in schemes(measurements):
         if algorithm.kind != "signature":
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
         measured = {name: row for name, row in chosen.items() if row["status"] == "ok"}
         if lacking := [each for each in algorithm.operations if each not in measured]:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
+        if not {"sign", "verify"} & set(measured):
             continue
+        first = next(iter(measured.values()))
+        source = f"{first['implementation']} on {machine}"
+        if first["implementation"] == algorithms.GIVEN:
+            source = algorithm.source
+        elif algorithm.name not in algorithms.ALGORITHMS:
+            source = GIVEN + source
+        seconds = {
+            f"{name}_seconds": float(measured[name]["median_seconds"])
+            if name in measured
+            else math.nan
+            for name in algorithm.operations
+        }
         row = Costs(
             algorithm=algorithm.name,
             public_key_bytes=algorithm.public_key_bytes,
             signature_bytes=algorithm.signature_bytes,
-            **{f"{name}_seconds": float(row["median_seconds"]) for name, row in measured.items()},
-            source=f"{chosen['sign']['implementation']} on {machine}",
+            **seconds,
+            source=source,
         )
         rows.append(row)
     if not rows:
         raise DataError(
-            "no signature scheme has all of generate_keypair, sign and verify measured"
+            "no signature scheme has sign or verify measured"
             + "".join(f"; {name}: {reason}" for name, reason in gaps)
         )
     return CostTable(rows=tuple(rows), source=f"measured:{machine}", gaps=tuple(gaps))
+
+
+_ROW = (
+    "name", "kind", "nist_level", "public_key_bytes", "secret_key_bytes", "signature_bytes",
+    "signature_max_bytes", "ciphertext_bytes", "shared_secret_bytes", "implementations", "source",
+)  # fmt: skip
+"""What a frame keeps of a scheme of the user's own, for whoever reads it without that scheme."""
+
+
+def described(rows: Iterable[Algorithm]) -> dict[str, Any]:
+    """Return what provenance says of the user's own schemes among these; nothing if none is."""
+    own = {row.name: row for row in rows if row.source}
+    plain = [{name: getattr(row, name) for name in _ROW} for row in own.values()]
+    listed = [row | {"implementations": [*row["implementations"]]} for row in plain]
+    return {"schemes": listed} if listed else {}
+
+
+def schemes(frame: pd.DataFrame) -> list[Algorithm]:
+    """Return the algorithms of a frame in its order: of the registry, or as the frame has them.
+
+    A file of measurements says of the user's own schemes what others need to read it. Raises
+    UnknownAlgorithm.
+    """
+    runs = [frame.attrs.get("provenance", {})]
+    runs += runs[0].get("runs", [])
+    kept = {row["name"]: row for run in runs for row in run.get("schemes", [])}
+    found = []
+    for name in dict.fromkeys(frame["algorithm"]):
+        try:
+            found.append(algorithms.get(name))
+        except UnknownAlgorithm:
+            if name not in kept:
+                raise
+            row = {key: value for key, value in kept[name].items() if key in _ROW}
+            row |= {"implementations": tuple(row["implementations"])}
+            found.append(Algorithm(family="", default_build=False, **row))
+    return found
 
 
 def choose(
@@ -268,7 +358,8 @@ def choose(
     if implementation is not None:
         return by_implementation.get(implementation, {})
     fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
-    libraries = [name.partition("/")[0] for name in algorithms.get(algorithm).implementations]
+    known = algorithms.ALGORITHMS.get(algorithm)
+    libraries = [name.partition("/")[0] for name in known.implementations] if known else []
 
     def rank(name: str) -> tuple[int, int, bool, float, str]:
         rows = by_implementation[name].values()

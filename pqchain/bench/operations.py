@@ -6,6 +6,7 @@ alternate between implementations, so that a machine whose speed drifts treats t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
-from pqchain.algorithms import OPERATIONS, Algorithm
+from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
-from pqchain.bench.presets import Preset
+from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.checks import whole
-from pqchain.costs import MEASUREMENT
+from pqchain.costs import MEASUREMENT, described
 from pqchain.crypto import native
+from pqchain.crypto.abi import Plan
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
 
@@ -32,6 +34,13 @@ SAMPLES = Contract.of(
     ("Int64", "index"),
     ("bool", "warmup"),
     ("float64", "seconds cycles"),
+)
+
+QUARTILES = Contract.of(
+    "quartiles",
+    ("str", "algorithm implementation operation"),
+    ("Int64", "samples"),
+    ("float64", "q1_cycles median_cycles q3_cycles q1_seconds median_seconds q3_seconds"),
 )
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
@@ -73,7 +82,7 @@ def measure(
     operations: Iterable[str] | str | None = None,
     implementations: Iterable[str] | str | None = None,
     *,
-    preset: str = "quick",
+    preset: PresetName | None = None,
     rounds: int | None = None,
     progress: bool = False,
     keep_samples: bool = False,
@@ -82,7 +91,8 @@ def measure(
 
     Without arguments: every algorithm of the default build in every implementation that can be
     timed directly. A fresh message is signed in each sample, several key pairs are used, and each
-    result is checked outside the timed part. `rounds` stands for those of the preset.
+    result is checked outside the timed part. Without `preset` that of PQCHAIN_PRESET, else "quick";
+    `rounds` stands for its own.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (counted ones), median_seconds, mean_seconds,
@@ -94,6 +104,7 @@ def measure(
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
     algorithm that has none of the operations; what cannot run here is a row.
     """
+    preset = preset or presets.preset()
     chosen = presets.named(preset)
     if rounds is not None:
         whole("rounds", rounds, least=1, most=1000)
@@ -108,7 +119,7 @@ def measure(
         for name in with_bar(list(groups), str, unit="cell", show=progress):
             for index in range(chosen.rounds):
                 for cell in groups[name]:
-                    if cell.status == "ok":
+                    if cell.status == "ok" and cell.implementation != GIVEN:
                         _run_round(cell, chosen, index, preparing)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
@@ -121,12 +132,34 @@ def measure(
         "pinned_processor": processor,
         # What the clock adds to each sample.
         "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
+        **described(cell.algorithm for cell in cells),
     }
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
         numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
         frame.attrs["samples"] = results.joined(numbered, SAMPLES)
     return frame
+
+
+def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
+    """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
+
+    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-ups do not
+    count. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
+    q3_cycles (of the time-stamp counter at its constant rate; NaN where it cannot be read), and
+    q1_seconds, median_seconds, q3_seconds. Raises DataError for another frame.
+    """
+    counted = results.check(samples, SAMPLES).query("not warmup")
+    names = ["algorithm", "implementation", "operation"]
+    rows = []
+    for key, group in counted.groupby(names, sort=False):
+        row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
+        for what in ("cycles", "seconds"):
+            found = np.quantile(group[what], (0.25, 0.5, 0.75))
+            ends = (f"q1_{what}", f"median_{what}", f"q3_{what}")
+            row |= dict(zip(ends, map(float, found), strict=True))
+        rows.append(row)
+    return QUARTILES.frame(rows)
 
 
 def _plan(
@@ -136,12 +169,13 @@ def _plan(
 ) -> list[_Cell]:
     names = listed(algorithms, "algorithm")
     wanted = listed(operations, "operation") or list(OPERATIONS)
-    chosen = listed(implementations, "implementation")
+    wanted = [each.casefold() if isinstance(each, str) else each for each in wanted]
     for operation in wanted:
         if operation not in OPERATIONS:
             raise UnknownName("operation", operation, OPERATIONS)
-    for implementation in chosen or ():
-        registry.implementation(implementation)
+    chosen = listed(implementations, "implementation")
+    if chosen is not None:
+        chosen = [registry.implementation(each).name for each in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
         if not set(row.operations) & set(wanted):
@@ -203,7 +237,7 @@ def _run_round(
 
 
 def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:
-    plan = native.Plan(
+    plan = Plan(
         operation=OPERATIONS.index(cell.operation),
         warmup=preset.warmup,
         samples=preset.samples,
@@ -257,7 +291,20 @@ def _operation(
     return lambda i: signed[i % pool], scheme.verify
 
 
+def _given(cell: _Cell) -> dict[str, Any]:
+    """Return what the user gave in the place of a measurement: one number, no samples."""
+    seconds = dict(cell.algorithm.given_seconds)[cell.operation]
+    if math.isnan(seconds):
+        reason = f"{cell.algorithm.source}; without a time of {cell.operation}"
+        return {**cell.names, "samples": 0, "status": "unsupported", "reason": reason}
+    names = ("median_seconds", "mean_seconds", "min_seconds", "p95_seconds")
+    row = {**cell.names, "samples": 0, "status": "ok", "reason": cell.algorithm.source}
+    return row | dict.fromkeys(names, seconds)
+
+
 def _row(cell: _Cell) -> dict[str, Any]:
+    if cell.implementation == GIVEN:
+        return _given(cell)
     row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
     if cell.status != "ok":
         return row  # without times

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Literal, cast
 
 from pqchain.errors import UsageError
+
+PresetName = Literal["quick", "paper"]
 
 PRESET_VARIABLE = "PQCHAIN_PRESET"
 """Environment variable that chooses the preset of notebooks and `make reproduce`."""
@@ -48,7 +51,7 @@ class Preset:
 _QUICK = BlockPreset(25, 0.25, 0.7, 9, 1.0)
 _PAPER = BlockPreset(100, 10.0, 60.0, 100, 60.0)
 
-PRESETS: dict[str, Preset] = {
+PRESETS: dict[PresetName, Preset] = {
     "quick": Preset(
         rounds=3, samples=400, minimum=2, limit_seconds=0.05, warmup=1, pool=4, blocks=_QUICK
     ),
@@ -59,18 +62,19 @@ PRESETS: dict[str, Preset] = {
 """`quick` for a look (2 to 3 minutes for everything), `paper` for numbers to quote."""
 
 
-def preset() -> str:
+def preset() -> PresetName:
     """Return the preset that the environment asks for: `quick` unless PQCHAIN_PRESET says `paper`.
 
     Raises UsageError if the variable holds anything else.
     """
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
     named(name, f"{PRESET_VARIABLE}={name}: ")
-    return name
+    return cast("PresetName", name.casefold())
 
 
 def named(name: str, source: str = "") -> Preset:
     """Return a preset by name, or raise UsageError; `source` says where the name stands."""
-    if name not in PRESETS:
+    known = {str(each): each for each in PRESETS}
+    if not isinstance(name, str) or name.casefold() not in known:
         raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
-    return PRESETS[name]
+    return PRESETS[known[name.casefold()]]

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.costs import schemes
 from pqchain.render import numbers
-from pqchain.render.table import Column, Table, ours
+from pqchain.render.table import Column, Shown, Table, ours
 
 Record = Mapping[Any, Any]
 
@@ -24,12 +25,12 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
         yield f"{first['status']:<20}{first['reason']}"
         return
     size = numbers.byte_count(first["block_bytes"])
-    facts = {
+    facts: dict[str, Any] = {
         "implementation": first["implementation"],
         "public key": f"{numbers.byte_count(first['public_key_bytes'])}, {first['public_key']}",
         "signature": f"{numbers.byte_count(first['signature_bytes'])} on average",
-        "wallet": f"{_spread(first, 'wallet')} for keys and address, {first['wallets']} wallets",
-        "sign": f"{_spread(first, 'sign')} for a transaction of the block",
+        "wallet": _timed(first, "wallet", f"for keys and address, {first['wallets']} wallets"),
+        "sign": _timed(first, "sign", "for a transaction of the block"),
         "block": f"{first['transactions']} transactions, {size}",
         "transaction": f"{first['transaction_bytes']:.2f} B on average, header included",
         "previous hash": first["previous_hash"],
@@ -40,6 +41,8 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     }
     yield from (f"{name:<20}{value}" for name, value in facts.items() if value)
     yield ""
+    if math.isnan(first["verify_median_seconds"]):
+        return
     yield _thread_table(records).text()
     yield ""
     yield (
@@ -100,6 +103,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         *_numeric(["rate"], _rate),
         Column("tampered", show=_or_missing),
     ]
+    about = measured.attrs.get("provenance", {})
     rows, remarks = [], []
     for name, group in measured.groupby("algorithm", sort=False):
         records = group.to_dict("records")
@@ -112,7 +116,9 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         whole = last["apply_median_seconds"]
         block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
         sizes = [first[f"{what}_bytes"] for what in ("public_key", "signature")]
-        sizes += [first["transactions"], first["transaction_bytes"]]
+        count, asked = first["transactions"], about.get("transactions", first["transactions"])
+        made = f"{numbers.integer(count)} of {numbers.integer(asked)}"
+        sizes += [Shown(count, made) if count < asked else count, first["transaction_bytes"]]
         making = [first[f"{what}_median_seconds"] for what in ("wallet", "sign")]
         rows.append([name, *sizes, *making, *verify, *block])
     return Table(
@@ -142,9 +148,74 @@ def operation_table(measurements: pd.DataFrame) -> Table:
     return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
 
 
+def quartile_table(quartiles: pd.DataFrame) -> Table:
+    """Return quartiles and median in cycles, in SUPERCOP's order."""
+    columns = [
+        Column("algorithm"),
+        _IMPLEMENTATION,
+        Column("operation"),
+        *(
+            Column(title, "cycles", True, numbers.integer, f"{name}_cycles")
+            for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
+        ),
+        Column("samples", numeric=True),
+    ]
+    note = "Cycles of the time-stamp counter at its constant rate; none where Python was timed."
+    return Table.of(quartiles, columns, notes=(note,))
+
+
+def compared_table(compared: pd.DataFrame) -> Table:
+    """Return runs beside each other; the first is what the others are held against."""
+    cycles = compared["cycles_ratio"].notna().any()
+    columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
+    if compared["run"].nunique() > 1:
+        columns.append(Column("run"))
+    columns += [
+        Column("first", "median", True, numbers.seconds, "base_median_seconds"),
+        Column("other", "median", True, numbers.seconds, "median_seconds"),
+    ]
+    if cycles:
+        columns += [
+            Column("first", "cycles", True, numbers.integer, "base_median_cycles"),
+            Column("other", "cycles", True, numbers.integer, "median_cycles"),
+        ]
+    columns += [
+        Column("ratio", numeric=True, show=numbers.ratio),
+        Column("95 %"),
+        Column("verdict"),
+    ]
+    ends = zip(compared["low"], compared["high"], strict=True)
+    shown = [
+        f"{numbers.significant(low)} to {numbers.significant(high)}"
+        if math.isfinite(low)
+        else numbers.MISSING
+        for low, high in ends
+    ]
+    verdicts = compared["verdict"].where(compared["verdict"] != "", compared["reason"])
+    rows = compared.assign(verdict=verdicts)
+    rows["95 %"] = shown
+    return Table.of(rows, columns, notes=_interval_notes(compared))
+
+
+def _interval_notes(compared: pd.DataFrame) -> list[str]:
+    made = set(compared["interval"])
+    notes = []
+    if "bootstrap" in made:
+        notes.append("Intervals: bootstrap of rounds and of samples within them.")
+    if "MAD" in made:
+        notes.append(
+            "Intervals by the MAD, as if a round were one sample; of runs with --samples they come "
+            "from a bootstrap."
+        )
+    if made - {""}:
+        notes.append("An interval knows its two runs only: measure both again, in turn.")
+    return notes
+
+
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
     """Return medians and their deviations: of signature schemes, then of key encapsulation."""
-    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
+    kind_of = {row.name: row.kind for row in schemes(measurements)}
+    kinds = measurements["algorithm"].map(kind_of)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
     return [
         _measurement_table(measurements[kinds == kind], title, part)
@@ -191,6 +262,11 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
 def _remark(record: Record) -> str:
     ran = record["status"] == "ok"
     return str(record["reason"]) if ran else f"{record['status']}: {record['reason']}"
+
+
+def _timed(record: Record, what: str, about: str) -> str:
+    known = math.isfinite(record[f"{what}_median_seconds"])
+    return f"{_spread(record, what)} {about}" if known else ""
 
 
 def _spread(record: Record, what: str) -> str:

@@ -35,7 +35,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -111,16 +111,24 @@ def algorithm_identifier(name: str) -> int:
     So a new row of the registry needs no second table; a test shows that no two collide and that
     none is 0. Raises UnknownAlgorithm.
     """
-    algorithm = algorithms.get(name)
-    return int.from_bytes(hashlib.sha3_256(algorithm.name.encode()).digest()[:2], "big")
+    return identifier_of(algorithms.get(name).name)
 
 
-@cache
+def identifier_of(name: str) -> int:
+    """Return the identifier that an algorithm of this canonical name has, or would have."""
+    return int.from_bytes(hashlib.sha3_256(name.encode()).digest()[:2], "big")
+
+
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
-    names = algorithms.names("signature", everything=True)
-    match = (name for name in names if algorithm_identifier(name) == identifier)
-    return next(map(algorithms.get, match), None)
+    names = _by_identifier(tuple(algorithms.names("signature", everything=True)))
+    return algorithms.get(names[identifier]) if identifier in names else None
+
+
+@lru_cache(maxsize=4)
+def _by_identifier(names: tuple[str, ...]) -> dict[int, str]:
+    """Return names by identifier; of two with the same the first, which is the registry's."""
+    return {identifier_of(name): name for name in reversed(names)}
 
 
 def encoded_size(

@@ -17,9 +17,11 @@ def run(arguments: argparse.Namespace) -> int:
     """List the registry."""
     if arguments.implementations:
         return _implementations(arguments)
-    if arguments.family is not None and arguments.family not in algorithms.FAMILIES:
+    families = {each.casefold(): each for each in algorithms.FAMILIES}
+    family = arguments.family and families.get(arguments.family.casefold())
+    if arguments.family is not None and family is None:
         raise UnknownName("family", arguments.family, algorithms.FAMILIES, "`pqchain algorithms`.")
-    names = algorithms.names(arguments.kind, family=arguments.family, everything=arguments.all)
+    names = algorithms.names(arguments.kind, family=family, everything=arguments.all)
     rows = [algorithms.get(name) for name in names]
     note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
     records = [_record(row) for row in rows]

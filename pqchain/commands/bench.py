@@ -11,7 +11,9 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
-    from pqchain.bench import operations, presets, tables
+    chosen: list[str] | None = arguments.algorithm
+    names = None if chosen is None else [algorithms.get(name).name for name in chosen]
+    from pqchain.bench import comparing, operations, presets, tables
 
     output = beside = arguments.output
     if arguments.samples:
@@ -20,17 +22,27 @@ def run(arguments: argparse.Namespace) -> int:
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
-    names: list[str] | None = arguments.algorithm
+    history = arguments.append and console.table(arguments.append)
+    if own := console.own_schemes(arguments.scheme):
+        names = [*(names or []), *own]
     measured = operations.measure(
-        None if names is None else [algorithms.get(name).name for name in names],
+        names,
         arguments.operation,
         arguments.implementation,
         preset=arguments.preset or presets.preset(),
         progress=console.watched(),
-        keep_samples=arguments.samples,
+        keep_samples=arguments.samples or arguments.cycles,
     )
     samples = measured.attrs.pop("samples", None)
     console.save(measured, output)
-    if samples is not None:
+    if samples is not None and arguments.samples:
         console.save(samples, beside, provenance=measured.attrs["provenance"])
+    if history:
+        comparing.append(measured, history)
+        console.talk(f"Added to: {history}")
+    if arguments.cycles and samples is not None:
+        quartiles = operations.quartiles(samples)
+        plain = {"provenance": measured.attrs["provenance"]}
+        plain["quartiles"] = console.records(quartiles)
+        return console.show(arguments, plain, tables.quartile_table(quartiles))
     return console.measured(arguments, "measurements", measured, tables.operation_table(measured))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 
+from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
+    for name in arguments.algorithm or ():
+        algorithms.several(name)
     from pqchain.bench import blocks, presets, tables
 
-    names: list[str] | None = arguments.algorithm
+    own = console.own_schemes(arguments.scheme)
+    names: list[str] | None = [*(arguments.algorithm or []), *own] or None
+    if arguments.all and own:
+        names = arguments.algorithm
     if arguments.all and names is not None:
         raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
     threads = ",".join(arguments.threads or ["1", "2", "4"])
@@ -28,6 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     measured.attrs.pop("rounds", None)
     console.save(measured, arguments.output)
-    alone = measured["algorithm"].nunique() == 1
+    alone = measured["algorithm"].nunique() == 1 and not console.for_paper(arguments)
     shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
     return console.measured(arguments, "blocks", measured, shown)

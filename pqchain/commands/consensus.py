@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import Field, fields, replace
+from dataclasses import Field, fields
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,6 @@ from pqchain.commands import console
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
-from pqchain.render import numbers
-from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,20 +22,6 @@ if TYPE_CHECKING:
     from pqchain.consensus.delegate.prices import Computer
     from pqchain.costs import CostTable
     from pqchain.wire.drivers.nursery import Nursery
-
-_SIZES = (
-    Column("algorithm"),
-    Column("network"),
-    Column("nodes", numeric=True, show=numbers.integer),
-    Column("delegates", numeric=True, show=numbers.integer),
-)
-
-_RESULTS = (
-    Column("latency", key="latency_seconds", numeric=True, show=numbers.seconds),
-    Column("tx / s", key="throughput_per_second", numeric=True, show=numbers.significant),
-)
-
-_PERCENT = f"{numbers.NARROW_SPACE}%"
 
 _DEFAULTS = {each.name: each.default for each in fields(Scenario)}
 
@@ -56,8 +40,9 @@ FAULTS = "\n".join(_fault_line(*fault) for fault in checks.meanings(Faults).valu
 
 def run(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
+    _refuse(arguments)
     from pqchain import consensus, machine
-    from pqchain.consensus import model
+    from pqchain.consensus import model, tables
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
@@ -87,10 +72,23 @@ def run(arguments: argparse.Namespace) -> int:
     plain = {"kind": "modelled", "costs": costs.source, "runs": console.records(runs)}
     if means is not None:
         plain["over_seeds"] = console.records(means)
-    table = _table(runs) if means is None else _mean_table(means)
+    table = tables.runs(runs, _printed(runs)) if means is None else tables.over_seeds(means)
     remarks = _remarks(arguments.costs, runs, costs)
     fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
     return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    """Refuse names and files that do not exist, before anything heavy is loaded."""
+    own = {text.partition(",")[0].strip().casefold() for text in arguments.scheme}
+    for name in arguments.algorithm or ():
+        if name.casefold() not in ("all", *own) and not arguments.scheme:
+            algorithms.get(name)
+    source = Path(arguments.costs)
+    if source.suffix == ".csv" and not source.is_file():
+        raise UsageError(
+            f"--costs {source}: there is no such file; give one that `pqchain bench --output` wrote"
+        )
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
@@ -98,6 +96,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     from tqdm import tqdm
 
     from pqchain import machine
+    from pqchain.consensus import tables
     from pqchain.consensus.delegate import modes
 
     for option in ("workers", "scheduler", "store"):
@@ -126,28 +125,12 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         "costs": scenarios[0].costs.source,
         "runs": console.records(frame),
     }
-    columns = [
-        *_SIZES,
-        *_RESULTS,
-        Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
-    ]
-    if runs[0].sent_bytes is not None:
-        columns += [
-            Column("messages", key="sent_messages", numeric=True, show=numbers.integer),
-            Column("bytes", key="sent_bytes", numeric=True, show=numbers.integer),
-        ]
-    if frame["predicted_latency_seconds"].notna().any():
-        columns += _PREDICTED
-    if frame["over_plain_percent"].notna().any():
-        columns += _OVER_PLAIN
-    rows = frame.assign(remark=[_remark(row) for row in frame.to_dict("records")])
-    if rows["remark"].any():
-        columns.append(Column("remark"))
     fine = bool(frame["is_safe"].all() and frame["is_live"].all())
     remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    remarks += _given_remarks(frame, scenarios[0].costs)
     if (worst := frame["prediction_error_percent"].abs().max()) == worst:
         remarks.append(_PREDICTION_REMARK.format(worst=worst))
-    return console.show(arguments, plain, Table.of(rows, columns), remarks=remarks, fine=fine)
+    return console.show(arguments, plain, tables.delegates(frame), remarks=remarks, fine=fine)
 
 
 def _computer(
@@ -171,25 +154,6 @@ def _computer(
         return None
 
 
-_PREDICTED = (
-    Column("± 95 %", key="latency_half_width_seconds", numeric=True, show=numbers.seconds),
-    Column("law host", key="predicted_latency_seconds", numeric=True, show=numbers.seconds),
-    Column(
-        "error",
-        key="prediction_error_percent",
-        numeric=True,
-        show=f"{{:+.0f}}{_PERCENT}".format,
-    ),
-)
-
-_OVER_PLAIN = (
-    Column("over plain", key="plain_latency_seconds", numeric=True, show=numbers.seconds),
-    Column(
-        "costs more", key="over_plain_percent", numeric=True, show=f"{{:+.1f}}{_PERCENT}".format
-    ),
-)
-"""What handshakes, acknowledgements and congestion control cost."""
-
 _PREDICTION_REMARK = (
     "Law host: all work of all delegates on these processors, at prices of a message, a byte, a "
     "transaction and a height that other, smaller runs had just before; it is off by at most "
@@ -207,15 +171,19 @@ _RUN_REMARKS = {
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
+    own = console.own_schemes(arguments.scheme)
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
-    networks = [named(law, **link) for law in arguments.network or ["paper-serial"]]
+    if own and names != ["all"]:
+        names = [*names, *own]
+    laws = arguments.network or ["paper-serial"]
+    networks = [named(law, **link) for law in laws]
     sizes = _sizes(arguments)
     seeds = console.whole_numbers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)
     if total > (most := console.MOST_VALUES):
         raise UsageError(f"that makes {total} runs; expected at most {most}: give shorter lists")
     changes = _changes(arguments)
-    costs = _costs(arguments, names)
+    costs = _with_given(_costs(arguments, names), own)
     for name in names:
         if name != "all" and algorithms.get(name).name not in costs:
             raise UsageError(
@@ -229,6 +197,14 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
         Scenario(algorithm=name, network=law, nodes=size, delegates=count, seed=seed, **changes)
         for name, law, (size, count), seed in product(names, networks, sizes, seeds)
     ]
+
+
+def _with_given(costs: CostTable, own: list[str]) -> CostTable:
+    """Add the schemes that --scheme gives by numbers, if they are not measured anyway."""
+    from pqchain import schemes
+
+    rows = (schemes.costs_of(name) for name in own if name not in costs)
+    return costs.plus(*(row for row in rows if row is not None))
 
 
 def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
@@ -324,27 +300,6 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     return costs.from_frame(operations.measure(wanted, preset=preset, progress=console.watched()))
 
 
-def _table(runs: pd.DataFrame) -> Table:
-    """Lay out runs; a cell of the paper's Table 6 stands beside the print."""
-    rows = runs.assign(remark=[_remark(row) for row in runs.to_dict("records")])
-    columns = [
-        *_SIZES,
-        *_RESULTS,
-        Column("tx / block", key="transactions_per_block", numeric=True, show="{:.2f}".format),
-    ]
-    printed = _printed(runs)
-    if printed:
-        cells = runs["scenario"].map(printed)
-        error = 100 * (runs["latency_seconds"] / cells - 1)
-        rows["printed"] = cells.map(numbers.exact_seconds, na_action="ignore").fillna("")
-        rows["error"] = error.map(f"{{:+.1f}}{_PERCENT}".format, na_action="ignore").fillna("")
-        columns += [Column("printed", numeric=True), Column("error", numeric=True)]
-    columns.append(Column("messages", numeric=True, show=numbers.integer))
-    if rows["remark"].any():
-        columns.append(Column("remark"))
-    return Table.of(rows, columns)
-
-
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
     """Return the printed latencies of the runs that are cells of Table 6, by scenario."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
@@ -356,23 +311,11 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     return {name: known[name] for name in runs["scenario"] if name in known}
 
 
-def _mean_table(means: pd.DataFrame) -> Table:
-    columns = list(_SIZES)
-    for mean in _RESULTS:
-        half = replace(mean, title="± 95 %", key=f"{mean.key}_half_width")
-        columns += [mean, half]
-    columns.append(Column("seeds", numeric=True))
-    columns.append(Column("live", numeric=True, show=lambda live: f"{100 * live:.0f}{_PERCENT}"))
-    return Table.of(means, columns)
-
-
-def _remark(row: dict[Any, Any]) -> str:
-    """Say what is not as it should be; nothing if all is well."""
-    if row["status"] != "ok":
-        return f"{row['status']}: {row['reason']}"
-    if not row["is_safe"]:
-        return "UNSAFE: different blocks are final at one height"
-    return str(row["reason"])
+def _given_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
+    """Name the schemes that are known by the user's numbers, and where these are from."""
+    for name in runs["algorithm"].unique():
+        if costs[name].is_given:
+            yield f"{name}: {costs[name].source}."
 
 
 def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
@@ -385,6 +328,7 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     elif source.startswith("paper:"):
         origin = f"published, {costs.source}"
     yield f"Modelled. Costs of the schemes: {origin}."
+    yield from _given_remarks(runs, costs)
     if (runs["transactions_per_block"] % 1 != 0).any():
         yield (
             "Signatures vary in length: tx / block is the mean, tx / s counts what the blocks that "

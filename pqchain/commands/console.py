@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from pqchain import checks
 from pqchain.bench import presets
 from pqchain.errors import UsageError
-from pqchain.render import numbers
+from pqchain.render import latex, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,11 +117,32 @@ def show(
     if arguments.json:
         write_json(plain)
     else:
-        texts = (each if isinstance(each, str) else each.text(width()) for each in shown)
-        write("\n\n".join(texts))
+        write("\n\n".join(_shown(arguments, shown)))
         for remark in remarks:
             talk(remark)
     return FINE if fine else CHECK_FAILED
+
+
+def for_paper(arguments: argparse.Namespace) -> bool:
+    """Return whether tables are wanted in another form than a terminal's."""
+    return bool(arguments.latex or arguments.markdown)
+
+
+def _shown(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
+    """Yield what is shown, in the form that is wanted; of texts LaTeX has comments."""
+    if not for_paper(arguments):
+        yield from (each if isinstance(each, str) else each.text(width()) for each in shown)
+        return
+    several = list(shown)
+    if arguments.latex and all(isinstance(each, str) for each in several):
+        raise UsageError("--latex is for tables, and this shows none; leave it out")
+    for each in several:
+        if not isinstance(each, str):
+            yield each.latex() if arguments.latex else each.markdown()
+        elif arguments.markdown:
+            yield each
+        else:
+            yield "\n".join(f"% {latex.escaped(line)}" for line in each.splitlines())
 
 
 def width() -> int | None:
@@ -133,6 +154,40 @@ def wrapped(text: str) -> str:
     """Break a remark into indented lines."""
     columns = min(shutil.get_terminal_size().columns, 100)
     return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
+
+
+PICTURES = ("pdf", "svg", "png", "pgf")
+"""Formats of plots, by the endings of their files."""
+
+
+def picture(path: Path | None, option: str) -> Path | None:
+    """Return where a plot goes, refused before the work if it cannot. Raises UsageError."""
+    if path is None:
+        return None
+    if path.suffix.removeprefix(".") not in PICTURES:
+        endings = ", ".join(f".{each}" for each in PICTURES)
+        raise UsageError(f"{option} {path}: give a file that ends in {endings}")
+    from pqchain import results
+
+    results.check_writable(path)
+    return path
+
+
+def format_of(path: Path) -> Any:
+    """Return the format of a plot's file."""
+    return path.suffix.removeprefix(".")
+
+
+def own_schemes(texts: Iterable[str]) -> list[str]:
+    """Add the schemes of --scheme to the registry; return their names."""
+    if not texts:
+        return []
+    from pqchain import schemes
+
+    names = [name for text in texts for name in schemes.register(text)]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise UsageError(f"--scheme gives {', '.join(sorted(twice))} twice; give each its own name")
+    return names
 
 
 def watched() -> bool:
@@ -171,13 +226,24 @@ def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[
     if "commands" in said:
         actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
         for name, command in said["commands"].items():
-            describe(add_command(actions, name, command["summary"]), module, command)
+            shown = command if "epilog" in command else command | _examples(parser, name)
+            describe(add_command(actions, name, command["summary"]), module, shown)
         return
     parser.set_defaults(run=getattr(module, said.get("run", "run")))
-    parser.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    forms.add_argument("--latex", action="store_true", help="write tables for LaTeX (booktabs)")
+    forms.add_argument("--markdown", action="store_true", help="write tables in Markdown")
     _add_options(parser, module, said.get("options", {}))
     for title, options in said.get("groups", {}).items():
         _add_options(parser.add_argument_group(title), module, options)
+
+
+def _examples(parser: argparse.ArgumentParser, name: str) -> dict[str, str]:
+    """Return as an epilog those examples of a command that show one of its commands."""
+    lines = (parser.epilog or "").splitlines()
+    own = [line for line in lines if f"{line} ".startswith(f"  {parser.prog} {name} ")]
+    return {"epilog": "\n".join(["", "examples:", *own])} if own else {}
 
 
 def _add_options(
@@ -191,8 +257,32 @@ def _add_options(
             target = either = either or place.add_mutually_exclusive_group()
         if "field" in keywords:
             keywords = _mirrored(module, **keywords)
-        kind = _KINDS[keywords.pop("kind", "text")]
-        target.add_argument(*flags.split(), **kind, **keywords)
+        kind = dict(_KINDS[keywords.pop("kind", "text")]) | keywords
+        if "choices" in kind and "type" not in kind:
+            kind["type"] = _folded(kind["choices"])
+        target.add_argument(*flags.split(), **kind)
+
+
+def _folded(choices: Iterable[str]) -> Callable[[str], str]:
+    """Return what reads one of the choices in any case of letters."""
+    known = {each.casefold(): each for each in choices}
+    return lambda text: known.get(text.casefold(), text)
+
+
+def work(text: str) -> str:
+    """Read the key of a work in any case of letters, and refuse another before anything loads."""
+    from pqchain import installation
+    from pqchain.errors import UnknownPaper
+
+    known = {path.parent.name for path in installation.data("papers").glob("*/paper.toml")}
+    if text.casefold() not in known:
+        raise UnknownPaper("paper", text, sorted(known), "`pqchain papers`.")
+    return text.casefold()
+
+
+def works(text: str) -> list[str]:
+    """Read keys of works between commas."""
+    return list(map(work, names(text)))
 
 
 def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
@@ -205,7 +295,7 @@ def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict
     text = described(meaning, each.default if show_default else None).replace("%", "%%")
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
-        return option | {"choices": meaning.choices}
+        return option | {"choices": meaning.choices, "type": _folded(meaning.choices)}
     if checks.kind(each) is bool:
         return option | {"action": "store_true"}
     metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
@@ -259,7 +349,17 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "path": {"type": Path},
     "names": {"type": names, "action": "extend"},
     "preset": {"choices": tuple(presets.PRESETS)},
+    "work": {"type": work},
+    "works": {"type": works, "action": "extend"},
     "table": {"type": table, "metavar": "FILE.csv"},
+    "scheme": {
+        "action": "append",
+        "default": [],
+        "metavar": "SCHEME",
+        "help": "a scheme of your own: numbers such as "
+        "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms,source=..., a library.so (see "
+        "`pqchain native`), or file.py:Class; may be repeated",
+    },
 }
 """What an option takes; but for flags None, if it is not given and has no default."""
 

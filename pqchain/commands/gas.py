@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and price them."""
+    from pqchain import algorithms
+
+    for name in arguments.algorithm or ():
+        algorithms.get(name)
     from pqchain.bench import gas
 
+    own = console.own_schemes(arguments.scheme)
     frame = gas.measure_gas(
-        arguments.scheme or gas.SCHEMES,
+        [*(arguments.algorithm or gas.SCHEMES), *own],
         anchor_gas=arguments.anchor_gas,
         rounds=arguments.rounds,
         progress=console.watched(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 from pqchain.commands import console
@@ -21,10 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain import results
     from pqchain.reencode import sweep, tables
 
-    plot: Path | None = arguments.plot
-    kind = _KINDS.get(plot.suffix) if plot is not None else None
-    if plot is not None and kind is None:
-        raise UsageError(f"--plot {plot}: give a file that ends in {', '.join(_KINDS)}")
+    plot = console.picture(arguments.plot, "--plot")
     base = replace(sweep.SMALL, **console.changes(arguments, Scenario))
     if base.mode == "loopback":
         raise UsageError("--mode loopback: its links are not shaped; choose virtual or netns")
@@ -38,10 +34,11 @@ def run(arguments: argparse.Namespace) -> int:
         progress=console.watched(),
     )
     console.save(frame, arguments.output)
-    if plot is not None and kind is not None:
+    if plot is not None:
         from pqchain import plots
 
-        results.write_atomically(plot, plots.figure_bytes(plots.plot_links(frame), kind))
+        drawn = plots.figure_bytes(plots.plot_links(frame), console.format_of(plot))
+        results.write_atomically(plot, drawn)
     plain = {"provenance": frame.attrs["provenance"], "links": console.records(frame)}
     fine = not (frame["status"] == "failed").any()
     return console.show(arguments, plain, tables.links_table(frame), fine=fine)

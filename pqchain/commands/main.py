@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
 from pqchain.commands import console
@@ -67,10 +68,20 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     return root
 
 
+def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
+    """Forget the user's own schemes after the command, for whoever calls several in a process."""
+    if not any(word.startswith("--scheme") for word in words):
+        return nullcontext()
+    from pqchain import algorithms
+
+    return algorithms.forgetting()
+
+
 def _answer(command: str, words: Sequence[str]) -> int:
     try:
         arguments = parser(command).parse_args(words)
-        code: int = arguments.run(arguments)
+        with _forgetting(words):
+            code: int = arguments.run(arguments)
     except SystemExit as end:  # argparse has written its message or help
         return end.code if isinstance(end.code, int) else console.WRONG_USE
     return code

@@ -15,6 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         preset=arguments.preset or bench.preset(),
         only=arguments.only,
+        schemes=console.own_schemes(arguments.scheme),
         progress=console.watched(),
     )
     by_print = done.claims["source"] == "published"

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer a study."""
+    from pqchain.study.ready import ready, titles
+
+    if arguments.list:
+        found = titles()
+        shown = "\n".join(f"{name:<15}{title}" for name, title in found.items())
+        return console.show(arguments, found, shown)
+    if arguments.study is not None and not arguments.study.endswith(".toml"):
+        text = ready(arguments.study)
+        if arguments.show:
+            console.write(text)
+            return console.FINE
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import answer as words
-    from pqchain.study import page, reading, sensitivity, sheet
+    from pqchain.study import page, sensitivity, sheet
     from pqchain.study.plan import described
 
-    if arguments.list:
-        titles = {name: reading.load(name).title for name in reading.READY}
-        shown = "\n".join(f"{name:<12}{title}" for name, title in titles.items())
-        return console.show(arguments, titles, shown)
     if arguments.inputs:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
         table = Table(columns=columns, rows=described())
@@ -34,8 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.study is None:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
-        console.write(reading.ready(arguments.study))
-        return console.FINE
+        raise UsageError(f"--show {arguments.study}: it is a file already; name a ready study")
     figure = arguments.matters_for or "capacity_per_second"
     sensitivity.check_output(figure)
     if arguments.page is not None:
@@ -62,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         "calibration": console.records(answer.calibration),
         "figures": console.records(answer.frame),
     }
-    console.show(arguments, plain, sheet.text(answer))
+    console.show(arguments, plain, *sheet.shown_parts(answer))
     if arguments.page is not None:
         studies.write(answer, arguments.page, output=figure)
         console.talk(f"wrote {arguments.page}")
@@ -91,13 +97,13 @@ def _outcomes(arguments: argparse.Namespace) -> int:
 
 def _with_own(plan: Plan, texts: list[str]) -> Plan:
     """Add the schemes of --scheme to a plan."""
-    from pqchain.study import schemes
+    from pqchain import schemes
 
-    own = tuple(map(schemes.read, texts))
-    names = tuple(row.algorithm for row in own)
-    if not own:
+    names = tuple(console.own_schemes(texts))
+    if not names:
         return plan
-    return plan.with_(own_schemes=plan.own_schemes + own, schemes=plan.schemes + names)
+    given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
+    return plan.with_(own_schemes=plan.own_schemes + given, schemes=plan.schemes + names)
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:

@@ -149,7 +149,7 @@ class ViewBuilder:
         self.region_of = self._regions(everyone)
         self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
-        self.sign_ns = nanoseconds(scenario.cost.sign_seconds)
+        self.sign_ns = nanoseconds(scenario.sign_seconds)
         is_host = scenario.network.law == "host"
         prices = scenario.network.prices
         self.transaction_ns = nanoseconds(prices.transaction_seconds) * is_host
@@ -219,7 +219,7 @@ class ViewBuilder:
             all_to_all=all_to_all,
             sends_block=scenario.sends_block,
             serial_pair_ns=max(1, nanoseconds(pair)) if is_serial else 0,
-            serial_sign_ns=nanoseconds(law.signs * costs.sign_seconds),
+            serial_sign_ns=nanoseconds(law.signs * scenario.sign_seconds),
             phases=scenario.phases,
             quorum=int(self.alive.sum()) if all_to_all else scenario.quorum,
             wires=self._wires(block.size_bytes),

@@ -195,7 +195,7 @@ def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
         "setting": setting,
         "delegates": scenario.delegate_count,
         "rate_bits_per_second": math.nan if network.is_regional else network.rate_bits_per_second,
-        "costs": scenario.costs.source,
+        "costs": scenario.costs.origin(scenario.algorithm),
         "scenario": scenario.identifier,
     }
     try:

@@ -46,7 +46,7 @@ def record(done: Run) -> dict[str, Any]:
     }
     row |= {
         "scenario": scenario.identifier,
-        "costs": scenario.costs.source,
+        "costs": scenario.costs.origin(scenario.algorithm),
         "delegates": scenario.delegate_count,
         "network": scenario.network.law,
         "vote_phases": scenario.phases,

@@ -8,6 +8,7 @@ it. With a single phase of votes the vote itself locks. With none nothing does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from tqdm import tqdm
@@ -19,7 +20,9 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Alike, Array, Outcome, View
 from pqchain.errors import UnknownName
 
-ENGINES = ("fast", "numpy", "simpy")
+Engine = Literal["fast", "numpy", "simpy"]
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 """fast: numba if it is installed, else numpy. simpy: the reference."""
 
 
@@ -101,7 +104,7 @@ class Run(Alike):
 
 
 def run(
-    scenario: Scenario, *, engine: str = "fast", load: Load | None = None, progress: bool = False
+    scenario: Scenario, *, engine: Engine = "fast", load: Load | None = None, progress: bool = False
 ) -> Run:
     """Run a scenario with an engine: "fast", "numpy" or "simpy"; all give the same.
 
@@ -138,7 +141,7 @@ def single_view(scenario: Scenario) -> View:
     )
 
 
-def _height(builder: ViewBuilder, block: Block, engine: str) -> Height:
+def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
     """Try view after view until every live honest delegate has a final block."""
     scenario, count = builder.scenario, builder.scenario.delegate_count
     order = builder.order(block.height)
@@ -170,7 +173,7 @@ def _height(builder: ViewBuilder, block: Block, engine: str) -> Height:
     )
 
 
-def _play(view: View, engine: str) -> Outcome:
+def _play(view: View, engine: Engine) -> Outcome:
     if engine == "simpy":
         from pqchain.consensus.engines import simulate
 

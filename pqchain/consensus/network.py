@@ -170,6 +170,7 @@ def named(law: str, **changes: Any) -> Network:
     >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
     5000000.0
     """
+    law = law.casefold() if isinstance(law, str) else law
     _check_law(law)
     if unsupported := sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law]):
         raise UsageError(

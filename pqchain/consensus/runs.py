@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
 from pqchain.consensus import model
-from pqchain.consensus.model import Run
+from pqchain.consensus.model import Engine, Run
 from pqchain.consensus.scenario import Scenario
 
 if TYPE_CHECKING:
-    from pqchain.consensus.delegate.modes import Ran
+    from pqchain.consensus.delegate.modes import Mode, Ran
 
 
 @overload
 def run(
-    scenario: Scenario, *, engine: str = ..., mode: Literal["model"] = ..., progress: bool = ...
+    scenario: Scenario, *, engine: Engine = ..., mode: Literal["model"] = ..., progress: bool = ...
 ) -> Run: ...
 
 
@@ -34,8 +34,8 @@ def run(
 def run(
     scenario: Scenario,
     *,
-    engine: str = "fast",
-    mode: str = "model",
+    engine: Engine = "fast",
+    mode: Mode = "model",
     transport: str | None = None,
     log: Path | None = None,
     limit_seconds: float = 600.0,

@@ -17,6 +17,9 @@ from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pqchain.consensus.changes import ScenarioChanges
     from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 3
@@ -198,6 +201,7 @@ class Scenario:
                 raise UsageError(f"{name} is {part!r}; expected a {expected.__name__}")
         row = self.costs[self.algorithm]
         object.__setattr__(self, "algorithm", row.algorithm)
+        row.require("verify")
         one_of("proposal", self.proposal, get_args(Proposal))
         one_of("voting", self.voting, get_args(Voting))
         checks.declared(self)
@@ -225,6 +229,8 @@ class Scenario:
                 f"block_bytes is {self.block_bytes}; a block with one transaction of "
                 f"{self.algorithm} takes {smallest} bytes: raise block_bytes to that at least"
             )
+        if self.signs:
+            row.require("sign")
         self._check_faults()
         self._check_messages()
 
@@ -269,6 +275,18 @@ class Scenario:
     def sends_block(self) -> bool:
         """Whether the proposer's block is a message of its own, also where all send copies."""
         return self.exchange == "broadcast" or self.network.law == "host"
+
+    @property
+    def signs(self) -> bool:
+        """Whether the time of a signature counts: blocks, votes or the law's grants are signed."""
+        votes = self.signed_votes and self.phases > 0
+        serial = self.network.law == "paper-serial" and self.network.serial.signs > 0
+        return self.signed_blocks or votes or serial
+
+    @property
+    def sign_seconds(self) -> float:
+        """The time of a signature; 0 where none counts."""
+        return self.cost.sign_seconds if self.signs else 0.0
 
     @property
     def phases(self) -> int:
@@ -321,7 +339,7 @@ class Scenario:
             fixed_bytes=self.layout.transaction_bytes(self.cost, 0),
         )
 
-    def with_(self, **changes: Any) -> Scenario:
+    def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
         """Return a copy with other fields; what was filled in is filled in anew if it must."""
         if "nodes" in changes and self.delegates == self.nodes:
             changes.setdefault("delegates", None)

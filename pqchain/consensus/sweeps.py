@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from pqchain import checksum
 from pqchain.consensus import metrics, model
+from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
@@ -73,7 +74,7 @@ def grid(
 def sweep(
     scenarios: Iterable[Scenario],
     *,
-    engine: str = "fast",
+    engine: Engine = "fast",
     workers: int | None = None,
     scheduler: str | None = None,
     store: str | Path | None = None,
@@ -114,7 +115,9 @@ def sweep(
     return metrics.frame(known[name] for name, _ in by_name)
 
 
-def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = False) -> list[Row]:
+def run_batch(
+    scenarios: Sequence[Scenario], engine: Engine, *, progress: bool = False
+) -> list[Row]:
     """Run scenarios one after the other; what workers do."""
     rows = []
     for scenario in scenarios:
@@ -125,7 +128,7 @@ def run_batch(scenarios: Sequence[Scenario], engine: str, *, progress: bool = Fa
     return rows
 
 
-_Task = tuple[list[Scenario], str]
+_Task = tuple[list[Scenario], Engine]
 """What `run_batch` takes."""
 
 

@@ -41,7 +41,7 @@ def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
     if implementation is None:
         runs = (each for each in offered if not obstacle(each))
         implementation = IMPLEMENTATION if IMPLEMENTATION in offered else next(runs, offered[0])
-    algorithms.implementation(implementation)
+    implementation = algorithms.implementation(implementation).name
     if implementation not in offered:
         known = ", ".join(offered)
         raise Unsupported(
@@ -58,6 +58,9 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     UnknownImplementation, or Unsupported with the reason why it cannot run here.
     """
     algorithm, chosen = _choose(name, implementation)
+    if opens := algorithms.implementation(chosen).opens:
+        own: Signer = opens(algorithm, chosen)
+        return own
     native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
     return _SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 

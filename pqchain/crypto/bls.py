@@ -10,8 +10,9 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
+from pqchain.crypto.abi import failure
 from pqchain.crypto.interface import AggregateSigner, BytesLike, CheckedKeys, Signer, as_bytes
-from pqchain.crypto.native import NativeSigner, failure
+from pqchain.crypto.native import NativeSigner
 from pqchain.errors import CryptoFailure, UsageError
 
 _IMPLEMENTATION = "blst/assembly"

@@ -37,6 +37,8 @@ def library_path(stem: str) -> Path | None:
 
 def built(row: Implementation) -> Path | None:
     """Return the file of the library behind an implementation, or of the one in its place."""
+    if row.file is not None:
+        return row.file if row.file.is_file() else None
     path = library_path(row.library)
     return library_path(row.fallback_library) if path is None and row.fallback_library else path
 

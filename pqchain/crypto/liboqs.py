@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import foreign, native
+from pqchain.crypto import abi, foreign, native
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
@@ -74,7 +74,7 @@ class LiboqsSigner(native.NativeSigner):
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         if not self._in_range(self._scheme, secret_key):
-            raise self._failure("sign", native.OUT_OF_RANGE)
+            raise self._failure("sign", abi.OUT_OF_RANGE)
         with (
             self._oqs.Signature(self.algorithm.name, secret_key) as scheme,
             _failures_of("signing", self.algorithm, "secret key"),

@@ -17,87 +17,27 @@ from pathlib import Path
 from typing import Any, cast
 
 from pqchain import algorithms
+from pqchain.crypto.abi import (
+    ABI,
+    NUMBER,
+    OK,
+    POINTER,
+    PROTOTYPES,
+    RANDOM,
+    REJECTED,
+    SIZE,
+    TEXT,
+    BatchArguments,
+    Plan,
+    Sizes,
+    failure,
+)
 from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 Memory = Any
 """Memory of others that may be written to: an array of the standard library or of numpy."""
-
-_ABI = 4
-"""The number in pq_native.h that this module was written for."""
-
-_OK, _REJECTED = 0, 1
-
-OUT_OF_RANGE = -5
-"""What signing returns for a secret key that no key generation makes."""
-
-_FAILURES = {
-    -1: "the library reported a failure",
-    -2: "the scheme has no such operation",
-    -3: "there was not enough memory",
-    -4: "an operation gave a wrong result",
-    OUT_OF_RANGE: "the secret key is one that no key generation makes",
-}
-
-
-def failure(code: int) -> str:
-    """Say what a negative code of pq_native.h means."""
-    return _FAILURES.get(code, f"code {code}")
-
-
-_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-_TEXT, _NUMBER = ctypes.c_char_p, ctypes.c_uint64
-
-_RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), _SIZE)
-
-
-def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a structure of uint64_t."""
-    return tuple((name, _NUMBER) for name in names.split())
-
-
-class Plan(ctypes.Structure):
-    """pq_plan: one timed run. The fields are explained in pq_native.h."""
-
-    _fields_ = _numbers("operation warmup samples minimum limit_ns pool message_bytes seed")
-
-
-class _BatchArguments(ctypes.Structure):
-    """pq_batch: signatures side by side, and what to do about them."""
-
-    _fields_ = (
-        ("scheme", _POINTER),
-        *_numbers("count threads"),
-        ("messages", _TEXT),
-        ("message_offsets", ctypes.POINTER(_NUMBER)),
-        ("signatures", _TEXT),
-        ("signature_offsets", ctypes.POINTER(_NUMBER)),
-        ("public_keys", _TEXT),
-        *_numbers("public_key_stride stop_at_first"),
-        ("verdicts", ctypes.POINTER(ctypes.c_char)),
-    )
-
-
-_SIGNED = (_POINTER, _SIZE, _POINTER, _SIZE, _POINTER)
-"""The last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
-
-_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "pq_abi": (_INT, ()),
-    "pq_source": (_TEXT, ()),
-    "pq_count": (_SIZE, ()),
-    "pq_name": (_TEXT, (_SIZE,)),
-    "pq_open": (_POINTER, (_TEXT,)),
-    "pq_keypair": (_INT, (_POINTER,) * 3),
-    "pq_sign": (_INT, (_POINTER, _POINTER, ctypes.POINTER(_SIZE), *_SIGNED)),
-    "pq_verify": (_INT, (_POINTER, _POINTER, _SIZE, *_SIGNED)),
-    "pq_encapsulate": (_INT, (_POINTER,) * 4),
-    "pq_decapsulate": (_INT, (_POINTER,) * 4),
-    "pq_random": (None, (_RANDOM,)),
-    "pq_verify_batch": (_SIZE, (ctypes.POINTER(_BatchArguments),)),
-    "pq_measure": (ctypes.c_int64, (_POINTER, ctypes.POINTER(Plan), _POINTER, _POINTER)),
-    "pq_empty_sample_ns": (ctypes.c_double, ()),
-}
 
 
 class Library:
@@ -108,15 +48,15 @@ class Library:
         self.path = path
         self._handle = ctypes.CDLL(str(path))
         try:
-            for name, (result, arguments) in _PROTOTYPES.items():
+            for name, (result, arguments) in PROTOTYPES.items():
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
             said = f"{path.name} is not a library of pqchain: {MEND}"
             raise NativeLibraryMissing(said) from error
-        if abi != _ABI:
-            said = f"{path} has interface {abi}, this pqchain needs {_ABI}: {MEND}"
+        if abi != ABI:
+            said = f"{path} has interface {abi}, this pqchain needs {ABI}: {MEND}"
             raise NativeLibraryMissing(said)
         self.source: str = self._handle.pq_source().decode()
         names = map(self._handle.pq_name, range(self._handle.pq_count()))
@@ -143,6 +83,12 @@ class Library:
                 "build it with PQCHAIN_ALGORITHMS=all make"
             ) from None
 
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return what the library says of a scheme: the fields of pq_sizes_t."""
+        sizes = Sizes()
+        self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
+        return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
+
     @contextmanager
     def randomness(self, source: Callable[[int], bytes] | None) -> Iterator[None]:
         """Let the library draw its randomness from `source(count) -> bytes` within the block.
@@ -162,12 +108,12 @@ class Library:
                 data = bytes(count)
             ctypes.memmove(buffer, data, count)
 
-        callback = _RANDOM(draw) if source is not None else _RANDOM()
+        callback = RANDOM(draw) if source is not None else RANDOM()
         self._handle.pq_random(callback)
         try:
             yield
         finally:
-            self._handle.pq_random(_RANDOM())
+            self._handle.pq_random(RANDOM())
         if errors:
             raise errors[0]
 
@@ -212,7 +158,7 @@ class Library:
             function = self._handle[name]
         except AttributeError as error:
             raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
-        function.restype, function.argtypes = ctypes.c_int64, (_POINTER, _TEXT)
+        function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
 
 
@@ -230,7 +176,7 @@ class _Native(Scheme):
     def _run(self, operation: str, *arguments: Any) -> int:
         """Call an operation of the scheme; raises CryptoFailure."""
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
-        if code != _OK and (operation, code) != ("verify", _REJECTED):
+        if code != OK and (operation, code) != ("verify", REJECTED):
             raise self._failure(operation, code)
         return code
 
@@ -251,14 +197,14 @@ class NativeSigner(_Native, Signer):
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature = ctypes.create_string_buffer(self.algorithm.signature_max_bytes)
-        length = _SIZE(len(signature))
+        length = SIZE(len(signature))
         given = (message, len(message), context, len(context), secret_key)
         self._run("sign", signature, ctypes.byref(length), *given)
         return signature.raw[: length.value]
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         signed = (message, len(message), signature, len(signature))
-        return self._run("verify", *signed, context, len(context), public_key) == _OK
+        return self._run("verify", *signed, context, len(context), public_key) == OK
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
         """Lay everything out in memory once, then make one call of C."""
@@ -328,27 +274,35 @@ def pack(columns: Columns) -> Packed:
     )
 
 
+def batch_arguments(
+    scheme: int, packed: Packed
+) -> tuple[BatchArguments, ctypes.Array[ctypes.c_char]]:
+    """Return what pq_verify_batch takes for a scheme, and where it writes verdicts."""
+    count = len(packed.message_offsets) - 1
+    shared = len(packed.public_keys) == packed.key_bytes
+    # 1 is "valid": what is not reached is not called wrong.
+    verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
+    arguments = BatchArguments(
+        scheme=scheme,
+        count=count,
+        messages=_text(packed.messages),
+        message_offsets=_numbers_in(packed.message_offsets),
+        signatures=_text(packed.signatures),
+        signature_offsets=_numbers_in(packed.signature_offsets),
+        public_keys=packed.public_keys,
+        public_key_stride=0 if shared else packed.key_bytes,
+        verdicts=verdicts,
+    )
+    return arguments, verdicts
+
+
 class Batch:
     """A call of pq_verify_batch, ready to run."""
 
     def __init__(self, signer: NativeSigner, packed: Packed) -> None:
-        count = len(packed.message_offsets) - 1
-        shared = len(packed.public_keys) == packed.key_bytes
         self._packed = packed  # whose memory the call reads
         self._verify = signer.library._handle.pq_verify_batch
-        # 1 is "valid": what is not reached is not called wrong.
-        self._verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
-        self._arguments = _BatchArguments(
-            scheme=signer._scheme,
-            count=count,
-            messages=_text(packed.messages),
-            message_offsets=_numbers_in(packed.message_offsets),
-            signatures=_text(packed.signatures),
-            signature_offsets=_numbers_in(packed.signature_offsets),
-            public_keys=packed.public_keys,
-            public_key_stride=0 if shared else packed.key_bytes,
-            verdicts=self._verdicts,
-        )
+        self._arguments, self._verdicts = batch_arguments(signer._scheme, packed)
 
     def run(self, threads: int, *, stop_at_first: bool = False) -> int:
         """Verify in one call, without the interpreter's lock; count the wrong."""
@@ -380,7 +334,7 @@ def _offsets(items: list[bytes]) -> array[int]:
 
 
 def _numbers_in(memory: Memory) -> ctypes.Array[ctypes.c_uint64]:
-    return (_NUMBER * len(memory)).from_buffer(memory)
+    return (NUMBER * len(memory)).from_buffer(memory)
 
 
 def _text(memory: bytes | Memory) -> bytes | int:

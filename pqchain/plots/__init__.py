@@ -12,10 +12,13 @@ from __future__ import annotations
 from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
 from pqchain.plots.dots import OPERATION_LOOK
+from pqchain.plots.paper import style
 from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
 from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
 from pqchain.plots.speed import (
     plot_accelerator,
+    plot_compared,
+    plot_history,
     plot_operation,
     plot_ratio,
     plot_speed,
@@ -31,9 +34,32 @@ from pqchain.plots.study import (
 )
 
 __all__ = [
-    "INK", "OPERATION_LOOK", "figure_bytes", "plot_accelerator", "plot_blocks",
-    "plot_capacity", "plot_cells", "plot_computers", "plot_links", "plot_load",
-    "plot_migration", "plot_networks", "plot_operation", "plot_phases", "plot_plane",
-    "plot_ratio", "plot_sizes", "plot_speed", "plot_speedup", "plot_streams", "plot_tornado",
-    "plot_tradeoff", "plot_transports", "plot_winners", "speedups",
+    "INK",
+    "OPERATION_LOOK",
+    "figure_bytes",
+    "plot_accelerator",
+    "plot_blocks",
+    "plot_capacity",
+    "plot_cells",
+    "plot_compared",
+    "plot_computers",
+    "plot_history",
+    "plot_links",
+    "plot_load",
+    "plot_migration",
+    "plot_networks",
+    "plot_operation",
+    "plot_phases",
+    "plot_plane",
+    "plot_ratio",
+    "plot_sizes",
+    "plot_speed",
+    "plot_speedup",
+    "plot_streams",
+    "plot_tornado",
+    "plot_tradeoff",
+    "plot_transports",
+    "plot_winners",
+    "speedups",
+    "style",
 ]  # fmt: skip

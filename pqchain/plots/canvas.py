@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
+from pqchain.plots import paper, pgf
+
+Format = Literal["svg", "png", "pdf", "pgf"]
 
 INK = "#222222"
 """Text and outlines; the report maps it to the reader's colour of text."""
@@ -52,13 +55,18 @@ def look(index: int) -> tuple[str, str]:
 @contextmanager
 def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
     """Give new axes of one figure in our style, row by row, for as long as we draw."""
-    with style.context("pqchain.plots.pqchain"):
-        figure = Figure(figsize=(_WIDTH_INCHES, height_inches), layout="constrained")
+    drawn_for = paper.current()
+    settings = {} if drawn_for is None else drawn_for.settings
+    with style.context(["pqchain.plots.pqchain", settings]):
+        size = paper.size_of((_WIDTH_INCHES, height_inches))
+        figure = Figure(figsize=size, layout="constrained")
         grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
         for axes in grid:
             # Ticks are made when the figure is drawn, which is after this style has ended.
-            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=8)
+            small = settings.get("xtick.labelsize", 8)
+            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=small)
         yield grid
+        paper.finish(figure)
 
 
 @contextmanager
@@ -76,11 +84,18 @@ def figure_of(drawn: Figure | Axes) -> Figure:
     return owner
 
 
-def figure_bytes(figure: Figure | Axes, file_format: Literal["svg", "png", "pdf"]) -> bytes:
-    """Render to bytes that depend on the picture only: no date, no random identifiers."""
+def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
+    """Render to bytes that depend on the picture only: no date, no random identifiers.
+
+    Fonts of a PDF are embedded as TrueType (Type 42). PGF needs a LaTeX, which measures its text,
+    and holds nothing that pdfLaTeX refuses. Raises Unsupported if there is none.
+    """
+    if file_format == "pgf":
+        return pgf.rendered(figure_of(figure))
     buffer = io.BytesIO()
     dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
     undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
-    with mpl.rc_context({"svg.hashsalt": "pqchain", "svg.fonttype": "path"}):
+    settings = {"svg.hashsalt": "pqchain", "svg.fonttype": "path"}
+    with mpl.rc_context(settings | paper.EMBEDDED):
         figure_of(figure).savefig(buffer, format=file_format, metadata=undated, dpi=220)
     return buffer.getvalue()

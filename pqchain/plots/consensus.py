@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain.errors import UsageError
+from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
 from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
 from pqchain.render import numbers
@@ -144,7 +145,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
     colours = {name: look(index)[0] for index, name in enumerate(sorted(set(winners["winner"])))}
-    across = min(2, len(questions))
+    across = min(1 if paper.narrow() else 2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
     with panels(down, across, 0.5 + down * (0.55 + 0.36 * len(rates))) as squares:
@@ -173,13 +174,14 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
     """Fill one square and say who won; translucent, so that it suits a dark page as well."""
+    winner = cell["winner"].partition("-SHA")[0] if paper.narrow() else cell["winner"]
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     lead = ""
     if cell["lead"] >= _TIE:
         lead = f"\n{numbers.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
         lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
-    axes.text(x, y, f"{cell['winner']}{lead}", ha="center", va="center", size=6.5, color=INK)
+    axes.text(x, y, f"{winner}{lead}", ha="center", va="center", size=paper.scaled(6.5), color=INK)
     if x:
         axes.plot([x - 0.5, x - 0.5], [y - 0.5, y + 0.5], color=PAPER, linewidth=1)
     if y:

@@ -13,9 +13,11 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from pqchain.algorithms import ALGORITHMS, OPERATIONS
+from pqchain.algorithms import ALGORITHMS, GIVEN, OPERATIONS, Algorithm
+from pqchain.errors import DataError
+from pqchain.plots import paper
 from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
-from pqchain.plots.marks import brief, grid, log_ticks, props
+from pqchain.plots.marks import brief, edge, grid, log_ticks, props
 from pqchain.render import numbers
 
 OPERATION_LOOK = dict(zip(OPERATIONS, LOOKS, strict=False))
@@ -28,6 +30,8 @@ _FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...]
     "full", "none", "left", "top", "right", "bottom",
 )  # fmt: skip
 """Filling of an algorithm's first, second, ... implementation in the order of the registry."""
+
+_GIVEN_LABEL = " (given)"
 
 _ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
 
@@ -56,15 +60,24 @@ def dots(
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
     frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
+    if "run" in frame and "base" not in frame:
+        frame["row"] = frame["row"] + ": " + frame["run"]
+    refuse_twins(frame, value)
+    given = frame["implementation"] == GIVEN
+    frame["row"] = frame["row"].where(~given, frame["row"] + _GIVEN_LABEL)
     frame = ranked(frame)
     heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
     joined, looks = looks is not None, looks or OPERATION_LOOK
     drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
-    with canvas(ax, 1.0 + _ROW_INCHES * (max(heights.values()) + 1)) as axes:
+    spare = 0 if paper.narrow() else 2  # lines of the legend that a figure has room for anyway
+    tall = 1.0 + _ROW_INCHES * (max(heights.values()) + 1)
+    tall += _LEGEND_INCHES * max(0, sum(map(_lines, _fillings(frame).values())) - spare)
+    with canvas(ax, tall) as axes:
         axes.set_xscale("log")
         if origin is not None:
             axes.axvline(origin, color=INK, linewidth=0.8, zorder=1)
-            values = [*drawn[value], origin]
+            ends = drawn[list(whiskers or ())].to_numpy().ravel()
+            values = [*drawn[value], *ends[np.isfinite(ends)], origin]
             axes.set_xlim(min(*values, origin / 1.8) / 1.15, max(*values, origin * 1.8) * 1.15)
         if joined:
             for name, group in drawn.groupby("row"):
@@ -96,6 +109,23 @@ def dots(
         axes.set_xlabel(label)
         _legend(axes, looks, frame)
     return axes
+
+
+def refuse_twins(frame: pd.DataFrame, value: str) -> None:
+    """Refuse two machines in one row, which nobody could tell apart. Raises DataError."""
+    fine = frame[(frame["status"] == "ok") & frame[value].notna()]
+    twins = fine[fine.duplicated(["row", "implementation", "operation"])]
+    if not twins.empty:
+        name, *_ = twins[["row", "operation"]].iloc[0]
+        raise DataError(
+            f"{name} occurs twice with one implementation and operation, so that two runs would be "
+            "drawn alike; join runs by pqchain.compare.together, which names them"
+        )
+
+
+def labelled(row: Algorithm) -> str:
+    """Return a scheme's name, which says so if its numbers are the user's."""
+    return f"{row.name}{_GIVEN_LABEL}" if row.given_seconds else row.name
 
 
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:
@@ -136,10 +166,10 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
         for name, (colour, marker) in looks.items()
         if name in set(frame["operation"])
     ]
-    fillings = []
-    for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]:
-        names = textwrap.fill(", ".join(group.unique()), _LEGEND_LETTERS, break_on_hyphens=False)
-        fillings.append(Line2D([], [], label=names, **_marker("o", MUTED, int(str(rank)))))
+    fillings = [
+        Line2D([], [], label=names, **_marker("o", MUTED, rank))
+        for rank, names in _fillings(frame).items()
+    ]
     # Upwards from the plot: one line of operations, above it one for each filling.
     rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
     rows += [handles] if len(handles) > 1 else []
@@ -148,9 +178,24 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
     place = props(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     for row in rows:
         labels = [str(line.get_label()) for line in row]
-        legend = Legend(axes, row, labels, bbox_transform=above, ncols=len(row), **place, **space)
+        ncols = paper.columns_that_fit(labels, 7.0, len(row))
+        where = place | props(bbox_transform=above) | edge(axes, above)
+        legend = Legend(axes, row, labels, ncols=ncols, **where, **space)
         axes.add_artist(legend)
         # Clipped to the axes it would be left out of the layout, being above them.
         legend.set_clip_on(False)
-        lines = max(label.count("\n") + 1 for label in labels)
+        lines = max(map(_lines, labels)) * -(-len(row) // ncols)
         above = above + ScaledTranslation(0, lines * _LEGEND_INCHES, inches)
+
+
+def _fillings(frame: pd.DataFrame) -> dict[int, str]:
+    """Return the implementations that each filling stands for, broken into lines."""
+    letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
+    return {
+        int(str(rank)): textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)
+        for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]
+    }
+
+
+def _lines(label: str) -> int:
+    return label.count("\n") + 1

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
+import matplotlib as mpl
+import matplotlib.font_manager
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import Transform, blended_transform_factory
 
-from pqchain.plots.canvas import GRID, INK
+from pqchain.plots import paper
+from pqchain.plots.canvas import GRID, INK, figure_of
 from pqchain.render import numbers
 
 with_prefix = partial(EngFormatter, sep=numbers.NARROW_SPACE)
@@ -58,11 +62,39 @@ def beside(
     axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 
-def legend_above(axes: Axes, columns: int) -> None:
+def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:
     """Explain what was drawn above the plot, each label once."""
-    handles, labels = axes.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    axes.legend(once.values(), once, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+    once = _explained(axes, handles)
+    size = float(mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size())
+    once = {paper.legend_label(label, size): handle for label, handle in once.items()}
+    columns = paper.columns_that_fit(list(once), size, columns)
+    place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+    axes.legend(once.values(), once, **place | edge(axes))
+
+
+def legend_within(
+    axes: Axes, place: str, *, columns: int = 1, handles: Sequence[Any] | None = None
+) -> None:
+    """Explain what was drawn inside the plot; above it where a column of a paper has no room."""
+    if paper.narrow():
+        legend_above(axes, max(columns, 3), handles)
+        return
+    once = _explained(axes, handles)
+    axes.legend(once.values(), once, **props(fontsize=8, loc=place, ncols=columns))
+
+
+def _explained(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
+    drawn = axes.get_legend_handles_labels()[0] if handles is None else handles
+    return {str(each.get_label()): each for each in drawn}
+
+
+def edge(axes: Axes, above: Transform | None = None) -> dict[str, Any]:
+    """Return where a legend above a narrow plot begins: at the figure's edge."""
+    if not paper.narrow():
+        return {}
+    figure = figure_of(axes)
+    across = blended_transform_factory(figure.transFigure, above or axes.transAxes)
+    return {"bbox_to_anchor": (0.0, 1.0), "bbox_transform": across}
 
 
 def props(**named: Any) -> dict[str, Any]:

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain.plots import paper
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
 from pqchain.plots.marks import (
     beside,
     brief,
     grid,
     legend_above,
+    legend_within,
     log_ticks,
     name_levels,
     props,
@@ -45,7 +47,7 @@ _TRANSPORTS = {
 }
 
 _LABELLED_PERCENT = 6.0
-"""Narrower shares carry no number of their own: it would not fit."""
+"""Narrower shares carry no number of their own: it would not fit; in a narrow figure twice that."""
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -56,7 +58,8 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     DataError, UsageError.
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
-    text = props(ha="center", va="center", color=INK, size=7)
+    text = props(ha="center", va="center", color=INK, size=paper.scaled(7))
+    least = _LABELLED_PERCENT * (2 if paper.narrow() else 1)
     text |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=1.2))
     labels: list[str] = []
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
@@ -71,7 +74,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                     continue
                 style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=phase)
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
-                if share >= _LABELLED_PERCENT:
+                if share >= least:
                     axes.text(start + share / 2, level, f"{share:.1f} %", **text)
                 start += share
             if start == 0.0:
@@ -112,7 +115,7 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
         axes.set_xlabel(f"blocks exchanged ({kind}, {mode}, up to {runs} runs of each)")
         axes.set_ylabel("time of transfer in ms")
-        axes.legend(loc="upper left")
+        legend_within(axes, "upper left")
     return axes
 
 

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from pqchain.algorithms import ALGORITHMS, FAMILIES, get, names
+from pqchain.algorithms import ALGORITHMS, FAMILIES, Algorithm, get, names
+from pqchain.costs import schemes
 from pqchain.errors import UsageError
+from pqchain.plots import paper
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, figure_of, look, require
-from pqchain.plots.dots import dots
-from pqchain.plots.marks import beside, brief, grid, log_ticks, props, with_prefix
+from pqchain.plots.dots import dots, labelled, refuse_twins
+from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
 
 _LOOKS = {
     "public key": LOOKS[0],
@@ -25,7 +27,10 @@ _LOOKS = {
 
 
 def plot_sizes(
-    algorithms: Iterable[str] | None = None, *, secret_keys: bool = False, ax: Axes | None = None
+    algorithms: Iterable[str | Algorithm] | None = None,
+    *,
+    secret_keys: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the bytes that a transaction carries: public key, and signature or ciphertext.
 
@@ -33,15 +38,15 @@ def plot_sizes(
     registry. `secret_keys` draws these too. Raises UnknownAlgorithm, and UsageError if there are
     no names.
     """
-    chosen = names("signature") if algorithms is None else algorithms
+    chosen: Iterable[str | Algorithm] = names("signature") if algorithms is None else algorithms
     records = [
-        (row.name, what, size)
+        (row.name, labelled(row), what, size)
         for row in map(get, chosen)
         for what in _LOOKS
         if (size := getattr(row, f"{what.replace(' ', '_')}_bytes"))
         and (secret_keys or what != "secret key")
     ]
-    frame = pd.DataFrame(records, columns=["algorithm", "operation", "bytes"])
+    frame = pd.DataFrame(records, columns=["algorithm", "row", "operation", "bytes"])
     label, show = "size (log scale)", with_prefix("B")
     return dots(frame, value="bytes", label=label, show=show, ax=ax, looks=_LOOKS)
 
@@ -54,14 +59,20 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     """
     require(measurements, "algorithm implementation operation median_seconds status")
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
+    if "run" in fine and fine["run"].nunique() > 1:
+        return _of_runs(fine, ax)
+    refuse_twins(fine.assign(row=fine["algorithm"]), "median_seconds")
     fastest = fine.groupby("algorithm")["median_seconds"].min()
-    chosen = [row for row in ALGORITHMS.values() if row.name in fastest.index]
+    chosen = [row for row in schemes(fine) if row.kind == "signature"]
     if not chosen:
         raise UsageError("no verification with status 'ok' in this frame; measure signatures")
+    order = {name: place for place, name in enumerate(ALGORITHMS)}
+    chosen.sort(key=lambda row: order.get(row.name, len(order)))
     families = {row.family for row in chosen}
-    looks = {name: look(i) for i, name in enumerate(name for name in FAMILIES if name in families)}
+    known = [name for name in [*FAMILIES, ""] if name in families]
+    looks = {name: look(place) for place, name in enumerate(known)}
     points: dict[str, tuple[float, float]] = {
-        row.name: (row.public_key_bytes + row.signature_bytes, float(fastest[row.name]))
+        labelled(row): (row.public_key_bytes + row.signature_bytes, float(fastest[row.name]))
         for row in chosen
     }
     with canvas(ax, 4.2) as axes:
@@ -72,7 +83,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             hollow = props(fillstyle="none", markeredgecolor=colour, markeredgewidth=1.0)
             style = full if row.family_facts.post_quantum else hollow
             style |= props(linestyle="none", marker=marker, markersize=6, label=row.name)
-            axes.plot(*points[row.name], color=colour, **style)
+            axes.plot(*points[labelled(row)], color=colour, **style)
         axes.margins(0.14)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
@@ -80,6 +91,34 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         _label(axes, points)
         axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
         axes.set_ylabel("one verification, median")
+    return axes
+
+
+def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw several runs, told apart by colour and marker; of each scheme a line joins them."""
+    order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
+    rows = {row.name: row for row in schemes(fine) if row.kind == "signature"}
+    fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()
+    points: dict[str, tuple[float, float]] = {}
+    with canvas(ax, 4.2) as axes:
+        axes.set(xscale="log", yscale="log")
+        for name, row in rows.items():
+            size = row.public_key_bytes + row.signature_bytes
+            times = fastest[name]
+            axes.vlines(size, times.min(), times.max(), color=MUTED, linewidth=1.0, zorder=1)
+            for run, seconds in times.items():
+                colour, marker = look(order[str(run)])
+                style = props(linestyle="none", marker=marker, markersize=6, label=str(run))
+                axes.plot(size, seconds, color=colour, **style)
+            points[labelled(row)] = (size, float(times.min()))
+        axes.margins(0.14)
+        log_ticks(axes, "x", with_prefix("B"))
+        log_ticks(axes, "y", brief)
+        grid(axes)
+        _label(axes, points)
+        axes.set_xlabel("public key and signature")
+        axes.set_ylabel("one verification, median")
+        legend_above(axes, 2)
     return axes
 
 
@@ -127,16 +166,17 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
 
     Works on estimated extents, in points, because the final layout is known only when drawn.
     """
-    height, per_character = 9.0, 4.1
+    size = paper.scaled(7.5)
+    height, per_character = 1.2 * size, 0.55 * size
     extent = figure_of(axes).get_size_inches() * 72 * 0.85
     low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
     centres = (np.log10([*points.values()]) - low) / (high - low) * extent
     starts, ends = centres - 4, centres + 4
     for index, (text, point) in enumerate(points.items()):
-        size = np.array([per_character * len(text), height])
+        extents = np.array([per_character * len(text), height])
         # A box for each side, and what it shares with every other that is taken.
-        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [size[0] / 2, 0] - size / 2
-        highest = lowest + size
+        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
+        highest = lowest + extents
         others = np.arange(len(starts)) != index
         first = np.maximum(lowest[:, np.newaxis], starts[others])
         last = np.minimum(highest[:, np.newaxis], ends[others])
@@ -144,4 +184,4 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
         outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
         best = int(np.argmin(cost + 20 * outside))
         starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
-        beside(axes, text, point, _SIDES[best], size=7.5)
+        beside(axes, text, point, _SIDES[best], size=size)

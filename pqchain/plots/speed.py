@@ -8,9 +8,18 @@ from matplotlib.axes import Axes
 
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
-from pqchain.plots.canvas import MUTED, PAPER, canvas, require
+from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, look, require
 from pqchain.plots.dots import dots, ranked
-from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, name_levels, props
+from pqchain.plots.marks import (
+    beside,
+    brief,
+    grid,
+    legend_above,
+    legend_within,
+    log_ticks,
+    name_levels,
+    props,
+)
 from pqchain.render import numbers
 
 _BARS = (
@@ -53,6 +62,53 @@ def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rows = comparison["algorithm"] + printed.where(printed == "", " (" + printed + ")")
     label = "measured here / published   (left of the line: faster here)"
     return _around_one(comparison.assign(row=rows), "ratio", label, ax)
+
+
+def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the time of each run over the first's, around 1, a row for each algorithm and run.
+
+    Takes a frame of `pqchain.compare.runs`. Whiskers are the intervals of 95 %. Raises DataError,
+    UsageError.
+    """
+    require(compared, "algorithm implementation operation base run ratio low high verdict")
+    several = compared["run"].nunique() > 1
+    rows = compared["algorithm"] + (": " + compared["run"] if several else "")
+    base, run = compared["base"].iloc[0], compared["run"].iloc[0]
+    label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
+    show = f"{numbers.TIMES}{{:g}}".format
+    frame = compared.assign(row=rows)
+    return dots(
+        frame, value="ratio", label=label, show=show, ax=ax, origin=1.0, whiskers=("low", "high")
+    )
+
+
+def plot_history(together: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw medians over runs, a line for each operation of each implementation.
+
+    Takes a frame of `pqchain.compare.together`, whose column `run` is in order. Raises DataError,
+    UsageError.
+    """
+    require(together, "run algorithm implementation operation median_seconds status")
+    fine = together[together["status"] == "ok"]
+    require(fine, "")
+    runs = list(dict.fromkeys(together["run"]))
+    with canvas(ax, 3.6) as axes:
+        axes.set_yscale("log")
+        names = ["algorithm", "implementation", "operation"]
+        for index, (key, group) in enumerate(fine.groupby(names, sort=False)):
+            colour, marker = look(index)
+            line = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
+            line |= props(linestyle=("-", "--", ":", "-.")[index // len(LOOKS) % 4])
+            name = f"{key[0]}, {numbers.spoken(str(key[2]))} ({key[1]})"
+            places = group["run"].map(runs.index)
+            axes.plot(places, group["median_seconds"], label=name, **line)
+        short = [run.partition("+")[0].replace("T", "\n") for run in runs]
+        axes.set_xticks(range(len(runs)), short)
+        log_ticks(axes, "y", lambda value: numbers.seconds(value, 2))
+        grid(axes)
+        axes.set_ylabel("median time of one operation")
+        legend_above(axes, 2)
+    return axes
 
 
 def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -135,7 +191,7 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.invert_yaxis()
         axes.set_xlim(0, shown["ms"].max() * 1.12)
         axes.set_xlabel("time of one signature in milliseconds")
-        axes.legend(loc="lower right", fontsize=8)
+        legend_within(axes, "lower right")
     return axes
 
 

@@ -11,8 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
+from pqchain.plots import paper
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
-from pqchain.plots.marks import beside, brief, grid, log_ticks, name_levels, props, with_prefix
+from pqchain.plots.marks import (
+    beside,
+    brief,
+    grid,
+    legend_above,
+    legend_within,
+    log_ticks,
+    name_levels,
+    props,
+    with_prefix,
+)
 from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
@@ -42,7 +53,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         unit = f" ({first['unit']})" if first["unit"] else ""
         axes.set_xlabel(f"{numbers.spoken(first['output'])}{unit}, {first['scheme']}")
         axes.tick_params(axis="y", length=0)
-        axes.legend(loc="lower right", fontsize=8)
+        legend_within(axes, "lower right")
     return axes
 
 
@@ -82,8 +93,12 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
             for name, (colour, hatch) in zip(names, looks, strict=True)
         ]
-        above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names) or 1))
-        axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
+        if paper.narrow():
+            legend_above(axes, 4, handles)
+        else:
+            above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+            above |= props(ncols=min(4, len(names) or 1))
+            axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
         axes.spines[:].set_color(MUTED)
     return axes
 
@@ -130,7 +145,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         log_ticks(axes, "y", brief)
         axes.set_xlabel("arrivals per second, up to 98 % of each scheme's capacity")
         axes.set_ylabel("mean latency, queue included")
-        axes.legend(fontsize=7, loc="upper left", ncols=2)
+        legend_within(axes, "upper left", columns=2)
         grid(axes)
     return axes
 
@@ -155,8 +170,8 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         growth.set_ylim(bottom=0)
         growth.yaxis.set_major_formatter(with_prefix("B"))
         growth.set_ylabel("growth a day")
-        growth.tick_params(color=MUTED, labelcolor=INK, labelsize=8)
+        growth.tick_params(color=MUTED, labelcolor=INK, labelsize=paper.scaled(8))
         handles = [one for each in (axes, growth) for one in each.get_legend_handles_labels()[0]]
-        axes.legend(handles=handles, fontsize=8, loc="center right")
+        legend_within(axes, "center right", handles=handles)
         grid(axes)
     return axes

@@ -99,6 +99,19 @@ def byte_count(value: float) -> str:
     return MISSING if not math.isfinite(value) else f"{integer(value)}{NARROW_SPACE}B"
 
 
+def percent(value: float, digits: int = 1, *, sign: bool = True) -> str:
+    """Show percent, with its sign but where it rounds to zero.
+
+    >>> percent(-0.01).replace(NARROW_SPACE, " ")
+    '0.0 %'
+    """
+    if not math.isfinite(value):
+        return MISSING
+    rounded = round(value, digits) or 0.0
+    shown = f"{rounded:+.{digits}f}" if sign and rounded else f"{rounded:.{digits}f}"
+    return f"{shown}{NARROW_SPACE}%"
+
+
 def ratio(value: float, digits: int = 3) -> str:
     """Show a factor, as in "times 0.43"."""
     return MISSING if not math.isfinite(value) else f"{TIMES}{significant(value, digits)}"

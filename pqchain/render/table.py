@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from pqchain.render import html, numbers
+from pqchain.render import html, latex, numbers
 from pqchain.render.html import Markup, element
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class Table:
         return cls(columns=columns, rows=rows, **more)
 
     def text(self, width: int | None = None) -> str:
-        """Lay the table out for a terminal; lines are cut to `width`."""
+        """Lay the table out for a terminal; rows wider than `width` take several lines."""
         cells = self._cells(_text)
         firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
         cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
@@ -110,6 +111,14 @@ class Table:
         marks = ["--:" if column.numeric else "---" for column in self.columns]
         lines = [_line(headings), f"|{'|'.join(marks)}|", *map(_line, self._cells(_text))]
         return "\n".join(lines)
+
+    def latex(self) -> str:
+        """Write the table for LaTeX with booktabs, its caption, source and notes as comments."""
+        source = f"{self.caption} [{', '.join(self.source)}]" if self.source else self.caption
+        pairs = zip(self.rows, self._remarks, strict=True)
+        remarks = [f"{_text(self.columns[0], row[0])}: {said}" for row, said in pairs if said]
+        about = [text for text in dict.fromkeys([source, *remarks, *self.notes]) if text]
+        return latex.tabular(self.columns, self._cells(_text), about)
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as plain JSON: what is missing is None."""
@@ -179,21 +188,48 @@ def _lines(
     """Yield the lines of a terminal: groups of headings if there are any, headings, rows."""
     rows = [[column.title for column in columns], *cells]
     rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
-    if any(column.group for column in columns):
-        shared = groupby(zip(columns, rooms, strict=True), key=lambda pair: pair[0].group)
-        wide = [(name, sum(room + 2 for _, room in members) - 2) for name, members in shared]
-        above = "  ".join(_padded(name[:room], room) for name, room in wide)
-        yield above.rstrip()[:width]
+    parts = _parts(rooms, width)
     right = [column.numeric for column in columns]
-    for at, row in enumerate(rows):
-        line = "  ".join(map(_padded, row, rooms, right)).rstrip()
-        if width is not None and _room(line) > width:
-            while _room(line) > max(width - 1, 1):
-                line = line[:-1]
-            line = line.rstrip() + "…"
-        yield line
-        if at == 0:
-            yield "  ".join("─" * room for room in rooms)[:width]
+    for number, row in enumerate(rows):
+        for at, part in enumerate(parts):
+            indent = _INDENT * (at > 0)
+            if number == 0 and any(column.group for column in columns):
+                yield f"{indent}{_groups(columns, rooms, part)}".rstrip()
+            line = "  ".join(_padded(row[place], rooms[place], right[place]) for place in part)
+            yield from _wrapped(f"{indent}{line}".rstrip(), width)
+        if number == 0:
+            yield "  ".join("─" * rooms[place] for place in parts[0])[:width]
+
+
+def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]) -> str:
+    """Return the headings that several columns of a line share."""
+    shared = groupby(part, key=lambda place: columns[place].group)
+    wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
+    return "  ".join(_padded(name[:room], room) for name, room in wide)
+
+
+def _wrapped(line: str, width: int | None) -> list[str]:
+    """Break a line that is too long by a single cell."""
+    if width is None or _room(line) <= width:
+        return [line]
+    return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
+
+
+_INDENT = "    "
+"""Before what a row continues with."""
+
+
+def _parts(rooms: Sequence[int], width: int | None) -> list[list[int]]:
+    """Share columns among as few lines as each row needs to stay within the width."""
+    parts: list[list[int]] = [[]]
+    taken = 0
+    for place, room in enumerate(rooms):
+        if width is not None and parts[-1] and taken + room > width:
+            parts.append([])
+            taken = len(_INDENT)
+        parts[-1].append(place)
+        taken += room + 2
+    return parts
 
 
 def _padded(text: str, room: int, right: bool = False) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import algorithms, plots
+from pqchain import plots
+from pqchain.costs import schemes
 from pqchain.render.figure import Figure
 from pqchain.report.run import Reproduction
 from pqchain.works import shown
@@ -40,7 +41,7 @@ def _of_work(done: Reproduction, work: Work) -> Iterator[Figure]:
 
 def _measured(measurements: pd.DataFrame) -> Iterator[Figure]:
     """Yield what this machine measured: times, gains of AVX2, bytes against time, sizes."""
-    kinds = measurements["algorithm"].map(lambda name: algorithms.get(name).kind)
+    kinds = measurements["algorithm"].map({row.name: row.kind for row in schemes(measurements)})
     signatures = measurements[kinds == "signature"]
     verified = measurements[measurements["operation"] == "verify"]
     frames = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import algorithms, bench, results
+from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
@@ -23,9 +24,10 @@ BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 def reproduce(
     output: str | Path = "results",
     *,
-    preset: str = "quick",
+    preset: PresetName | None = None,
     only: Iterable[str] | str | None = None,
     works: Iterable[Work] | None = None,
+    schemes: Iterable[str] = (),
     progress: bool = False,
 ) -> Reproduction:
     """Measure once, compare with every work (or those in `only`), and write the report.
@@ -34,15 +36,19 @@ def reproduce(
     measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and coverage.csv, and what else
     the work computes, each with a JSON sidecar; figures/*.svg and *.png. Files appear only when all
     are complete. What an earlier run wrote there and this one does not is removed; other files
-    stay. `works` are those of `pqchain.works.registry`, or others.
+    stay. `works` are those of `pqchain.works.registry`, or others. `schemes` are measured besides,
+    such as your own, which `pqchain.register` added.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
     """
+    preset = preset or bench.preset()
+    bench.presets.named(preset)  # an unknown one is refused before anything is made
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
     folder.prepare(place)  # better to fail now than after minutes of measuring
-    wanted = {*BASELINE, *(name for work in chosen for name in work.schemes())}
+    besides = [algorithms.get(name).name for name in schemes]
+    wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *besides}
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )

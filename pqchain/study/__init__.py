@@ -14,14 +14,20 @@ It measures nothing itself unless the plan asks for measured costs.
 
 from __future__ import annotations
 
-from pqchain.study.answer import conclusions
-from pqchain.study.findings import Findings, run
-from pqchain.study.model import evaluate
-from pqchain.study.page import write
-from pqchain.study.plan import Plan
-from pqchain.study.quantities import QUANTITIES
-from pqchain.study.reading import load, ready
-from pqchain.study.sensitivity import plane, tornado
+from typing import TYPE_CHECKING
+
+from pqchain.installation import late
+from pqchain.study.ready import ready
+
+if TYPE_CHECKING:
+    from pqchain.study.answer import conclusions
+    from pqchain.study.findings import Findings, run
+    from pqchain.study.model import evaluate
+    from pqchain.study.page import write
+    from pqchain.study.plan import Plan
+    from pqchain.study.quantities import QUANTITIES
+    from pqchain.study.reading import load
+    from pqchain.study.sensitivity import plane, tornado
 
 __all__ = [
     "QUANTITIES",
@@ -36,3 +42,17 @@ __all__ = [
     "tornado",
     "write",
 ]
+
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "answer": "conclusions",
+        "findings": "Findings run",
+        "model": "evaluate",
+        "page": "write",
+        "plan": "Plan",
+        "quantities": "QUANTITIES",
+        "reading": "load",
+        "sensitivity": "plane tornado",
+    },
+)

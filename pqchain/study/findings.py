@@ -11,6 +11,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain import machine
+from pqchain.bench.presets import PresetName
 from pqchain.checks import whole
 from pqchain.costs import CostTable
 from pqchain.errors import UsageError
@@ -103,7 +104,7 @@ def run(
     *,
     measurements: pd.DataFrame | None = None,
     seeds: int = SEEDS,
-    preset: str | None = None,
+    preset: PresetName | None = None,
     progress: bool = False,
 ) -> Findings:
     """Compute all figures over seeds. With measured costs and no `measurements`, measure now.

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import schemes
 from pqchain.chain import encoding
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
@@ -20,7 +21,7 @@ from pqchain.consensus.lengths import LENGTHS, distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study import bundles, limits, queueing, schemes, votes
+from pqchain.study import bundles, limits, queueing, votes
 from pqchain.study.plan import BLS, SIGNERS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.quantities import QUANTITIES, STUDY

@@ -9,20 +9,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pqchain import schemes
 from pqchain.algorithms import Algorithm
 from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.costs import Costs
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.study import schemes
 from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS
 from pqchain.study.wiring import WIRES, ImpossiblePlan, Problem, rewired, without_effect
 from pqchain.works import papers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from pqchain.study.changes import PlanChanges
 
 SIGNERS: Mapping[str, str] = {
     "software": "",
@@ -149,12 +154,13 @@ class Plan:
         """
         return _aggregated(self.transaction_aggregation)
 
-    def with_(self, **changes: Any) -> Plan:
+    def with_(self, **changed_inputs: Unpack[PlanChanges]) -> Plan:
         """Return a copy with other inputs, those of the network among them.
 
         What is changed loses the source that it had. Raises UnknownName for an unknown input, and
         UsageError with every other problem.
         """
+        changes: dict[str, Any] = {**changed_inputs}
         for name in changes:
             check_name(name)
         settings = {name: changes.pop(name) for name in WIRES if name in changes}

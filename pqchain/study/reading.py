@@ -12,24 +12,14 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain import installation, schemes
+from pqchain.errors import PqchainError, UsageError
 from pqchain.installation import parse_toml
-from pqchain.study import schemes
 from pqchain.study.observed import observation
 from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
 from pqchain.study.quantities import INPUTS
+from pqchain.study.ready import ready
 from pqchain.study.wiring import WIRES, ImpossiblePlan, rewired
-
-READY = ("pqdpol", "ethereum", "ethereum-lean", "bitcoin", "solana", "algorand")
-"""Studies that come with the package."""
-
-
-def ready(name: str) -> str:
-    """Return the text of a study that comes with the package. Raises UnknownName."""
-    if name not in READY:
-        raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
-    return (installation.data("chains") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load(source: str | Path) -> Plan:
@@ -110,7 +100,7 @@ def parse(text: str, name: str) -> Plan:
             report("observed", "", str(error))
     for each in own if isinstance(own, list) else [{"scheme": own}]:
         try:
-            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.own(each))
+            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(each))
         except PqchainError as error:
             report("scheme", "", str(error))
     # A scheme that is given is meant to be compared.

@@ -5,8 +5,6 @@ Knows how figures are shown; computes none of them.
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
 from pqchain.render import html, numbers
@@ -23,12 +21,22 @@ _KINDS = ("registry", "published", "measured", "given", "modelled")
 
 def text(findings: Findings) -> str:
     """Return the figures and conclusions for a terminal, what makes them doubtful first."""
+    parts = (each if isinstance(each, str) else each.text() for each in shown_parts(findings))
+    return "\n\n".join(parts)
+
+
+def shown_parts(findings: Findings) -> list[str | Table]:
+    """Return the same in parts: the sentences, and each table."""
     head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
-    tables = [calibration_table(findings), limits_table(findings), figures_table(findings)]
+    tables: list[str | Table] = [
+        calibration_table(findings),
+        limits_table(findings),
+        figures_table(findings),
+    ]
     if trees := trees_table(findings.plan):
         tables.append(trees)
     said = [*doubts(findings), *conclusions(findings)]
-    return "\n".join([head, *said, "", "\n\n".join(table.text() for table in tables)])
+    return ["\n".join([head, *said]), *tables]
 
 
 def calibration_table(findings: Findings) -> Table:
@@ -38,7 +46,7 @@ def calibration_table(findings: Findings) -> Table:
         unit = row["unit"]
         name = row["quantity"]
         about = QUANTITIES[name].about if name in QUANTITIES else name
-        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        error = numbers.percent(100 * row["error"], 0)
         seen = ", ".join(filter(None, (row["source"], row["date"], row["settings"])))
         rows.append(
             [
@@ -119,7 +127,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
     for row in frame.to_dict("records"):
         known = QUANTITIES.get(row["quantity"])
         unit = known.unit if known else {"verification_gas": "gas"}.get(row["quantity"], "×")
-        error = f"{row['error']:+.0%}" if math.isfinite(row["error"]) else numbers.MISSING
+        error = numbers.percent(100 * row["error"], 0)
         rows.append(
             [
                 row["chain"],

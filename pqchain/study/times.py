@@ -20,6 +20,7 @@ import pandas as pd
 from pqchain import algorithms, crypto
 from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets
+from pqchain.bench.presets import PresetName
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.study.plan import BLS, Plan
@@ -137,7 +138,7 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
 
 
 def measured(
-    plan: Plan, *, passes: int = PASSES, preset: str | None = None, progress: bool = False
+    plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
 ) -> Times:
     """Measure the schemes of a plan, several passes of one round, one after the other."""
     chosen = preset or presets.preset()
@@ -200,7 +201,8 @@ def _with(row: Costs, times: dict[str, Any]) -> Costs:
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
     mine = {row.algorithm: row for row in plan.own_schemes}
-    return CostTable(tuple(mine.get(name) or table[name] for name in plan.names), table.source)
+    rows = (mine.get(name) or table[name] for name in plan.names)
+    return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
 
 
 def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:

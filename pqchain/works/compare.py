@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, results
+from pqchain.bench.comparing import runs, together
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.errors import DataError
 from pqchain.render import numbers
@@ -28,7 +29,9 @@ from pqchain.works.statements import Statement
 from pqchain.works.verdicts import OPEN, Verdict
 from pqchain.works.work import Frames, Work
 
-__all__ = ["CLAIMS", "COMPARISON", "SIZE", "align", "blocks", "claims", "sizes"]
+__all__ = [
+    "CLAIMS", "COMPARISON", "SIZE", "align", "blocks", "claims", "runs", "sizes", "together",
+]  # fmt: skip
 
 COMPARISON = Contract.of(
     "comparison",

@@ -132,10 +132,12 @@ class Paper:
 
     def layout(self, table: str) -> PrintedTable:
         """Return the description of a table. Raises UnknownPaper."""
-        if table not in self.tables:
+        known = {name.casefold(): name for name in self.tables}
+        name = known.get(table.casefold()) if isinstance(table, str) else None
+        if name is None:
             see = f"`pqchain papers {self.key}`."
             raise UnknownPaper(f"table of {self.key}", table, self.tables, see)
-        return self.tables[table]
+        return self.tables[name]
 
 
 def read(folder: Path) -> Paper:

@@ -91,9 +91,10 @@ def paper(work: str | Paper) -> Paper:
     """Return what the paper is, its tables and its errata. Raises UnknownPaper and DataError."""
     if isinstance(work, Paper):
         return work
-    if work not in keys():
+    key = work.casefold() if isinstance(work, str) else work
+    if key not in keys():
         raise UnknownPaper("paper", work, keys(), "`pqchain papers`.")
-    return read(installation.data("papers") / work)
+    return read(installation.data("papers") / key)
 
 
 def tables(work: str | Paper) -> list[str]:

@@ -15,7 +15,8 @@ _COMPUTED = {each.key: each for each in (FalconHls, MiniBlockchain, PqDpol, Quic
 
 def get(key: str) -> Work:
     """Return a work; one without a computation is only data. Raises UnknownPaper."""
-    return _COMPUTED.get(key, Work)(papers.paper(key).folder)
+    source = papers.paper(key)
+    return _COMPUTED.get(source.key, Work)(source.folder)
 
 
 def works() -> list[Work]:

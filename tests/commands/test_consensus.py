@@ -202,7 +202,10 @@ def test_wrong_use_is_2_with_the_value_and_the_bound(capsys, monkeypatch, argume
 def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
     wrong = tmp_path / "runs.csv"
     run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
-    for path, why in ((wrong, "it holds no measurements"), (tmp_path / "none.csv", "none.json")):
+    for path, why in (
+        (wrong, "it holds no measurements"),
+        (tmp_path / "none.csv", "there is no such file"),
+    ):
         code, out, err = run(capsys, "--costs", str(path))
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert f"--costs {path}: " in err

@@ -23,7 +23,7 @@ def test_a_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
 
 
 def test_wrong_use_is_refused(refused):
-    refused(["links", "--plot", "a.gif"], "give a file that ends in .svg, .png, .pdf")
+    refused(["links", "--plot", "a.gif"], "give a file that ends in .pdf, .svg, .png")
     refused(["links", "--loss", "much"], "--loss much: expected numbers separated by commas")
     refused(["links", "--mode", "loopback"], "its links are not shaped")
     refused(["links", "--ways", "udp"], "unknown way 'udp'")

@@ -33,7 +33,15 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("arguments", [[], *([name] for name in cli.COMMANDS)])
+NESTED = [
+    [name, each]
+    for name in cli.COMMANDS
+    for each in read_toml(HOME / "commands" / f"{name}.toml").get("commands", ())
+]
+"""Commands of commands."""
+
+
+@pytest.mark.parametrize("arguments", [[], *([name] for name in cli.COMMANDS), *NESTED])
 def test_help_teaches_by_examples(arguments, capsys):
     assert main([*arguments, "--help"]) == 0
     shown = capsys.readouterr().out

@@ -1,6 +1,5 @@
 """Our C interface: what it lists, states, refuses, and how it behaves under threads."""
 
-import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,22 +47,11 @@ def test_holds_exactly_the_algorithms_that_the_registry_promises(any_build: str)
     assert sorted(library.names()) == sorted(promised)
 
 
-def sizes(library: native.Library, name: str) -> dict[str, int]:
-    """Return what pq_sizes() says, by the fields of pq_sizes_t."""
-    names = (
-        "kind", "nist_level", "public_key_bytes", "secret_key_bytes", "signature_max_bytes",
-        "ciphertext_bytes", "shared_secret_bytes", "context",
-    )  # fmt: skip
-    buffer = bytearray(8 * len(names))
-    library.call("pq_sizes", library.scheme(name), buffer)
-    return dict(zip(names, struct.unpack(f"{len(names)}Q", buffer), strict=True))
-
-
 def test_states_the_sizes_of_the_registry(any_build: str) -> None:
     library = native.library(any_build)
     for name in library.names():
         row = algorithms.get(name).sized_for(any_build)
-        stated = sizes(library, name)
+        stated = library.sizes(name)
         assert stated == {
             "kind": 1 if row.kind == "signature" else 2,
             "nist_level": row.nist_level,

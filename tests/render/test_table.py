@@ -2,10 +2,13 @@
 
 import json
 import math
+import shutil
+import subprocess
 
 import pandas as pd
+import pytest
 
-from pqchain.render import html, numbers
+from pqchain.render import html, latex, numbers
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from tests.render.test_html import Reader
 
@@ -47,20 +50,61 @@ def test_text_shows_groups_aligns_numbers_and_says_a_repeated_header_once():
     ]
 
 
-def test_text_is_cut_to_the_width_but_loses_no_row():
-    lines = table(caption="", remark="").text(width=20).splitlines()
-    assert max(map(len, lines)) <= 20
-    assert len(lines) == 6
+def test_a_row_wider_than_the_terminal_takes_several_lines():
+    """No column is lost, and none is cut."""
+    lines = table(caption="", remark="").text(width=24).replace("\u202f", " ").splitlines()
+    assert lines[:5] == [
+        "",
+        "scheme      from",
+        "    time",
+        "       sign   verify",
+        "──────────  ────",
+    ]
+    assert lines[5:7] == ["Falcon-512  avx2", "     200 µs  40.0 µs"]
+    assert max(map(len, lines)) <= 24
 
 
-def test_numbers_end_in_one_column_and_no_line_is_longer_than_the_terminal():
-    rows = [["Falcon-512", "897", "a long remark"], ["Ed25519", "32", ""]]
+def test_a_single_long_cell_is_broken_between_words():
+    rows = [["Falcon-512", "897", "a remark of many words, longer than a line"]]
     columns = [Column("name"), Column("bytes", numeric=True), Column("remark")]
     lines = Table(columns=columns, rows=rows).text(width=26).splitlines()
-    assert lines[0] == "name        bytes  remark"
-    assert lines[2] == "Falcon-512    897  a long…"
-    assert lines[3] == "Ed25519        32"
     assert max(map(len, lines)) <= 26
+    assert " ".join("\n".join(lines).split()).endswith("a remark of many words, longer than a line")
+
+
+def test_latex_is_booktabs_in_ascii_with_rules_under_groups():
+    text = table(caption="Times_of 5 %").latex()
+    assert text.isascii()
+    assert text.splitlines() == [
+        "% Times_of 5 % [measured]",
+        "% Falcon-512: slow",
+        r"% needs \usepackage{booktabs}",
+        r"\begin{tabular}{llrr}",
+        r"\toprule",
+        r" & & \multicolumn{2}{c}{time} \\",
+        r"\cmidrule(lr){3-4}",
+        r"scheme & from & sign & verify \\",
+        r"\midrule",
+        r"Falcon-512 & avx2 & 200\,\ensuremath{\mu}s & 40.0\,\ensuremath{\mu}s \\",
+        r"Falcon-512 & ref & 5.00\,ms & 50.0\,\ensuremath{\mu}s \\",
+        r"Dilithium2 & ref & -- & 60.0\,\ensuremath{\mu}s \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_letters_without_meaning_in_latex_lose_their_accents():
+    assert latex.escaped("Gagné, 한국_1") == r"Gagne, ??\_1"
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex here")
+def test_latex_is_compiled_by_pdflatex(tmp_path):
+    page = r"\documentclass{article}\usepackage{booktabs}\begin{document}%s\end{document}"
+    body = "\n" + table(caption="Times_of 5 %").latex() + "\n"
+    (tmp_path / "page.tex").write_text(page.replace("%s", body))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_records_are_plain_json_with_the_values_not_their_looks():

@@ -7,7 +7,7 @@ import pytest
 from pqchain.study import load
 from pqchain.study.calibration import ASKED, FAR, calibrate, far
 from pqchain.study.observed import Observation
-from pqchain.study.reading import READY
+from pqchain.study.ready import READY
 from pqchain.study.sheet import text
 from pqchain.study.times import Times, known
 from tests.study.plans import COSTS, found, plan

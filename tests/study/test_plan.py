@@ -6,7 +6,8 @@ from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import Plan, load, ready
 from pqchain.study.plan import ImpossiblePlan, described, inputs
-from pqchain.study.reading import READY, parse
+from pqchain.study.reading import parse
+from pqchain.study.ready import READY
 from tests.study.plans import GOOD
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pqchain import schemes
 from pqchain.consensus import Scenario, named
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.study import reading, schemes, sheet, times
+from pqchain.study import reading, sheet, times
 from tests import frames
 from tests.study import plans
 

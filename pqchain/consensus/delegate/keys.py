@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 
+from pqchain import algorithms
+from pqchain.algorithms import Algorithm
 from pqchain.crypto import Signer, open_signer
 from pqchain.crypto.drawing import drawing
 from pqchain.errors import CryptoFailure
@@ -22,16 +24,24 @@ Keypair = tuple[bytes, bytes]
 """Public and secret key."""
 
 
-@lru_cache(maxsize=4096)
 def opened(algorithm: str) -> Signer:
     """Return the open scheme; opened once, threads may share it. Raises Unsupported."""
-    return open_signer(algorithm)
+    return _opened(algorithms.get(algorithm))
+
+
+@lru_cache(maxsize=4096)
+def _opened(row: Algorithm) -> Signer:
+    return open_signer(row.name)
+
+
+def keypair(algorithm: str, owner: str, number: int) -> Keypair:
+    """Return the key pair of an owner, "delegate" or "wallet", of that number."""
+    return _keypair(algorithms.get(algorithm), owner, number)
 
 
 @lru_cache(maxsize=65536)
-def keypair(algorithm: str, owner: str, number: int) -> Keypair:
-    """Return the key pair of an owner, "delegate" or "wallet", of that number."""
-    signer = opened(algorithm)
+def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
+    signer = _opened(row)
     with drawing(f"{owner} {number}".encode()):
         return signer.generate_keypair()
 

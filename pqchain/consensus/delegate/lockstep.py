@@ -32,7 +32,7 @@ class Prices:
     def __init__(self, builder: ViewBuilder) -> None:
         scenario = builder.scenario
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
-        self.sign_ns = nanoseconds(scenario.cost.sign_seconds)
+        self.sign_ns = nanoseconds(scenario.sign_seconds)
         self.attested_ns = 0
         if scenario.proposal == "luck":
             self.attested_ns = nanoseconds(scenario.attestation_verify_seconds)

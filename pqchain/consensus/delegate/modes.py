@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import scratch
+from pqchain import algorithms, scratch
 from pqchain.consensus import metrics, model
 from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
@@ -141,7 +141,7 @@ class Ran:
         row |= {name: getattr(self, name) for name in own.split()}
         row |= {
             "scenario": scenario.identifier,
-            "costs": scenario.costs.source,
+            "costs": scenario.costs.origin(scenario.algorithm),
             "delegates": scenario.delegate_count,
             "network": scenario.network.law,
             "vote_phases": scenario.phases,
@@ -243,6 +243,11 @@ def link(scenario: Scenario) -> Link:
 def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
     """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
     setting.refuse(scenario)
+    if mode != "virtual" and algorithms.get(scenario.algorithm).source:
+        raise UsageError(
+            f"{scenario.algorithm} is a scheme of your own, which the processes of {mode} do not "
+            "know: use mode='virtual', where hashes stand in for a scheme given by numbers"
+        )
     if mode == "virtual" and transport in (None, PLAIN):
         return
     if transport == PLAIN:

@@ -107,7 +107,7 @@ class Plain:
         pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
         self._serial = scenario.network.law == "paper-serial"
         self._pair_ns = max(1, nanoseconds(pair))
-        self._serial_sign_ns = nanoseconds(law.signs * costs.sign_seconds)
+        self._serial_sign_ns = nanoseconds(law.signs * scenario.sign_seconds)
         self._wires: dict[int, tuple[Any, ...]] = {}
         self.up = [True] * self._count
         """Who is there, by rank."""

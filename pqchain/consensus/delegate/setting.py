@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from pqchain import schemes
 from pqchain.algorithms import get as algorithm
 from pqchain.chain.block import Block, make_block
 from pqchain.chain.encoding import HEADER_BYTES, algorithm_identifier
@@ -26,7 +27,10 @@ _COUNT_AT = HEADER_BYTES + 2
 
 def refuse(scenario: Scenario) -> None:
     """Raise UsageError for a scenario that can be modelled but not run, with the reason."""
-    layout, costs, row = scenario.layout, scenario.cost, algorithm(scenario.algorithm)
+    layout, costs = scenario.layout, scenario.cost
+    if costs.is_given:
+        schemes.register(costs)  # transactions name their scheme, and read it from the registry
+    row = algorithm(scenario.algorithm)
     if layout.overhead_bytes is not None or layout.header_bytes is not None:
         raise UsageError(
             f"layout is {layout!r}; blocks that are run have our encoding: leave overhead_bytes "

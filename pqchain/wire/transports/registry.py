@@ -162,9 +162,10 @@ TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
 
 def get(name: str) -> Row:
     """Return the row of a transport. Raises UnknownName."""
-    if name not in TRANSPORTS:
+    folded = name.casefold() if isinstance(name, str) else name
+    if folded not in TRANSPORTS:
         raise UnknownName("transport", name, TRANSPORTS)
-    return TRANSPORTS[name]
+    return TRANSPORTS[folded]
 
 
 def names(**traits: Any) -> list[str]:

@@ -206,7 +206,7 @@ def _rows(
     Where the print errs, the corrected value and the error against it follow in lines of their own.
     """
     column, wrong = QUANTITIES[table], errata(table)
-    percent = f"{{:+.1f}}{numbers.NARROW_SPACE}%".format
+    percent = numbers.percent
     lines: dict[str, tuple[str, Callable[[float], str]]] = {
         "printed": (f"published_{column}", numbers.exact),
         "corrected": (f"corrected_{column}", numbers.exact),

@@ -1,0 +1,58 @@
+"""`pqchain native`: how to build a library of one's own, and whether one keeps the interface."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import asdict
+
+from pqchain.commands import console
+from pqchain.errors import UsageError
+from pqchain.installation import HOME
+from pqchain.render.table import Column, Table
+
+FOLDER = HOME / "native"
+"""Where the header, what every library has in common, and the example lie."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check a library, print the example, or say how to build."""
+    if arguments.check is not None:
+        return _check(arguments)
+    if arguments.example:
+        console.write((FOLDER / "example.c").read_text(encoding="utf-8").rstrip())
+        return console.FINE
+    commands = [
+        "pqchain native --example > mine.c",
+        build("mine.c", "libmine.so"),
+        "pqchain native --check libmine.so",
+        "pqchain bench --scheme ./libmine.so",
+    ]
+    plain = {"folder": str(FOLDER), "commands": commands}
+    return console.show(arguments, plain, "\n".join(commands))
+
+
+def build(source: str, library: str) -> str:
+    """Return the command that builds a library; one with a KEM leaves no_kem.c out."""
+    parts = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
+    return f"cc -O3 -shared -fPIC {shlex.join(map(str, parts))} -lpthread"
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from pqchain.crypto import trial
+
+    path = arguments.check.expanduser().resolve()
+    if not path.is_file():
+        raise UsageError(f"--check {arguments.check}: there is no such file")
+    bar = tqdm(trial.tried(path), unit="check", disable=not console.watched())
+    findings = list(bar)
+    columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]
+    rows = [
+        [each.scheme, each.check, "fine" if each.fine else "WRONG", each.detail]
+        for each in findings
+    ]
+    fine = all(each.fine for each in findings)
+    plain = {"fine": fine, "findings": [asdict(each) for each in findings]}
+    return console.show(arguments, plain, Table(columns=columns, rows=rows), fine=fine)

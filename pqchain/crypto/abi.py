@@ -1,0 +1,93 @@
+"""pq_native.h as ctypes sees it: numbers, structures and the types of every function."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+ABI = 4
+"""The number in pq_native.h that this module was written for."""
+
+OK, REJECTED = 0, 1
+
+OUT_OF_RANGE = -5
+"""What signing returns for a secret key that no key generation makes."""
+
+_FAILURES = {
+    -1: "the library reported a failure",
+    -2: "the scheme has no such operation",
+    -3: "there was not enough memory",
+    -4: "an operation gave a wrong result",
+    OUT_OF_RANGE: "the secret key is one that no key generation makes",
+}
+
+
+def failure(code: int) -> str:
+    """Say what a negative code of pq_native.h means."""
+    return _FAILURES.get(code, f"code {code}")
+
+
+SIZE, NUMBER = ctypes.c_size_t, ctypes.c_uint64
+POINTER, TEXT = ctypes.c_void_p, ctypes.c_char_p
+
+_INT = ctypes.c_int
+
+RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), SIZE)
+
+
+def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a structure of uint64_t."""
+    return tuple((name, NUMBER) for name in names.split())
+
+
+class Plan(ctypes.Structure):
+    """pq_plan: one timed run. The fields are explained in pq_native.h."""
+
+    _fields_ = _numbers("operation warmup samples minimum limit_ns pool message_bytes seed")
+
+
+class Sizes(ctypes.Structure):
+    """pq_sizes_t: what a scheme of a library says of itself."""
+
+    _fields_ = _numbers(
+        "kind nist_level public_key_bytes secret_key_bytes signature_max_bytes ciphertext_bytes "
+        "shared_secret_bytes context"
+    )
+
+
+class BatchArguments(ctypes.Structure):
+    """pq_batch: signatures side by side, and what to do about them."""
+
+    _fields_ = (
+        ("scheme", POINTER),
+        *_numbers("count threads"),
+        ("messages", TEXT),
+        ("message_offsets", ctypes.POINTER(NUMBER)),
+        ("signatures", TEXT),
+        ("signature_offsets", ctypes.POINTER(NUMBER)),
+        ("public_keys", TEXT),
+        *_numbers("public_key_stride stop_at_first"),
+        ("verdicts", ctypes.POINTER(ctypes.c_char)),
+    )
+
+
+_SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
+"""The last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
+
+PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "pq_abi": (_INT, ()),
+    "pq_source": (TEXT, ()),
+    "pq_count": (SIZE, ()),
+    "pq_name": (TEXT, (SIZE,)),
+    "pq_open": (POINTER, (TEXT,)),
+    "pq_sizes": (None, (POINTER, ctypes.POINTER(Sizes))),
+    "pq_keypair": (_INT, (POINTER,) * 3),
+    "pq_sign": (_INT, (POINTER, POINTER, ctypes.POINTER(SIZE), *_SIGNED)),
+    "pq_verify": (_INT, (POINTER, POINTER, SIZE, *_SIGNED)),
+    "pq_encapsulate": (_INT, (POINTER,) * 4),
+    "pq_decapsulate": (_INT, (POINTER,) * 4),
+    "pq_random": (None, (RANDOM,)),
+    "pq_verify_batch": (SIZE, (ctypes.POINTER(BatchArguments),)),
+    "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(Plan), POINTER, POINTER)),
+    "pq_empty_sample_ns": (ctypes.c_double, ()),
+}

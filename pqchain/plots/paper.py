@@ -1,0 +1,313 @@
+"""Plots for a column of a paper: its width, labels that fit it, and colours that survive grey."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.collections import Collection, QuadMesh
+from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator
+
+from pqchain.errors import UsageError
+
+Width = Literal["single", "double"]
+
+WIDTHS: dict[str, float] = {"single": 3.5, "double": 7.16}
+"""Inches of one column of a two-column page, and of both, as IEEE prints."""
+
+_PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
+
+LEAST_INCHES, MOST_INCHES = 2.5, 20.0
+
+EMBEDDED: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
+"""TrueType, as publishers ask; matplotlib's own choice is Type 3."""
+
+GREYS = {
+    "#0072b2": "#0b3c6f", "#cc79a7": "#7a4988", "#d55e00": "#c0532f", "#009e73": "#5aa171",
+    "#56b4e9": "#8fb8de", "#e69f00": "#f0cf65",
+}  # fmt: skip
+"""Instead of the colours of Okabe and Ito, which are alike in grey; lightness rises in steps."""
+
+_NARROW_INCHES = 5.0
+
+_SHORTER, _SMALLER = 0.85, 0.85
+"""What a narrow figure keeps of its height and of the size of text in its fields."""
+
+_LINES_INCHES = 0.25
+"""For labels that are broken into lines."""
+
+_EDGE = 0.01
+"""Share of the figure's width that stays free beside what was moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What plots are drawn for."""
+
+    width_inches: float
+
+    @property
+    def narrow(self) -> bool:
+        """Whether words have to be broken to fit."""
+        return self.width_inches < _NARROW_INCHES
+
+    @property
+    def settings(self) -> dict[Any, Any]:
+        """Return what replaces the style sheet's."""
+        size = 7.0 if self.narrow else 8.0
+        names = (
+            "font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize",
+            "legend.fontsize",
+        )  # fmt: skip
+        return dict.fromkeys(names, size) | EMBEDDED
+
+
+_STYLE: ContextVar[Style | None] = ContextVar("style", default=None)
+
+
+@contextmanager
+def style(
+    name: Literal["paper"] = "paper", *, width: Width | float | str = "single"
+) -> Iterator[None]:
+    """Draw what is drawn in this block for a paper: `with pq.plots.style("paper"): ...`.
+
+    `width` is "single" (3.5 inches), "double" (7.16), inches, or such as "89mm". Figures have that
+    width, text of 7 points in narrow ones, labels and legends inside, and colours whose lightness
+    differs; what is saved in the block embeds its fonts as TrueType (Type 42), and `figure_bytes`
+    always does. Axes of your own are drawn into as they are. Raises UsageError.
+
+    >>> import pqchain as pq
+    >>> with pq.plots.style("paper", width="single"):
+    ...     axes = pq.plots.plot_sizes(["Falcon-512", "ML-DSA-44"])
+    >>> axes.figure.get_size_inches()[0].item()
+    3.5
+    """
+    if name != "paper":
+        raise UsageError(f"style is {name!r}; expected 'paper'")
+    token = _STYLE.set(Style(inches(width)))
+    try:
+        with mpl.rc_context(EMBEDDED):
+            yield
+    finally:
+        _STYLE.reset(token)
+
+
+def inches(width: float | str) -> float:
+    """Return a width in inches. Raises UsageError."""
+    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", str(width).strip())
+    try:
+        value = WIDTHS[width] if isinstance(width, str) and width in WIDTHS else (
+            float(found[1]) / _PER_INCH[found[2] or "in"] if found else 0.0
+        )  # fmt: skip
+    except ValueError:
+        value = 0.0
+    if not LEAST_INCHES <= value <= MOST_INCHES:
+        raise UsageError(
+            f"the width of a plot is {width!r}; expected single, double, or {LEAST_INCHES:g}in to "
+            f"{MOST_INCHES:g}in, also in cm, mm or pt"
+        )
+    return value
+
+
+def current() -> Style | None:
+    """Return what is drawn for, or None outside `style`."""
+    return _STYLE.get()
+
+
+def narrow() -> bool:
+    """Return whether a narrow column is drawn for."""
+    chosen = current()
+    return chosen is not None and chosen.narrow
+
+
+def scaled(size: float) -> float:
+    """Return the size of text in a field of a plot."""
+    return size * _SMALLER if narrow() else size
+
+
+def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
+    """Return the size that a figure of that size has in the current style."""
+    chosen = current()
+    if chosen is None:
+        return figure_inches
+    height = figure_inches[1]
+    return chosen.width_inches, _SHORTER * height + _LINES_INCHES if chosen.narrow else height
+
+
+@lru_cache(maxsize=4096)
+def text_inches(text: str, size: float) -> float:
+    """Return how wide a line of text is."""
+    if not text.strip():
+        return 0.0
+    return float(TextPath((0, 0), text, size=size).get_extents().width) / 72
+
+
+def columns_that_fit(labels: Sequence[str], size: float, most: int) -> int:
+    """Return how many columns of a legend fit the width of the figure."""
+    chosen = current()
+    if chosen is None or not labels:
+        return most
+    room, em = chosen.width_inches * (1 - 2 * _EDGE), size / 72
+    wide = [max(text_inches(line, size) for line in label.split("\n")) for label in labels]
+    for count in range(min(most, len(labels)), 1, -1):
+        columns = [max(part) for part in np.array_split(wide, count)]
+        spaces = len(columns) * 2.8 + (len(columns) - 1) * 2 + 2
+        if sum(columns) + spaces * em <= room:
+            return count
+    return 1
+
+
+def legend_label(label: str, size: float) -> str:
+    """Return a label of a legend in lines that fit the figure."""
+    chosen = current()
+    if chosen is None or not chosen.narrow:
+        return label
+    return _broken(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
+
+
+def finish(figure: Figure) -> None:
+    """Recolour a figure and move what does not fit, if it is drawn for a paper."""
+    chosen = current()
+    if chosen is None:
+        return
+    for artist in figure.findobj():
+        _recolour(artist)
+    with mpl.rc_context(chosen.settings):
+        for _ in range(5):
+            figure.draw_without_rendering()
+            moved = list(map(_fit, figure.axes))
+            if not any(moved):
+                break
+
+
+def _recolour(artist: Any) -> None:
+    """Put the colours of `GREYS` in the place of ours."""
+    if isinstance(artist, QuadMesh):
+        if isinstance(colours := artist.get_cmap(), ListedColormap):
+            listed: Any = colours.colors
+            artist.set_cmap(ListedColormap([_grey(colour) for colour in listed]))
+        return
+    names: tuple[str, ...] = ()
+    if isinstance(artist, Line2D):
+        names = ("color", "markerfacecolor", "markeredgecolor")
+    elif isinstance(artist, (Patch, Collection)):
+        names = ("facecolor", "edgecolor")
+    for name in names:
+        now = getattr(artist, f"get_{name}")()
+        if isinstance(artist, Collection):
+            getattr(artist, f"set_{name}")([_grey(colour) for colour in now])
+        elif not (isinstance(now, str) and now in ("none", "None", "auto")):
+            getattr(artist, f"set_{name}")(_grey(now))
+
+
+def _grey(colour: Any) -> str:
+    plain = to_hex(colour, keep_alpha=True).lower()
+    return GREYS.get(plain[:7], plain[:7]) + plain[7:]
+
+
+def _fit(axes: Axes) -> bool:
+    """Move what does not fit; return whether anything was moved."""
+    changed = [_fit_label(axes, axes.xaxis.label, upright=False)]
+    changed.append(_fit_label(axes, axes.yaxis.label, upright=True))
+    changed += [_fit_label(axes, axes.title, upright=False)]
+    changed += [_fit_label(axes, axes._left_title, upright=False)]  # type: ignore[attr-defined]
+    changed += [_thinned(axes.xaxis), _thinned(axes.yaxis)]
+    return any(changed)
+
+
+def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
+    """Break a label where it is longer than its axis, and move it inside the figure."""
+    figure = axes.get_figure(root=True)
+    if figure is None or not label.get_text():
+        return False
+    place, box, whole = axes.get_window_extent(), label.get_window_extent(), figure.bbox
+    first, last = ("y0", "y1") if upright else ("x0", "x1")
+    low, high = getattr(place, first), getattr(place, last)
+    end = whole.height if upright else whole.width
+    margin = min(low, end - high)
+    room = max(high - low + 2 * margin, 0.55 * end) * (1 - 2 * _EDGE)
+    length = getattr(box, last) - getattr(box, first)
+    if length > room:
+        broken = _broken(label.get_text(), room / figure.dpi, float(label.get_fontsize()))
+        if broken != label.get_text():
+            label.set_text(broken)
+            return True
+    over = getattr(box, last) - end * (1 - _EDGE)
+    under = end * _EDGE - getattr(box, first)
+    by = -over if over > 0 else under if under > 0 else 0.0
+    if by and label is not axes.title:
+        x, y = label.get_position()
+        moved = by / (high - low)
+        if abs(moved) > 0.005:
+            label.set_position((x, y + moved) if upright else (x + moved, y))
+            return True
+    return False
+
+
+def _broken(text: str, room_inches: float, size: float) -> str:
+    """Break a text into lines of that length."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_inches(longer, size) > room_inches:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
+
+
+def drawn_labels(axis: Axis) -> list[Text]:
+    """Return the labels of the ticks that lie within the axis and say something."""
+    low, high = sorted(axis.get_view_interval())
+    slack = 1e-9 * (high - low)
+    labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
+    return [label for at, label in labels if low - slack <= at <= high + slack and label.get_text()]
+
+
+def _thinned(axis: Axis) -> bool:
+    """Leave out ticks whose labels touch; return whether any was."""
+    across = isinstance(axis, XAxis)
+    boxes = [label.get_window_extent() for label in drawn_labels(axis)]
+    boxes.sort(key=lambda box: float(box.x0 if across else box.y0))
+    gaps = [
+        (after.x0 - before.x1) if across else (after.y0 - before.y1)
+        for before, after in pairwise(boxes)
+    ]
+    if len(boxes) < 3 or min(gaps) > (4 if across else -1):
+        return False
+    locator, formatter = axis.get_major_locator(), axis.get_major_formatter()
+    if isinstance(locator, LogLocator):
+        decades = [value for value in axis.get_majorticklocs() if _is_decade(value)]
+        low, high = sorted(axis.get_view_interval())
+        seen = [value for value in decades if low <= value <= high]
+        kept = seen[::2] if len(seen) == len(boxes) else seen
+        axis.set_major_locator(FixedLocator(kept or axis.get_majorticklocs()[::2].tolist()))
+    elif isinstance(formatter, FixedFormatter):
+        if not across:
+            return False  # names of rows; a plot gives each its height
+        axis.set_ticks(axis.get_majorticklocs()[::2], [*formatter.seq][::2])
+    elif isinstance(locator, FixedLocator):
+        axis.set_major_locator(FixedLocator(axis.get_majorticklocs()[::2].tolist()))
+    else:
+        axis.set_major_locator(MaxNLocator(max(2, len(boxes) // 2)))
+    return True
+
+
+def _is_decade(value: float) -> bool:
+    return value > 0 and f"{value:e}".startswith("1.000000e")

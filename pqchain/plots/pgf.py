@@ -1,0 +1,95 @@
+"""PGF for LaTeX: a picture whose text a paper's own font sets."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter
+
+from pqchain.errors import PqchainError, Unsupported
+from pqchain.render.latex import escaped
+
+SYSTEMS = ("pdflatex", "lualatex", "xelatex")
+"""Any of them can measure text; the first that is here does."""
+
+
+def tex(text: str) -> str:
+    r"""Return a text as LaTeX wants it; what stands between dollars is mathematics already.
+
+    >>> print(tex("$2^{10}$ nodes, 5 %"))
+    $2^{10}$ nodes, 5 \%
+    """
+    parts = text.split("$")
+    if len(parts) % 2 == 0:  # a single dollar is one
+        parts = [text]
+    plain = list(map(escaped, parts[::2]))
+    joined = [plain[0]]
+    for formula, after in zip(parts[1::2], plain[1:], strict=True):
+        joined += [f"${formula}$", after]
+    return "".join(joined)
+
+
+def refused(text: str) -> set[str]:
+    """Return the characters that pdfLaTeX has no meaning for."""
+    return {letter for letter in text if ord(letter) > 126}
+
+
+def rendered(figure: Figure) -> bytes:
+    """Return the figure as PGF. Raises Unsupported without a LaTeX."""
+    system = next(filter(shutil.which, SYSTEMS), None)
+    if system is None:
+        raise Unsupported(
+            "PGF needs a LaTeX to measure its text, and none of "
+            f"{', '.join(SYSTEMS)} is on PATH: install texlive-latex-recommended and "
+            "texlive-pictures, or take --format pdf"
+        )
+    settings: dict[Any, Any] = {"pgf.texsystem": system, "pgf.rcfonts": False, "pgf.preamble": ""}
+    buffer = io.BytesIO()
+    with mpl.rc_context(settings), _as_tex(figure):
+        try:
+            figure.savefig(buffer, format="pgf")
+        except (RuntimeError, OSError) as error:
+            raise PqchainError(f"{system} refused a text of the plot: {error}") from error
+    return buffer.getvalue()
+
+
+@contextmanager
+def _as_tex(figure: Figure) -> Iterator[None]:
+    """Write every text of the figure for LaTeX within the block."""
+    figure.draw_without_rendering()
+    axes = [axis for each in figure.axes for axis in (each.xaxis, each.yaxis)]
+    ticks = {id(label) for axis in axes for label in axis.get_ticklabels(which="both")}
+    formatters = [(axis, axis.get_major_formatter()) for axis in axes]
+    texts = [
+        (text, text.get_text())
+        for text in figure.findobj(Text)
+        if isinstance(text, Text) and id(text) not in ticks
+    ]
+    try:
+        for axis, formatter in formatters:
+            written = dict(zip(axis.get_majorticklocs(), _written(axis), strict=False))
+            axis.set_major_formatter(FuncFormatter(_formatter(written, formatter)))
+        for text, old in texts:
+            text.set_text(tex(old))
+        yield
+    finally:
+        for text, old in texts:
+            text.set_text(old)
+        for axis, formatter in formatters:
+            axis.set_major_formatter(formatter)
+
+
+def _written(axis: Any) -> list[str]:
+    return [label.get_text() for label in axis.get_majorticklabels()]
+
+
+def _formatter(written: dict[float, str], formatter: Any) -> Any:
+    """Return a formatter that writes the labels that were there as LaTeX."""
+    return lambda value, place: tex(written.get(value, "") or str(formatter(value, place)))

@@ -1,0 +1,90 @@
+"""How to cite pqchain and the works whose tables it holds, from what their folders say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pqchain.errors import UnknownPaper
+from pqchain.installation import VERSION
+from pqchain.render.latex import escaped
+from pqchain.works import papers
+
+SOFTWARE: dict[str, Any] = {
+    "key": "pqchain",
+    "type": "software",
+    "title": "pqchain: post-quantum cryptography in blockchains, measured, modelled and compared",
+    "authors": ["pqchain contributors"],
+    "venue": "",
+    "year": "2026",
+    "pages": "",
+    "doi": "",
+    "url": "",
+    "note": f"version {VERSION}",
+}
+"""This software; CITATION.cff says the same, which a test compares."""
+
+_UNNAMED = "authors not named in the text at hand"
+
+
+def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return what there is to say of each key, "pqchain" or a work; of all without keys.
+
+    Raises UnknownPaper.
+    """
+    known = ["pqchain", *papers.keys()]
+    folded = {key.casefold(): key for key in known}
+    for key in keys:
+        if key.casefold() not in folded:
+            raise UnknownPaper("work", key, known, "`pqchain papers`.")
+    chosen: Iterable[str] = [folded[key.casefold()] for key in keys] or known
+    return [SOFTWARE if key == "pqchain" else _of_work(key) for key in chosen]
+
+
+def _of_work(key: str) -> dict[str, Any]:
+    paper = papers.paper(key)
+    said = {name: getattr(paper, name) for name in ("title", "venue", "pages", "doi", "url")}
+    said |= {"year": str(paper.year), "authors": list(paper.authors) or [_UNNAMED]}
+    return {"key": key, "type": "work", **said, "note": paper.title_note}
+
+
+def sentence(entry: dict[str, Any]) -> str:
+    """Return a reference in words, after its key."""
+    said = [", ".join(entry["authors"]), entry["title"], entry["venue"], entry["year"]]
+    said += [f"doi:{entry['doi']}" if entry["doi"] else entry["url"]]
+    said += [f"p. {entry['pages']}" if entry["pages"] else "", entry["note"]]
+    return f"[{entry['key']}] {'. '.join(text.rstrip('.') for text in said if text)}."
+
+
+def bibtex(entry: dict[str, Any]) -> str:
+    """Return a reference as BibTeX that every LaTeX reads; Korean words are left out.
+
+    >>> print(bibtex(SOFTWARE).splitlines()[0])
+    @misc{pqchain,
+    """
+    fields = {
+        "author": " and ".join(_names(entry["authors"])),
+        "title": f"{{{_latin(entry['title'])}}}",
+        "howpublished": _latin(entry["venue"]),
+        "year": entry["year"],
+        "pages": entry["pages"],
+        "doi": entry["doi"],
+        "url": entry["url"],
+        "note": _latin(entry["note"]),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{entry['key']},", *lines, "}"])
+
+
+def _names(authors: Sequence[str]) -> list[str]:
+    """Return names; what is no person stands in braces, so that it is not taken apart."""
+    whole = {_UNNAMED, *SOFTWARE["authors"]}
+    return [f"{{{name}}}" if name in whole else _latin(name).strip("()") for name in authors]
+
+
+def _latin(text: str) -> str:
+    """Return a text without Korean words, for LaTeX."""
+    kept = re.sub(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]+", "", text)
+    kept = re.sub(r"\(\s*[,;]?\s*\)|\s+(?=[,.)])", "", " ".join(kept.split()))
+    return escaped(re.sub(r",[\d ]+$", "", kept).strip(" ,"))

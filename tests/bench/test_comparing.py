@@ -1,0 +1,165 @@
+"""Runs beside each other: ratios, intervals, names, histories."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pqchain as pq
+from pqchain import results
+from pqchain.bench import comparing, operations, tables
+from pqchain.bench.operations import SAMPLES
+from pqchain.errors import DataError, UsageError
+from tests import frames
+
+
+def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
+    """Return measurements of a machine that takes that many times as long."""
+    frame = frames.measurements(["Falcon-512"])
+    seconds = [each for each in frame.columns if each.endswith("_seconds")]
+    frame[[*seconds, "median_cycles"]] *= factor
+    frame.attrs["provenance"] = {**frames.PROVENANCE, "machine_id": name, "rounds": 3, **about}
+    return frame
+
+
+def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.DataFrame:
+    """Add samples of three rounds around the medians; a round may be slower as a whole."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for row in frame.to_dict("records"):
+        for number in range(3):
+            middle = row["median_seconds"] * (1 + drift * (number - 1))
+            seconds = middle * (1 + 0.02 * rng.standard_normal(41))
+            about = {key: row[key] for key in ("algorithm", "implementation", "operation")}
+            parts.append(
+                pd.DataFrame(
+                    {**about, "index": range(41), "warmup": np.arange(41) == 0,
+                     "seconds": seconds, "cycles": seconds * 3e9}
+                )
+            )  # fmt: skip
+    frame.attrs["samples"] = results.check(pd.concat(parts, ignore_index=True), SAMPLES)
+    return frame
+
+
+def test_what_is_alike_is_no_difference_and_what_is_not_is() -> None:
+    base = with_samples(machine("a"), 1)
+    for factor, verdict in ((1.0, "no difference"), (1.1, "slower"), (0.9, "faster")):
+        compared = pq.compare.runs([base, with_samples(machine("b", factor), 2)])
+        assert set(compared["verdict"]) == {verdict}
+        assert set(compared["interval"]) == {"bootstrap"}
+        assert compared["ratio"].to_numpy() == pytest.approx(factor)
+        assert compared["cycles_ratio"].to_numpy() == pytest.approx(factor)
+        assert (compared["low"] < compared["ratio"] * 1.01).all()
+    assert (compared[["base", "run"]] == ["a", "b"]).all().all()
+
+
+def test_rounds_that_drift_widen_the_interval() -> None:
+    """Samples of one round are not independent; a bootstrap of samples alone would not see it."""
+    widths = [
+        (lambda row: row["high"] - row["low"])(
+            pq.compare.runs(
+                [with_samples(machine("a"), 1, drift=drift), with_samples(machine("b", 1.03), 2)]
+            ).iloc[0]
+        )
+        for drift in (0.0, 0.2)
+    ]
+    assert widths[1] > 5 * widths[0]
+
+
+def test_without_samples_the_spread_is_that_of_the_mad() -> None:
+    compared = pq.compare.runs(machine("a"), machine("b", 1.01))
+    assert set(compared["interval"]) == {"MAD"}
+    assert set(compared["verdict"]) == {"no difference"}
+    spread = math.log(compared.loc[0, "high"] / compared.loc[0, "ratio"]) / 1.96
+    expected = 1.2533 * 1.4826 * 0.02 / 3**0.5 * 2**0.5
+    assert spread == pytest.approx(expected)
+    assert set(pq.compare.runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
+
+
+def test_what_one_run_lacks_has_a_row_that_says_so() -> None:
+    less = machine("b").query("operation == 'verify'")
+    less.attrs = machine("b").attrs
+    compared = pq.compare.runs(machine("a"), less)
+    rows = compared[compared["operation"] == "sign"]
+    assert (rows["reason"] == "not measured in this run").all()
+    assert rows["ratio"].isna().all()
+    assert "not measured in this run" in tables.compared_table(compared).text()
+    text = tables.compared_table(compared).latex()
+    assert text.isascii()
+
+
+def test_runs_are_named_by_machine_or_file(tmp_path: Path) -> None:
+    for name, frame in (("a", machine("m1")), ("b", machine("m1")), ("c", machine("m2"))):
+        results.save(frame, tmp_path / f"{name}.csv")
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    assert list(comparing.named_runs(files)) == ["a", "b", "m2"]
+    assert list(comparing.named_runs([machine("m"), machine("m")])) == ["m", "m (2)"]
+    compared = pq.compare.runs(files)
+    assert compared["run"].unique().tolist() == ["b", "m2"]
+    assert compared.attrs["runs"]["m2"]["cpu_model"] == "Imaginary 9000"
+
+
+def test_samples_beside_a_file_are_found(tmp_path: Path) -> None:
+    for seed, name in enumerate("ab"):
+        frame = with_samples(machine(name), seed)
+        results.save(frame.attrs.pop("samples"), tmp_path / f"{name}-samples.csv", provenance={})
+        results.save(frame, tmp_path / f"{name}.csv")
+    compared = pq.compare.runs([tmp_path / "a.csv", tmp_path / "b.csv"])
+    assert set(compared["interval"]) == {"bootstrap"}
+
+
+def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    for day in (1, 2, 3):
+        whole = comparing.append(machine("m", day, date=f"2026-11-0{day}", commit="abc"), path)
+    assert whole["date"].nunique() == 3
+    together = pq.compare.together([path])
+    assert together["run"].unique().tolist() == ["2026-11-01", "2026-11-02", "2026-11-03"]
+    axes = pq.plots.plot_history(together)
+    line = axes.get_lines()[0]
+    assert list(line.get_xdata()) == [0, 1, 2]
+    assert list(line.get_ydata()) == pytest.approx([0.0073, 0.0146, 0.0219])
+    results.save(machine("m"), tmp_path / "other.csv")
+    with pytest.raises(DataError, match="is no history"):
+        comparing.append(machine("m"), tmp_path / "other.csv")
+
+
+def test_two_machines_are_never_drawn_alike() -> None:
+    both = pq.compare.together({"laptop": machine("a"), "board": machine("b", 9)})
+    labels = [each.get_text() for each in pq.plots.plot_speed(both).get_yticklabels()]
+    assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
+    colours = {
+        str(line.get_label()): line.get_color() for line in pq.plots.plot_tradeoff(both).lines
+    }
+    assert colours["laptop"] != colours["board"]
+    mixed = pd.concat([machine("a"), machine("b")], ignore_index=True)
+    with pytest.raises(DataError, match=r"occurs twice.*pqchain\.compare\.together"):
+        pq.plots.plot_speed(mixed)
+    with pytest.raises(DataError, match="occurs twice"):
+        pq.plots.plot_tradeoff(mixed)
+
+
+@pytest.mark.parametrize(("given", "message"), [([], "0 run"), ([frames.blocks()], "measurement")])
+def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: str) -> None:
+    with pytest.raises((UsageError, DataError), match=message):
+        pq.compare.runs(given)
+
+
+def test_quartiles_are_those_of_the_counted_samples() -> None:
+    samples = with_samples(machine("a"), 1).attrs["samples"]
+    found = operations.quartiles(samples)
+    one = samples[
+        (samples["operation"] == "sign")
+        & (samples["implementation"] == found.loc[1, "implementation"])
+        & ~samples["warmup"]
+    ]
+    row = found[
+        (found["operation"] == "sign") & (found["implementation"] == found.loc[1, "implementation"])
+    ].iloc[0]
+    expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
+    assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
+    assert "25 %" in tables.quartile_table(found).text()

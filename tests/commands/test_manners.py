@@ -1,0 +1,123 @@
+"""What every command owes its user: quick refusals, names in any case, one preset, typed names."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+import pqchain as pq
+from pqchain import plots
+from pqchain.bench import presets, tables
+from pqchain.commands import main as cli
+from pqchain.consensus import Scenario, named
+from pqchain.consensus.changes import ScenarioChanges
+from pqchain.installation import HOME, read_toml
+from pqchain.render import numbers
+from pqchain.study import Plan
+from pqchain.study.changes import PlanChanges
+from pqchain.study.wiring import WIRES
+from tests import frames
+
+REFUSED = {
+    "study --list": 0,
+    "reproduce --only nope": 2,
+    "bench --algorithm nope": 2,
+    "plot nope": 2,
+}
+
+HEAVY = ("pandas", "matplotlib", "pyperf", "oqs", "simpy", "numba")
+"""What takes most of a second to load."""
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_an_answer_that_needs_no_work_loads_nothing_heavy(words: str) -> None:
+    """Not a time, which depends on the machine, but what it would be spent on."""
+    code = (
+        "import sys; from pqchain.commands.main import main; "
+        f"code = main({words.split()!r}); "
+        f"print(code, sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == f"{REFUSED[words]} []"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "papers PQDPOL TABLE4",
+        "study Ethereum --show",
+        "algorithms --family falcon",
+        "consensus --algorithm FALCON-512 --network MESH --exponents 2 --engine NUMPY",
+    ],
+)
+def test_names_ignore_case(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words.split()) == 0
+    assert capsys.readouterr().out
+
+
+def test_the_preset_of_the_environment_reaches_every_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "Paper")
+    quick = presets.PRESETS["quick"]
+    monkeypatch.setitem(presets.PRESETS, "paper", dataclasses.replace(quick, rounds=1, samples=2))
+    frame = pq.measure("ed25519", "VERIFY", "CRYPTOGRAPHY/openssl")
+    assert frame.attrs["provenance"]["preset"] == "paper"
+    assert frame.loc[0, "samples"] == 2
+    monkeypatch.setenv(presets.PRESET_VARIABLE, "long")
+    with pytest.raises(pq.errors.UsageError, match="PQCHAIN_PRESET=long: unknown preset"):
+        pq.measure("Ed25519", "verify")
+
+
+def test_what_with_takes_is_what_there_is() -> None:
+    fields = {each.name for each in dataclasses.fields(Scenario)}
+    assert set(ScenarioChanges.__annotations__) == fields
+    inputs = {each.name for each in dataclasses.fields(Plan)} | set(WIRES)
+    assert set(PlanChanges.__annotations__) == inputs
+
+
+def test_a_misspelt_field_is_refused_at_run_time_too() -> None:
+    one = Scenario(algorithm="Falcon-512", costs=pq.papers.costs("pqdpol"), network=named("mesh"))
+    with pytest.raises(TypeError):
+        one.with_(nodez=3)  # type: ignore[call-arg]
+
+
+def test_the_kinds_that_plot_offers_are_those_of_the_package() -> None:
+    offered = read_toml(HOME / "commands" / "plot.toml")["options"]["kind"]["choices"]
+    assert offered == sorted(
+        name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(-0.04, "0.0 %"), (0.0, "0.0 %"), (-0.06, "-0.1 %"), (3.14, "+3.1 %")]
+)
+def test_a_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) -> None:
+    assert numbers.percent(value).replace(numbers.NARROW_SPACE, " ") == shown
+
+
+def test_a_missing_file_of_costs_is_said_to_be_missing(capsys) -> None:
+    assert cli.main(["consensus", "--costs", "nofile.csv"]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+def test_a_block_that_was_made_smaller_says_so_in_its_row() -> None:
+    blocks = frames.blocks(["Falcon-512"])
+    blocks.attrs["provenance"] = {**frames.PROVENANCE, "transactions": 5000}
+    assert "1000 of 5000" in tables.block_table(blocks).text()
+
+
+def test_operations_table_wraps_instead_of_being_cut() -> None:
+    text = tables.operation_table(frames.measurements(["SPHINCS+-SHA2-128f-simple"])).text(80)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("samples") == 1
+
+
+def test_classical_schemes_have_no_level_of_nist() -> None:
+    """Level 1 for secp256k1 elsewhere, 0 here, was two things; a test keeps it one."""
+    for row in pq.algorithms.ALGORITHMS.values():
+        assert (row.nist_level == 0) == (not row.family_facts.post_quantum)

@@ -1,0 +1,105 @@
+"""`pqchain compare`, `plot`, `cite` and `native`: what a paper needs, at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pqchain import results
+from pqchain.commands import main as cli
+from pqchain.works import citation, papers
+from tests import frames
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return results.save(frames.measurements(["Falcon-512", "ML-DSA-44"]), tmp_path / "mine.csv")
+
+
+def test_compare_shows_draws_and_saves(saved: Path, capsys) -> None:
+    arguments = ["compare", str(saved), str(saved), "--plot", "two.svg", "--output", "two.csv"]
+    assert cli.main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Imaginary 9000" in shown
+    assert "no difference" in shown
+    assert Path("two.svg").read_text().startswith("<?xml")
+    assert cli.main(["compare", str(saved), str(saved), "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert plain["compared"][0]["verdict"] == "no difference"
+    assert cli.main(["compare", str(saved), str(saved), "--latex"]) == 0
+    assert r"\toprule" in capsys.readouterr().out
+    assert cli.main(["compare", str(saved), str(saved), "--markdown"]) == 0
+    assert "| algorithm |" in capsys.readouterr().out
+
+
+def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
+    arguments = ["plot", "speed", str(saved), "--width", "3.5in", "--format", "pdf"]
+    assert cli.main([*arguments, "--algorithms", "falcon-512"]) == 0
+    assert capsys.readouterr().out == "speed.pdf\n"
+    content = Path("speed.pdf").read_bytes()
+    assert b"/FontFile2" in content  # Type 42 is a TrueType file in the PDF
+    assert b"/Type3" not in content  # which publishers refuse
+    assert b"/MediaBox [ 0 0 252 " in content  # 3.5 inches of 72 points
+    mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+    assert cli.main(["plot", "sizes", "--scheme", mine, "--output", "own.png"]) == 0
+    assert Path("own.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plot", "sped", "mine.csv"], "invalid choice: 'sped'"),
+        (["plot", "speed", "none.csv"], "there is no file none.csv"),
+        (["plot", "speed"], "is drawn from a file"),
+        (["plot", "speed", "mine.csv", "--what", "bytes"], "speed takes none"),
+        (["plot", "blocks", "mine.csv"], "blocks needs --what QUANTITY"),
+        (["plot", "speed", "mine.csv", "--width", "wide"], "expected single, double"),
+        (["plot", "speed", "mine.csv", "--output", "a.gif"], "ends in .pdf"),
+        (["plot", "speed", "mine.csv", "--output", "a.png", "--format", "pdf"], "differ"),
+        (["compare", "mine.csv"], "at least two"),
+        (["compare", "mine.csv", "none.csv"], "there is no file none.csv"),
+        (["cite", "nobody"], "unknown work 'nobody'"),
+        (["native", "--check", "none.so"], "there is no such file"),
+        (["doctor", "--latex"], "this shows none"),
+        (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "should end in .csv"),
+    ],
+)
+def test_wrong_use_is_told(saved: Path, arguments: list[str], message: str, capsys) -> None:
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_published_table_goes_into_a_paper(capsys) -> None:
+    assert cli.main(["papers", "pqdpol", "table4", "--latex"]) == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert r"Falcon 512 & Falcon-512 & 11.444\,ms & 512\,\ensuremath{\mu}s" in text
+
+
+def test_cite_names_the_software_and_every_work(capsys) -> None:
+    assert cli.main(["cite", "--bibtex"]) == 0
+    text = capsys.readouterr().out
+    assert text.isascii()
+    keys = [line[6:-1] for line in text.splitlines() if line.startswith("@misc{")]
+    assert keys == ["pqchain", *papers.keys()]
+    assert "author = {Yongseok Lee and Yunji Lee and Yunheung Paek}" in text
+    assert cli.main(["cite", "PQDPOL"]) == 0
+    assert capsys.readouterr().out.startswith("[pqdpol] authors not named")
+
+
+def test_the_citation_file_says_the_same() -> None:
+    text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'title: "{citation.SOFTWARE["title"]}"' in text
+    for entry in citation.entries():
+        assert all(name.split("(")[-1].split()[-1].strip(")") in text for name in entry["authors"])
+
+
+def test_native_says_how_to_build(capsys) -> None:
+    assert cli.main(["native"]) == 0
+    assert "pq_native.h" not in (said := capsys.readouterr().out)
+    assert "-shared -fPIC" in said
+    assert cli.main(["native", "--example"]) == 0
+    assert "pq_sign" in capsys.readouterr().out

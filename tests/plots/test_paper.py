@@ -1,0 +1,145 @@
+"""Plots for a column of a paper: inside, not collapsed, fonts embedded, text that LaTeX takes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from pqchain import plots
+from pqchain.errors import Unsupported, UsageError
+from pqchain.plots import paper, pgf
+from pqchain.plots.canvas import INK, MUTED, figure_of
+from tests import frames
+from tests.plots.samples import KINDS, accelerator
+
+NARROWEST = 0.25
+"""Share of the figure's width that is left for the data, where rows have long names."""
+
+
+def test_there_is_a_sample_of_every_kind() -> None:
+    offered = {name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")}
+    assert set(KINDS) == offered
+
+
+SOON = ("blocks", "operation", "plane")
+"""One of each way to lay out; the others take a second each."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind in SOON else pytest.mark.long) for kind in KINDS],
+)
+def test_everything_is_inside_a_column_of_3_5_inches(kind: str) -> None:
+    with plots.style("paper", width="single"):
+        figure = figure_of(KINDS[kind]())
+    assert figure.get_size_inches()[0] == 3.5
+    figure.draw_without_rendering()
+    whole = figure.bbox.padded(0.5)
+    for what, box in boxes(figure):
+        inside = whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0
+        assert inside and box.y1 <= whole.y1, (what, box)
+    for axes in figure.axes:
+        assert axes.get_window_extent().width > NARROWEST * figure.bbox.width
+        ticks = paper.drawn_labels(axes.xaxis)
+        extents = sorted((label.get_window_extent() for label in ticks), key=lambda box: box.x0)
+        assert all(before.x1 < after.x0 for before, after in pairwise(extents)), kind
+    texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
+    assert not pgf.refused("".join(map(pgf.tex, texts)))
+
+
+def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
+    """Return what has to be inside: labels of axes and ticks, titles, texts, legends."""
+    found = []
+    for axes in figure.axes:
+        texts = [axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts]
+        texts += [*paper.drawn_labels(axes.xaxis), *paper.drawn_labels(axes.yaxis)]
+        found += [
+            (text.get_text(), text.get_window_extent())
+            for text in texts
+            if text.get_text() and text.get_visible()
+        ]
+        legends = [each for each in axes.get_children() if isinstance(each, Legend)]
+        found += [("legend", each.get_window_extent()) for each in legends]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [("single", 3.5), ("double", 7.16), (3.0, 3.0), ("3.5in", 3.5), ("89mm", 89 / 25.4)],
+)
+def test_widths(width: float | str, expected: float) -> None:
+    assert paper.inches(width) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("width", ["wide", "1in", "-3in", "100in", "3.5 miles", 0, "1.2.3"])
+def test_a_width_that_cannot_be_is_refused(width: float | str) -> None:
+    with pytest.raises(UsageError, match="expected single, double"), plots.style(width=width):
+        pass
+
+
+def test_the_style_ends_with_its_block_and_leaves_axes_of_others_alone() -> None:
+    wide = figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0]
+    with plots.style(), pytest.raises(ZeroDivisionError):
+        own = Figure(figsize=(5, 2)).subplots()
+        plots.plot_sizes(["Falcon-512"], ax=own)
+        1 / 0  # noqa: B018
+    assert figure_of(own).get_size_inches()[0] == 5
+    assert figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0] == wide
+
+
+def lightness(colour: str) -> float:
+    """Return CIE L*: 0 is black, 100 is white."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(colour)
+    ]
+    luminance = sum(
+        part * share for part, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True)
+    )
+    return 116 * luminance ** (1 / 3) - 16
+
+
+def test_colours_survive_grey_print() -> None:
+    steps = sorted(map(lightness, (*paper.GREYS.values(), INK)))
+    assert min(after - before for before, after in pairwise(steps)) > 9
+    assert steps[-1] < 88
+    with plots.style():
+        axes = plots.plot_accelerator(accelerator())
+    drawn = {to_hex(patch.get_facecolor()) for patch in axes.patches}
+    assert drawn <= {*paper.GREYS.values(), MUTED}
+
+
+def test_pgf_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pgf.shutil, "which", lambda name: None)
+    with pytest.raises(Unsupported, match="install texlive"):
+        plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")
+
+
+DOCUMENT = r"""\documentclass{article}
+\usepackage{pgf}\usepackage{booktabs}
+\begin{document}\input{plot.pgf}\end{document}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex here")
+def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
+    with plots.style():
+        axes = plots.plot_blocks(frames.blocks(), "rate")
+    content = plots.figure_bytes(axes, "pgf").decode()
+    assert not pgf.refused(content)
+    assert not pgf.refused("".join(axes.get_xlabel()))
+    (tmp_path / "plot.pgf").write_text(content)
+    (tmp_path / "page.tex").write_text(DOCUMENT)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "page.pdf").stat().st_size > 5000

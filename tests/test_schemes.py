@@ -1,0 +1,357 @@
+"""Schemes of the user's own: by numbers, as a library in C, as a Python class."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pqchain as pq
+from pqchain import algorithms, costs, results, schemes
+from pqchain.bench import gas, tables
+from pqchain.commands.native import FOLDER, build
+from pqchain.consensus import Scenario, metrics, named, run
+from pqchain.costs import MissingCosts
+from pqchain.crypto import trial
+from pqchain.errors import (
+    CryptoFailure,
+    NativeLibraryMissing,
+    UnknownAlgorithm,
+    UsageError,
+)
+from pqchain.plots import plot_sizes, plot_speed, plot_tradeoff
+from tests import frames
+
+MINE = pq.Costs.given(
+    "Mine",
+    public_key_bytes=1000,
+    signature_bytes=300,
+    sign_seconds=1e-3,
+    verify_seconds=1e-4,
+    source="my thesis, table 2",
+)
+
+
+class Hashed:
+    """Hashes with a shared key, which is no signature scheme, as the example in C."""
+
+    name = "Hashed"
+    public_key_bytes = secret_key_bytes = 32
+    signature_bytes = 64
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        key = os.urandom(32)
+        return key, key
+
+    def sign(self, message: bytes, secret_key: bytes) -> bytes:
+        return hashlib.sha512(secret_key + message).digest()
+
+    def verify(self, message: bytes, signature: bytes, public_key: bytes) -> bool:
+        return signature == self.sign(message, public_key)
+
+
+@pytest.fixture(autouse=True)
+def forgetting() -> Iterator[None]:
+    with algorithms.forgetting():
+        yield
+
+
+@pytest.fixture
+def mine() -> str:
+    [name] = pq.register(MINE)
+    return name
+
+
+def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> None:
+    frame = pq.measure([mine, "Ed25519"], ["generate_keypair", "verify"], preset="quick", rounds=1)
+    rows = frame[frame["algorithm"] == "Mine"].set_index("operation")
+    assert (rows["implementation"] == "given").all()
+    assert rows.loc["verify", ["median_seconds", "reason"]].tolist() == [1e-4, MINE.source]
+    assert rows.loc["generate_keypair", "status"] == "unsupported"
+    assert "given: my thesis, table 2" in tables.operation_table(frame).text()
+    path = results.save(frame, tmp_path / "both.csv")
+    with algorithms.forgetting():
+        pass
+    table = costs.from_frame(results.load(path))
+    assert table["mine"].source == MINE.source
+    assert table.origin("mine") == MINE.source
+
+
+def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
+    with algorithms.forgetting():
+        pq.register(Hashed)
+        results.save(pq.measure("Hashed", rounds=1), tmp_path / "mine.csv")
+    with pytest.raises(UnknownAlgorithm):
+        algorithms.get("Hashed")
+    frame = results.load(tmp_path / "mine.csv")
+    row = costs.from_frame(frame)["Hashed"]
+    assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
+    assert row.source.startswith("given: own/Hashed on ")
+    assert [each.name for each in costs.schemes(frame)] == ["Hashed"]
+    assert plot_tradeoff(frame).get_xlabel()
+
+
+def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
+    """In a notebook a cell is run again, with other numbers."""
+    pq.register("Mine,public_key=999,signature=200,sign=2ms,verify=0.1ms")
+    assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
+    frame = pq.measure_blocks("Mine", transactions=2, threads=1)
+    assert frame.loc[0, "signature_bytes"] == 200
+    with pytest.raises(UsageError, match=r"a Mine already, and yours has public_key_bytes 32"):
+        pq.register(type("Other", (Hashed,), {"name": "Mine"}))
+
+
+def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
+    assert pq.register(MINE) == ["Mine"]
+    assert algorithms.get("MINE").public_key_bytes == 1000
+    assert algorithms.names("signature")[-1] == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
+        ("nowhere.so", "there is no library"),
+        ("nowhere.py:Class", "there is no file"),
+        ("pqchain.nowhere:Class", "cannot be imported"),
+        ("pqchain.schemes:Class", "has no 'Class'"),
+        ("pqchain.schemes:register", "is no signer: it lacks generate_keypair"),
+    ],
+)
+def test_what_cannot_be_added_is_refused(mine: str, text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        pq.register(text)
+
+
+def test_costs_of_the_registry_are_not_given() -> None:
+    with pytest.raises(UsageError, match="of the registry already"):
+        pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
+
+
+def test_consensus_models_it_and_says_that_it_is_given() -> None:
+    table = pq.papers.costs("pqdpol").plus(MINE)
+    scenario = Scenario(algorithm="mine", costs=table, nodes=8, network=named("star"))
+    assert metrics.record(run(scenario))["costs"] == MINE.source
+
+
+@pytest.mark.native
+def test_hashes_stand_in_where_bytes_are_enough() -> None:
+    """In virtual time the delegates take as long as the model says, and carry its bytes."""
+    table = pq.papers.costs("pqdpol").plus(MINE)
+    scenario = Scenario(algorithm="Mine", costs=table, nodes=4, network=named("star"))
+    ran, modelled = run(scenario, mode="virtual"), run(scenario)
+    assert ran.latency_seconds == modelled.latency_seconds
+    assert ran.transactions_per_block == modelled.transactions == 35
+    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
+        run(scenario, mode="loopback")
+
+
+def test_a_model_that_needs_no_signing_time_takes_measurements_without_it() -> None:
+    frame = frames.measurements(["Falcon-512"]).query("operation == 'verify'")
+    table = costs.from_frame(frame)
+    shared = {"algorithm": "Falcon-512", "costs": table, "nodes": 8}
+    quiet = Scenario(network=named("csma"), **shared)
+    assert not quiet.signs
+    assert run(quiet).latency_seconds > 0
+    with pytest.raises(MissingCosts, match=r"no time of sign .*bench --algorithm Falcon-512"):
+        Scenario(network=named("star"), **shared)
+
+
+def test_a_block_has_its_sizes_and_no_times(mine: str) -> None:
+    frame = pq.measure_blocks([mine, f"{mine}+Ed25519"], transactions=3, threads=1)
+    size = pq.chain.encoding.encoded_size("Mine")
+    assert frame.loc[0, "block_bytes"] == pq.chain.encoding.header_bytes() + 3 * size
+    assert frame["tampered"].tolist() == ["bad signature"] * 2
+    assert frame["verify_median_seconds"].isna().all()
+    assert frame["reason"].str.startswith(MINE.source).all()
+    assert "sizes only" in tables.block_table(frame).text()
+    assert "sizes only" in "\n".join(tables.lines(frame[:1]))
+
+
+def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
+    frame = gas.measure_gas([mine], rounds=2)
+    row = frame[(frame["scheme"] == "Mine") & (frame["unit"] == "solana")].iloc[0]
+    anchor = frame[(frame["scheme"] == "Ed25519") & (frame["unit"] == "solana")].iloc[0]
+    assert row["verify_seconds"] == 1e-4
+    assert row["low"] <= 720 * 1e-4 / anchor["verify_seconds"] * 1.5
+    assert row["reason"] == MINE.source
+
+
+def test_plots_draw_it_and_label_it(mine: str) -> None:
+    given = pq.measure(mine)
+    assert "Mine (given)" in _labels(plot_speed(given))
+    assert "Mine (given)" in _labels(plot_sizes(["Falcon-512", mine]))
+    assert "Mine (given)" in [text.get_text() for text in plot_tradeoff(given).texts]
+
+
+def _labels(axes: object) -> list[str]:
+    return [label.get_text() for label in axes.get_yticklabels()]  # type: ignore[attr-defined]
+
+
+def test_a_class_signs_blocks_and_is_measured() -> None:
+    assert pq.register(Hashed) == ["Hashed"]
+    signer = pq.open_signer("hashed")
+    public_key, secret_key = signer.generate_keypair()
+    signature = signer.sign(b"pay 5", secret_key)
+    assert signer.verify(b"pay 5", signature, public_key)
+    assert not signer.verify(b"pay 6", signature, public_key)
+    frame = pq.measure("Hashed", rounds=1)
+    assert (frame["status"] == "ok").all()
+    assert (frame["implementation"] == "own/Hashed").all()
+    blocks = pq.measure_blocks("Hashed", transactions=3, threads=2)
+    assert blocks.loc[0, ["valid", "tampered"]].tolist() == ["yes", "bad signature"]
+
+
+@pytest.mark.native
+def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
+    pq.register(Hashed)
+    table = costs.from_frame(pq.measure("Hashed", rounds=1))
+    scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
+    assert run(scenario, mode="virtual").is_safe
+    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
+        run(scenario, mode="loopback")
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "message"),
+    [
+        ("generate_keypair", (b"short", b"short"), r"gave \[5, 5\]; expected .* 32 and 32 bytes"),
+        ("sign", b"short", "gave 5; expected bytes, 64 to 64"),
+        ("sign", "text", "gave str; expected bytes"),
+        ("verify", 1, "gave 1; expected True or False"),
+    ],
+)
+def test_a_class_that_breaks_its_word_is_told(method: str, answer: object, message: str) -> None:
+    wrong = type("Wrong", (Hashed,), {"name": "Wrong", method: lambda *_: answer})
+    pq.register(wrong)
+    signer = pq.open_signer("Wrong")
+    with pytest.raises(CryptoFailure, match=message):
+        signer.generate_keypair()
+        signer.sign(b"", bytes(32))
+        signer.verify(b"", bytes(64), bytes(32))
+
+
+def test_a_class_comes_from_a_file(tmp_path: Path) -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    body = source[source.index("class Hashed:") : source.index("@pytest.fixture(autouse")]
+    (tmp_path / "mine.py").write_text(f"import hashlib, os\n\n{body}", encoding="utf-8")
+    assert pq.register(f"{tmp_path / 'mine.py'}:Hashed") == ["Hashed"]
+    assert len(pq.open_signer("Hashed").generate_keypair()[0]) == 32
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the example with the command that `pqchain native` prints."""
+    folder = tmp_path_factory.mktemp("own")
+    source = folder / "example.c"
+    source.write_text((FOLDER / "example.c").read_text(encoding="utf-8"), encoding="utf-8")
+    library = folder / "libexample.so"
+    subprocess.run(shlex.split(build(str(source), str(library))), check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def common(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Compile once what every library has in common."""
+    folder = tmp_path_factory.mktemp("common")
+    for name in ("common", "no_kem"):
+        file = str(FOLDER / f"{name}.c")
+        subprocess.run(["cc", "-fPIC", "-c", file], cwd=folder, check=True)
+    return [folder / "common.o", folder / "no_kem.o"]
+
+
+def changed(folder: Path, common: list[Path], *changes: tuple[str, str]) -> Path:
+    """Build the example with some of its text changed."""
+    text = (FOLDER / "example.c").read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    source, library = folder / "changed.c", folder / "libchanged.so"
+    source.write_text(text, encoding="utf-8")
+    parts = ["cc", "-shared", "-fPIC", f"-I{FOLDER}", source, *common, "-o", library, "-lpthread"]
+    subprocess.run(parts, check=True)
+    return library
+
+
+def test_a_library_is_measured_and_signs_blocks(built: Path) -> None:
+    assert pq.register(built) == ["Example-300"]
+    frame = pq.measure("Example-300", rounds=1)
+    assert frame["status"].tolist() == ["ok"] * 3
+    assert (frame["implementation"] == "own/example").all()
+    [kept] = frame.attrs["provenance"]["schemes"]
+    assert kept["source"].startswith("an example, libexample.so of SHA-256 ")
+    assert str(built.parent) not in str(frame.attrs["provenance"])
+    blocks = pq.measure_blocks("Example-300", transactions=3, threads=2)
+    assert blocks.loc[0, ["valid", "tampered"]].tolist() == ["yes", "bad signature"]
+    assert blocks["loop_median_seconds"].notna().all()
+
+
+def test_a_library_may_be_another_implementation_of_a_known_scheme(
+    tmp_path: Path, common: list[Path]
+) -> None:
+    row = algorithms.get("Ed25519")
+    name = ('"Example-300" : NULL', '"Ed25519" : NULL')
+    assert (row.public_key_bytes, row.secret_key_bytes) == (32, 32)
+    for bytes_, folder in ((64, "same"), (65, "longer")):
+        (tmp_path / folder).mkdir()
+        sizes = ("SIGNATURE = 300", f"SIGNATURE = {bytes_}")
+        library = changed(tmp_path / folder, common, name, sizes)
+        if bytes_ == 64:
+            assert pq.register(library) == ["Ed25519"]
+            assert algorithms.get("Ed25519").implementations[-1] == "own/changed"
+            continue
+        with pytest.raises(UsageError, match="signature_max_bytes 65 instead of 64"):
+            pq.register(library)
+
+
+def test_the_example_passes_every_check(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for check in trial.CHECKS:
+        assert trial.main([str(built), "Example-300", check]) == 0, capsys.readouterr().out
+
+
+MISTAKES = {
+    "accepts": (("memcmp(signature, expected, SIGNATURE) == 0", "signature != NULL"),
+                "flipped bits", "with one bit flipped was accepted"),
+    "overruns": (("*signature_bytes = SIGNATURE",
+                  "*signature_bytes = SIGNATURE, signature[SIGNATURE] = 1"),
+                 "round trips", "wrote past a buffer of 300 bytes"),
+    "constant": (("source(secret_key, KEY);\n    else if (getrandom(secret_key, KEY, 0) != KEY)",
+                  "source(secret_key, KEY);\n    else if (memset(secret_key, 1, KEY) == NULL)"),
+                 "round trips", "two key pairs are the same"),
+    "empty": ((".signature_max_bytes = SIGNATURE", ".signature_max_bytes = 0"),
+              "sizes", "signature_max_bytes is 0"),
+    "longer": (("*signature_bytes = SIGNATURE", "*signature_bytes = SIGNATURE + 1"),
+               "round trips", "a signature of 301 bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_every_mistake_is_found(mistake: str, tmp_path: Path, common, capsys) -> None:
+    change, check, message = MISTAKES[mistake]
+    library = changed(tmp_path, common, change)
+    assert trial.main([str(library), "Example-300", check]) == 1
+    assert message in capsys.readouterr().out
+
+
+def test_a_check_that_ends_the_process_is_a_check_that_failed(tmp_path: Path, common) -> None:
+    crash = ("mix(signature, secret_key, message, message_bytes);", "abort();")
+    library = changed(tmp_path, common, crash)
+    found = trial._in_process(library, "Example-300", "round trips")
+    assert found == (False, "the process ended by SIGABRT")
+
+
+def test_what_is_no_library_of_ours_says_so(tmp_path: Path) -> None:
+    (tmp_path / "none.c").write_text("int nothing;")
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "none.so"], check=True
+    )
+    with pytest.raises(NativeLibraryMissing, match=r"none\.so"):
+        schemes.register(tmp_path / "none.so")
+    (tmp_path / "text.so").write_text("text")
+    with pytest.raises(NativeLibraryMissing, match=r"text\.so cannot be loaded"):
+        schemes.register(tmp_path / "text.so")
