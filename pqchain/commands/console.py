@@ -117,7 +117,7 @@ def show(
     if arguments.json:
         write_json(plain)
     else:
-        write("\n\n".join(_shown(arguments, shown)))
+        write("\n\n".join(_in_form(arguments, shown)))
         for remark in remarks:
             talk(remark)
     return FINE if fine else CHECK_FAILED
@@ -128,7 +128,7 @@ def for_paper(arguments: argparse.Namespace) -> bool:
     return bool(arguments.latex or arguments.markdown)
 
 
-def _shown(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
+def _in_form(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
     """Yield what is shown, in the form that is wanted; of texts LaTeX has comments."""
     if not for_paper(arguments):
         yield from (each if isinstance(each, str) else each.text(width()) for each in shown)
