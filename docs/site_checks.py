@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-_LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
-"""What a browser fetches by itself, and the attribute that says from where."""
+_LOADING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
+"""What a browser may fetch by itself."""
 
-_NOT_FETCHED = {"canonical", "index", "search", "next", "prev", "author"}
+_ADDRESS = re.compile(r"""(?:src|href)\s*=\s*["']?((?:[a-z]+:)?//[^"'\s>]*)""")
+
+_NAMING = re.compile(r"""\brel=["']?(?:canonical|index|search|next|prev|author)""")
 """Kinds of `link` that only name a page."""
 
-
-class _Page(HTMLParser):
-    """The addresses that a page makes a browser fetch."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.fetched: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what this tag loads."""
-        given = dict(attrs)
-        address = given.get(_LOADED.get(tag, ""))
-        if address and given.get("rel") not in _NOT_FETCHED:
-            self.fetched.append(address)
+_IN_SHEET = re.compile(r"""(?:url\(|@import\s+)["']?((?:https?:)?//[^"')]+)""")
 
 
 def outside(folder: Path) -> Iterator[str]:
     """Yield what the pages and style sheets of a site would fetch from elsewhere."""
     for page in sorted(folder.rglob("*.html")):
-        for address in _Page(page.read_text(encoding="utf-8")).fetched:
-            if re.match(r"(?:[a-z]+:)?//", address):
-                yield f"{page.relative_to(folder)}: {address}"
+        for tag in _LOADING.findall(page.read_text(encoding="utf-8")):
+            address = _ADDRESS.search(tag)
+            if address and not _NAMING.search(tag):
+                yield f"{page.relative_to(folder)}: {address[1]}"
     for sheet in sorted(folder.rglob("*.css")):
-        for address in re.findall(
-            r"""(?:url\(|@import\s+)["']?((?:https?:)?//[^"')]+)""", sheet.read_text("utf-8")
-        ):
-            yield f"{sheet.relative_to(folder)}: {address}"
+        for outer in _IN_SHEET.findall(sheet.read_text(encoding="utf-8")):
+            yield f"{sheet.relative_to(folder)}: {outer}"
 
 
 def _check_site(app: Sphinx, exception: Exception | None) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib.util
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -114,3 +116,42 @@ def test_pages_have_one_title_and_say_nothing_of_this_machine() -> None:
             outside = FENCED.sub("", text)
             assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, page.name
         assert not re.search(r"/(tmp|work|home|root)/", text), page.name
+
+
+def checks() -> ModuleType:
+    """Return what the build does beyond Sphinx, where Sphinx is installed."""
+    pytest.importorskip("sphinx", reason="`make docs` installs it")
+    place = importlib.util.spec_from_file_location("site_checks", DOCS / "site_checks.py")
+    assert place is not None and place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="https://example.org/">fine</a><link rel="canonical" href="https://example.org/">'
+        '<img src="own.png"><script src="https://example.org/x.js"></script>'
+        '<link rel="stylesheet" href="//example.org/y.css">'
+    )
+    (tmp_path / "a.css").write_text('@import "https://example.org/z.css"; p { color: red }')
+    found = [each.rpartition("/")[2] for each in checks().outside(tmp_path)]
+    assert found == ["x.js", "y.css", "z.css"]
+
+
+def test_an_example_in_a_docstring_becomes_code() -> None:
+    lines = [
+        "Words.",
+        "",
+        "    frame = measure()",
+        "",
+        "    more",
+        "",
+        "Words.",
+        "- one",
+        "    two",
+    ]
+    shown = checks().show_examples(lines)
+    assert shown[2:5] == [".. code-block:: python", "", "    frame = measure()"]
+    assert shown.count(".. code-block:: python") == 1
+    assert shown[-1] == "    two"

@@ -431,9 +431,9 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
 
 
 def test_a_busy_machine_is_told():
-    assert "load of 3.5" in overview.reading({"load_average": 3.5, "cpu_count": 4})
-    assert "busy" not in overview.reading({"load_average": 0.5, "cpu_count": 4})
-    assert "busy" not in overview.reading({})
+    assert "load of 3.5" in overview.busy({"load_average": 3.5, "cpu_count": 4})
+    assert overview.busy({"load_average": 0.5, "cpu_count": 4}) == ""
+    assert overview.busy({}) == ""
 
 
 def test_the_load_is_read_from_a_key_that_provenance_has():

@@ -97,5 +97,6 @@ def test_numbers_in_names_are_in_their_order(seen):
 
 
 def test_words_leave_the_rows_that_have_them_all(seen):
-    assert names(seen["found"]) == ["1", "2", "10", "11", "12", "13"]  # the third takes 100 µs
+    # In the order that was chosen before, by name downwards; the scheme 2 takes 100 µs.
+    assert names(seen["found"]) == ["13", "12", "11", "10", "2", "1"]
     assert len(seen["all"]) == 11
