@@ -83,7 +83,7 @@ $(VENV)/.notebooks: $(VENV)/.installed
 	@touch $@
 
 docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto \
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto \
 		--doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
