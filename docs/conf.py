@@ -24,8 +24,8 @@ nitpick_ignore = [("py:class", f"pqchain.{name}") for name in _ALIASES]
 
 # Notebooks are pages as they are committed. Sphinx reads its own folder only, so they are copied
 # with their dates: what did not change is not read again.
-shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", dirs_exist_ok=True,
-                ignore=shutil.ignore_patterns(".*"))  # fmt: skip
+shutil.rmtree(DOCS / "notebooks", ignore_errors=True)
+shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", ignore=shutil.ignore_patterns(".*"))
 nb_execution_mode = "cache"
 nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")

@@ -34,10 +34,9 @@ def outside(folder: Path) -> Iterator[str]:
 
 
 def _check_site(app: Sphinx, exception: Exception | None) -> None:
-    found = (
-        list(outside(Path(app.outdir))) if exception is None and app.builder.name == "html" else []
-    )
-    if found:
+    if exception is not None or app.builder.name != "html":
+        return
+    if found := list(outside(Path(app.outdir))):
         raise ExtensionError("pages would fetch from elsewhere:\n" + "\n".join(found))
 
 
