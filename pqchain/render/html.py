@@ -12,7 +12,7 @@ from importlib.resources import files
 
 LABELS = {
     "published": "as printed in the source",
-    "measured": "timed on the machine named below",
+    "measured": "timed on the machine that is named",
     "run": "counted or observed in a run on that machine",
     "replayed": "the real protocol, run on a clock that is modelled",
     "registry": "facts of the implementations, checked against the built libraries",
