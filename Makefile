@@ -17,7 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
-.PHONY: simulate-delegates fuzz-delegates bench-delegates
+.PHONY: docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -80,6 +80,17 @@ notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		-r pyproject.toml --extra notebooks
+	@touch $@
+
+docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto \
+		--doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+$(VENV)/.docs: $(VENV)/.notebooks
+	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11) and 'make docs needs Python 3.11')"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra docs
 	@touch $@
 
 # The wheel is built from the sdist, so whatever the sdist lacks is missed here. auditwheel reads
@@ -257,7 +268,7 @@ sanitize-quic: ## the same tests under AddressSanitizer (5 minutes; needs a nigh
 		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml
 
 clean: ## remove what was built here; the cache outside the checkout stays
-	rm -rf $(VENV) $(BOARD) build dist results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOARD) build dist results docs/_build docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20

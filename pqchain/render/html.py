@@ -1,4 +1,4 @@
-"""Building blocks of one self-contained HTML page: no script, no request to anywhere.
+"""Building blocks of self-contained HTML pages: no request to anywhere.
 
 Text is escaped unless it is `Markup`, which only the functions of this module make.
 """
@@ -12,7 +12,7 @@ from importlib.resources import files
 
 LABELS = {
     "published": "as printed in the source",
-    "measured": "timed on the machine named below",
+    "measured": "timed on the machine that is named",
     "run": "counted or observed in a run on that machine",
     "replayed": "the real protocol, run on a clock that is modelled",
     "registry": "facts of the implementations, checked against the built libraries",
@@ -139,15 +139,30 @@ def folded(summary: str, *children: str) -> Markup:
     return element("details", element("summary", summary), *children)
 
 
-def document(title: str, contents: Iterable[tuple[str, str]], *children: str) -> str:
-    """Write the whole page; `contents` are (identifier, title) of what the reader may jump to."""
+def document(
+    title: str,
+    contents: Iterable[tuple[str, str]],
+    *children: str,
+    pages: Iterable[tuple[str, str]] = (),
+    script: str = "",
+) -> str:
+    """Write the whole page; `contents` are (identifier, title) of what the reader may jump to.
+
+    `pages` are (file, title) of the pages beside it, itself under its own title.
+    """
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]
-    navigation = element("nav", bullets(items), aria_label="Contents")
+    beside = [
+        element("b", text, aria_current="page") if text == title else link(text, file)
+        for file, text in pages
+    ]
+    lists = [bullets(each) for each in (beside, items) if each]
+    navigation = element("nav", *lists, aria_label="Contents")
+    after = f"<script>\n{script}</script>\n" if script else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"{navigation}\n{element('main', *children)}\n</body>\n</html>\n"
+        f"{navigation}\n{element('main', *children)}\n{after}</body>\n</html>\n"
     )

@@ -45,6 +45,10 @@ class Shown:
     """What a page shows; without it the text."""
 
 
+_WIDE = 9
+"""From so many columns on a page sets a table smaller, so that all of them are seen at once."""
+
+
 def verdict(word: str, *, short: bool = False) -> Shown:
     """Show a verdict with its sign and tone."""
     return Shown(word, word, html.badge(word, short=short))
@@ -129,15 +133,17 @@ class Table:
         """Write the table for a page, its notes below."""
         headers = self.row_headers
         body = self._cells(_markup)
+        values = self._cells(_value)
         said = self._remarks
         spans = self._spans(body, said)
         written = []
-        for row, span, remark in zip(body, spans, said, strict=True):
+        for row, value, span, remark in zip(body, values, spans, said, strict=True):
             cells = []
             for index, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
                 if index == 0 and not span:
                     continue
                 attributes = {"class_": "number" if column.numeric else ""}
+                attributes["data_value"] = value[index]
                 if index < headers:
                     attributes["scope"] = "rowgroup" if index == 0 and span > 1 else "row"
                     attributes["rowspan"] = str(span) if index == 0 and span > 1 else ""
@@ -152,7 +158,10 @@ class Table:
         scroll = element(
             "div", whole, class_="scroll", tabindex="0", role="region", aria_label=self.caption
         )
-        styled = element("div", scroll, class_=self.style) if self.style else scroll
+        style = " ".join(
+            part for part in (self.style, "wide" * (len(self.columns) >= _WIDE)) if part
+        )
+        styled = element("div", scroll, class_=style) if style else scroll
         return html.join(styled, html.bullets(self.notes)) if self.notes else styled
 
     def _cells(self, show: Callable[[Column, Any], str]) -> list[list[str]]:
@@ -180,6 +189,13 @@ def _text(column: Column, cell: Any) -> str:
 
 def _markup(column: Column, cell: Any) -> str:
     return cell.html or cell.text if isinstance(cell, Shown) else column.show(cell)
+
+
+def _value(column: Column, cell: Any) -> str:
+    """Return the number behind a cell, by which a script may sort; "" if there is none."""
+    value = _plain(cell) if column.numeric else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value:.6g}" if is_number else ""
 
 
 def _lines(

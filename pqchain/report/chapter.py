@@ -13,6 +13,7 @@ from pqchain.render import html, numbers
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from pqchain.report.run import SAID, Reproduction
+from pqchain.report.summary import busy
 from pqchain.works import papers
 from pqchain.works.coverage import counts
 from pqchain.works.paper import Paper
@@ -66,10 +67,11 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
     if paper.title_note:
         head.append(html.element("p", paper.title_note, class_="byline"))
     sections = [
-        html.section(f"{work.key}-{_slug(title)}", title, *children, level=3)
+        html.section(f"{work.key}-{_slug(title)}", title, *children)
         for title, children in parts.items()
     ]
-    return html.section(work.key, paper.title, *head, *sections)
+    warning = busy(done.provenance)
+    return html.section(work.key, paper.title, warning, *head, *sections, level=1)
 
 
 def _slug(title: str) -> str:

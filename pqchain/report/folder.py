@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
+from html import unescape
 from pathlib import Path
 
 from pqchain import plots, results, scratch
@@ -14,7 +16,7 @@ from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
-from pqchain.report.run import Reproduction
+from pqchain.report.run import SAID, Reproduction
 
 MANIFEST = "files.json"
 """Names what a run wrote into its folder, so that the next one can take away what it does not."""
@@ -32,15 +34,15 @@ def prepare(output: Path) -> None:
 
 
 def write(done: Reproduction) -> Path:
-    """Write the report of a finished run into its folder, all or nothing; return the page."""
+    """Write the report of a finished run into its folder, all or nothing; return the first page."""
     output = done.output
     with scratch.folder(output.parent, prefix=f".{output.name}.", suffix=".tmp") as building:
         plates = _draw(done, building / "figures")
         _save_frames(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        text = _page(done, plates, [Path(MANIFEST), *files])
-        (building / "index.html").write_text(text, encoding="utf-8")
-        files.append(Path("index.html"))
+        for name, text in _pages(done, plates, [Path(MANIFEST), *files]).items():
+            (building / name).write_text(text, encoding="utf-8")
+            files.append(Path(name))
         _replace(building, output, files)
     return done.index
 
@@ -67,29 +69,43 @@ def _draw(done: Reproduction, place: Path) -> Plates:
     return plates
 
 
-def _page(done: Reproduction, plates: Plates, files: Iterable[Path]) -> str:
-    chapters = [chapter.chapter(done, work, plates.get(work.key, [])) for work in done.works]
+def _pages(done: Reproduction, plates: Plates, files: Iterable[Path]) -> dict[str, str]:
+    """Write a page for each work, one for the machine, and the first one, which comes last."""
+    script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
+    pages = [("index.html", SAID["first"]), *((f"{key}.html", key) for key in done.keys)]
+    pages.append(("machine.html", SAID["machine"]))
     drawn = [plate for _, plate in plates.get("", [])]
-    tables = [table.html() for table in measurement_tables(done.measurements)]
-    here = html.section("measured", "What this machine measured", *drawn, *tables)
     links = html.bullets(html.link(path.as_posix(), path.as_posix()) for path in files)
-    listed = html.section("files", "Files beside this page", links)
-    contents = [
-        ("summary", "Summary"),
-        ("reading", "How to read this page"),
-        *((key, key) for key in done.keys),
-        ("measured", "What this machine measured"),
-        ("correction", "A corrected defect"),
-        ("provenance", "Where our numbers were made"),
-        ("files", "Files"),
-    ]
-    head = [summary.summary(done), summary.reading(done.provenance)]
-    made = [
-        summary.correction(done.provenance.get("native", {})),
-        summary.provenance(done.provenance),
-    ]
-    title = "pqchain: published and measured here"
-    return html.document(title, contents, *head, *chapters, here, *made, listed)
+    bodies = [[chapter.chapter(done, work, plates.get(work.key, []))] for work in done.works]
+    bodies.append(
+        [
+            html.element("h1", SAID["machine"]),
+            summary.busy(done.provenance),
+            html.section("measured", "What this machine measured", *drawn,
+                         *(table.html() for table in measurement_tables(done.measurements))),
+            summary.correction(done.provenance.get("native", {})),
+            summary.provenance(done.provenance),
+            html.section("files", "Files beside these pages", links),
+        ]
+    )  # fmt: skip
+    bodies.append([summary.summary(done), *_overview(plates), summary.reading()])
+    return {
+        name: html.document(title, _contents(body), *body, pages=pages, script=script)
+        for (name, title), body in zip([*pages[1:], pages[0]], bodies, strict=True)
+    }
+
+
+def _overview(plates: Plates) -> Iterable[Markup]:
+    """Yield the figure that shows all schemes at once, if there is one."""
+    for _, plate in plates.get("", []):
+        if 'id="figure-tradeoff"' in plate:
+            yield html.section("overview", "The schemes at a glance", plate)
+
+
+def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:
+    """Return identifier and title of every section of a page that has a heading to jump to."""
+    found = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
+    return [(identifier, unescape(title)) for identifier, title in found]
 
 
 def _replace(building: Path, output: Path, files: list[Path]) -> None:
@@ -97,7 +113,7 @@ def _replace(building: Path, output: Path, files: list[Path]) -> None:
     # Both runs' files, until the old ones are gone: whoever is stopped half way forgets none.
     output.mkdir(parents=True, exist_ok=True)
     _list(output, [*files, *stale])
-    # The page goes last, so that it never speaks of files that are not there yet.
+    # The first page goes last, so that it never speaks of files that are not there yet.
     for file in files:
         (output / file).parent.mkdir(parents=True, exist_ok=True)
         os.replace(building / file, output / file)  # noqa: PTH105

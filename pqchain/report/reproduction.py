@@ -32,12 +32,12 @@ def reproduce(
 ) -> Reproduction:
     """Measure once, compare with every work (or those in `only`), and write the report.
 
-    Writes into the folder `output`: index.html; files.json, which lists the files;
-    measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and coverage.csv, and what else
-    the work computes, each with a JSON sidecar; figures/*.svg and *.png. Files appear only when all
-    are complete. What an earlier run wrote there and this one does not is removed; other files
-    stay. `works` are those of `pqchain.works.registry`, or others. `schemes` are measured besides,
-    such as your own, which `pqchain.register` added.
+    Writes into the folder `output`: index.html, a page for each work and machine.html; files.json,
+    which lists the files; measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and
+    coverage.csv, and what else the work computes, each with a JSON sidecar; `figures/*.svg` and
+    `*.png`. Files appear only when all are complete. What an earlier run wrote there and this one
+    does not is removed; other files stay. `works` are those of `pqchain.works.registry`, or others.
+    `schemes` are measured besides, such as your own, which `pqchain.register` added.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset.

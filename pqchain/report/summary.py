@@ -42,6 +42,7 @@ def summary(done: Reproduction) -> Markup:
     works = f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}"
     parts = [
         html.element("h1", SAID["title"]),
+        busy(facts),
         html.element("p", f"{facts.get('cpu_model', '')}, {date}, {made}", class_="byline"),
         html.element("p", SAID["lead"].format(works=works), class_="lead"),
         verdict,
@@ -54,13 +55,13 @@ def summary(done: Reproduction) -> Markup:
 
 def _found(done: Reproduction) -> Iterator[Markup]:
     """Yield what came out, in sentences that lead to where it is shown."""
-    said = [each for work in done.works for each in work.found(done.frames[work.key])]
+    said = [(work.key, each) for work in done.works for each in work.found(done.frames[work.key])]
     if said:
         items = [
-            html.join(each.text, " ", html.link(SAID["see"], f"#{each.place}")) for each in said
+            html.join(each.text, " ", html.link(SAID["see"], f"{key}.html#{each.place}"))
+            for key, each in said
         ]
-        yield html.element("h2", SAID["found"], id="found")
-        yield html.bullets([*items, *_counted(done)])
+        yield html.section("found", SAID["found"], html.bullets([*items, *_counted(done)]))
 
 
 def _counted(done: Reproduction) -> Iterator[str]:
@@ -82,7 +83,9 @@ def _contradicted(done: Reproduction, work: Work) -> Iterator[Markup]:
     """Yield which cells and statements the rest of the work's own print contradicts."""
     for erratum in work.paper.errata:
         text = SAID["misprint"].format(erratum=erratum, key=work.key)
-        yield html.join(text, " ", html.link(SAID["see"], f"#{work.key}-errata-and-notes"))
+        yield html.join(
+            text, " ", html.link(SAID["see"], f"{work.key}.html#{work.key}-errata-and-notes")
+        )
     claims = done.claims[done.claims["paper"] == work.key]
     failed = claims[(claims["source"] == "published") & (claims["verdict"] == FAILS)]
     if len(failed):
@@ -93,7 +96,9 @@ def _contradicted(done: Reproduction, work: Work) -> Iterator[Markup]:
             sentences=claims["sentence"].nunique(),
             some=" ".join(some),
         )
-        yield html.join(text, " ", html.link(SAID["see"], f"#{work.key}-what-it-says-checked"))
+        yield html.join(
+            text, " ", html.link(SAID["see"], f"{work.key}.html#{work.key}-what-it-says-checked")
+        )
 
 
 _SOME = 2
@@ -129,7 +134,7 @@ def works_table(done: Reproduction) -> Table:
         counts = [int(ratios["ratio"].notna().sum())]
         for column, words in zip((*verdicts, sizes["verdict"]), judged.values(), strict=True):
             counts += [int(column.isin(each).sum()) for each in words.values()]
-        rows.append([Shown(key, key, html.link(key, f"#{key}")), *counts])
+        rows.append([Shown(key, key, html.link(key, f"{key}.html")), *counts])
     found = set(done.claims["source"])
     return Table(
         columns=columns,
@@ -179,16 +184,21 @@ def _build(facts: Mapping[str, Any]) -> str:
     )
 
 
-def reading(facts: Mapping[str, Any]) -> Markup:
+def reading() -> Markup:
     """Explain the labels and how the times were taken."""
     labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
     compared, timed = (html.element("p", SAID[name]) for name in ("compared", "timed"))
     parts = [compared, html.bullets(labels), timed]
+    return html.section("reading", "How to read these pages", *parts)
+
+
+def busy(facts: Mapping[str, Any]) -> Markup:
+    """Warn of a machine on which other work ran; nothing if none did."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
-    if isinstance(load, (int, float)) and isinstance(count, int) and load > count / 2:
-        busy = SAID["busy"].format(load=load, count=count)
-        parts.append(html.element("div", html.element("p", busy), class_="note"))
-    return html.section("reading", "How to read this page", *parts)
+    if not (isinstance(load, (int, float)) and isinstance(count, int) and load > count / 2):
+        return Markup()
+    warning = html.element("p", SAID["busy"].format(load=load, count=count))
+    return html.element("div", warning, class_="verdict bad", role="alert")
 
 
 def tally(

@@ -93,7 +93,7 @@ def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, once, monkeyp
     assert shown.splitlines()[-1] == str(tmp_path / "index.html")
     names = ("table1", "figure1", "contrast", "libraries", "trouble", "transports", "runs")
     assert all((tmp_path / "quic-reencoding" / f"{name}.csv").is_file() for name in names)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    page = (tmp_path / "quic-reencoding.html").read_text(encoding="utf-8")
     assert "Where the time goes" in page
     assert 'id="figure-quic-reencoding-phases"' in page
     assert main([*arguments, "--json"]) == 0

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,22 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 
 
 @pytest.fixture(scope="module")
-def text(done: Reproduction) -> str:
-    """The page of that reproduction."""
-    return done.index.read_text(encoding="utf-8")
+def pages(done: Reproduction) -> dict[str, str]:
+    """The pages of that reproduction by file name, the first one first."""
+    return pages_of(done)
+
+
+@pytest.fixture(scope="module")
+def text(pages: dict[str, str]) -> str:
+    """All pages of that reproduction."""
+    return "\n".join(pages.values())
+
+
+def pages_of(done: Reproduction) -> dict[str, str]:
+    """Return the pages of a report by file name, the first one first."""
+    names = ["index.html", *(f"{key}.html" for key in done.keys), "machine.html"]
+    assert sorted(names) == sorted(path.name for path in done.output.glob("*.html"))
+    return {name: (done.output / name).read_text(encoding="utf-8") for name in names}
 
 
 def fake_measure(
@@ -93,8 +107,8 @@ def test_every_work_is_there_with_both_titles(done, text):
 
 
 def test_the_page_begins_with_what_came_out_and_leads_to_it(done, text):
-    found = text[text.index('<h2 id="found">') : text.index('<div class="tallies">')]
-    assert text.index('<h2 id="found">') < text.index('id="reading"')
+    found = text[text.index('<section id="found">') : text.index('<div class="tallies">')]
+    assert text.index('<section id="found">') < text.index('id="reading"')
     said = [each for work in done.works for each in work.found(done.frames[work.key])]
     assert len(said) >= 8 and found.count("<li>") == len(said) + 8
     identifiers = {each.get("id") for each in Reader(text).all("section")}
@@ -117,27 +131,66 @@ def test_every_printed_number_is_covered(done, text):
         assert f'<section id="{key}-every-printed-number">' in text
 
 
-def test_page_is_well_formed_and_asks_nobody(text):
-    reader = Reader(text)
-    assert not reader.all("script")
-    assert not reader.all("link")
-    for tag in ("img", "iframe", "video", "object", "embed", "source"):
-        assert not reader.all(tag)
-    sources = [value for _, attributes in reader.tags for name, value in attributes.items()
-               if name == "src"]  # fmt: skip
-    assert not sources
-    inside = {name for name in (attributes.get("id") for _, attributes in reader.tags) if name}
-    for attributes in reader.all("a"):
-        target = attributes["href"]
-        if target.startswith("#"):
-            assert target[1:] in inside
-        else:
-            assert not target.startswith("http:")
+def test_pages_are_well_formed_and_ask_nobody(done, pages):
+    inside = {name: set(identifiers(text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        reader = Reader(text)
+        assert reader.all("script") == [{}]
+        assert len(reader.all("h1")) == 1
+        for tag in ("link", "img", "iframe", "video", "object", "embed", "source"):
+            assert not reader.all(tag)
+        assert not [
+            value for _, given in reader.tags for key, value in given.items() if key == "src"
+        ]
+        for attributes in reader.all("a"):
+            target = attributes["href"]
+            if target.startswith("http"):
+                assert target.startswith("https:")
+                continue
+            page, _, place = target.partition("#")
+            if place:
+                assert place in inside[page or name], target
+            else:
+                assert (done.output / page).is_file(), target
 
 
-def test_no_identifier_is_used_twice(text):
-    used = [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
-    assert len(used) == len(set(used))
+def identifiers(text: str) -> list[str]:
+    return [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
+
+
+def test_no_identifier_is_used_twice_in_a_page(pages):
+    for text in pages.values():
+        used = identifiers(text)
+        assert len(used) == len(set(used))
+
+
+def test_each_page_leads_to_all_others_and_is_whole_without_the_script(pages):
+    for name, text in pages.items():
+        reader = Reader(text)
+        linked = {each["href"] for each in reader.all("a")}
+        assert linked >= set(pages) - {name}
+        assert [each["aria-current"] for each in reader.all("b") if each] == ["page"]
+        assert text.rindex("</main>") < text.index("<script>")
+        assert not reader.all("button") and not reader.all("input")
+
+
+def test_numbers_of_a_table_can_be_sorted_by_value(done, text):
+    cells = Reader(text).all("td")
+    values = [float(each["data-value"]) for each in cells if "data-value" in each]
+    assert len(values) > 1000
+    assert 0.000163 in values
+
+
+def test_a_busy_machine_is_told_before_any_number(tmp_path, monkeypatch):
+    def busy(measured: pd.DataFrame) -> None:
+        measured.attrs["provenance"] |= {"load_average": 7.5, "cpu_count": 2}
+
+    monkeypatch.setattr(bench, "measure", fake_measure(busy))
+    monkeypatch.setattr(figures, "drawn", lambda done: {})
+    for text in pages_of(report.reproduce(tmp_path / "results", only="falcon-hls")).values():
+        main = text[text.index("<main>") :]
+        before = main[: main.index("The machine was busy: a load of 7.5 on 2 processors")]
+        assert not re.search(r"\d", re.sub(r"<[^>]*>", "", before))
 
 
 def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
@@ -156,16 +209,14 @@ def test_every_figure_is_described(text):
 
 
 def test_files_listed_are_there_and_the_other_way_round(done, text):
-    listed = {
-        attributes["href"] for attributes in Reader(text).all("a") if "." in attributes["href"]
-    }
-    listed = {name for name in listed if not name.startswith("http")}
+    targets = {each["href"].partition("#")[0] for each in Reader(text).all("a")} - {""}
+    listed = {name for name in targets if not name.startswith("http")}
     written = {
         path.relative_to(done.output).as_posix()
         for path in done.output.rglob("*")
         if path.is_file()
     }
-    assert listed == written - {"index.html"}
+    assert listed == written
     assert {
         "measurements.csv", "measurements.json", "pqdpol/comparison.csv", "pqdpol/sizes.csv",
         "pqdpol/claims.json", "figures/pqdpol-ratio.svg", "figures/speed-signatures.png",
@@ -191,10 +242,8 @@ def test_summary_counts_what_the_frames_hold(done, text):
 def test_published_and_ours_stand_side_by_side(text):
     published, ours = "163\N{NARROW NO-BREAK SPACE}µs", "120\N{NARROW NO-BREAK SPACE}µs"
     row = text[text.index(published) :].partition("</tr>")[0]
-    assert (
-        f'<span class="here">{ours}</span></td><td class="number">\N{MULTIPLICATION SIGN}0.74<'
-        in row
-    )
+    ratio = f'data-value="{120 / 163:.6g}">\N{MULTIPLICATION SIGN}0.74<'
+    assert f'<span class="here">{ours}</span></td><td class="number" {ratio}' in row
 
 
 def test_a_microcontroller_is_not_set_beside_this_machine(done):
@@ -210,7 +259,7 @@ def test_what_cannot_run_keeps_its_row_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", fake_measure(lack))
     monkeypatch.setattr(figures, "drawn", lambda done: {})
     done = report.reproduce(tmp_path / "results", only="round3")
-    assert "no library holds NTRU" in done.index.read_text(encoding="utf-8")
+    assert "no library holds NTRU" in pages_of(done)["round3.html"]
 
 
 def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
@@ -326,7 +375,7 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
         "sizes.png",
         "sizes.svg",
     ]
-    assert "11.444" in done.index.read_text(encoding="utf-8")
+    assert "11.444" in pages_of(done)["pqdpol.html"]
 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
@@ -336,7 +385,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     (output / "mine.txt").write_text("mine")
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(plots, "figure_bytes", blank)
-    monkeypatch.setattr(html, "document", lambda *parts: 1 / 0)
+    monkeypatch.setattr(html, "document", lambda *parts, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report.reproduce(output, only="pqdpol")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results"]
@@ -382,9 +431,9 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
 
 
 def test_a_busy_machine_is_told():
-    assert "load of 3.5" in overview.reading({"load_average": 3.5, "cpu_count": 4})
-    assert "busy" not in overview.reading({"load_average": 0.5, "cpu_count": 4})
-    assert "busy" not in overview.reading({})
+    assert "load of 3.5" in overview.busy({"load_average": 3.5, "cpu_count": 4})
+    assert overview.busy({"load_average": 0.5, "cpu_count": 4}) == ""
+    assert overview.busy({}) == ""
 
 
 def test_the_load_is_read_from_a_key_that_provenance_has():

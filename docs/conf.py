@@ -1,0 +1,54 @@
+"""How Sphinx makes the site of `make docs`. It asks nobody: not when built, not when read."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pqchain
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+project = "pqchain"
+project_copyright = "pqchain contributors"
+version = release = pqchain.__version__
+
+extensions = ["sphinx.ext.autodoc", "myst_nb", "sphinx_copybutton", "site_checks"]
+exclude_patterns = ["_build"]
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.html)\..*")]
+"""Every name must lead somewhere but for those of other libraries, and of what only rooms use."""
+_ALIASES = ["chain.encoding.KeyForm", "crypto.interface.T"]
+nitpick_ignore = [("py:class", f"pqchain.{name}") for name in _ALIASES]
+"""Aliases of types, which Sphinx takes for classes."""
+
+# Notebooks are pages as they are committed. Sphinx reads its own folder only, so they are copied
+# with their dates: what did not change is not read again.
+shutil.rmtree(DOCS / "notebooks", ignore_errors=True)
+shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", ignore=shutil.ignore_patterns(".*"))
+nb_execution_mode = "cache"
+nb_execution_excludepatterns = ["notebooks/*"]
+nb_execution_cache_path = str(DOCS / "_build" / "executed")
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+
+myst_enable_extensions = ["deflist", "fieldlist"]
+myst_heading_anchors = 3
+
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "furo"
+html_title = f"pqchain {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0a5a94", "color-brand-content": "#0a5a94"},
+    "dark_css_variables": {"color-brand-primary": "#7db8e8", "color-brand-content": "#7db8e8"},
+}

@@ -1,0 +1,157 @@
+"""What the pages and the README tell a reader to type: it runs, and gives what they say."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pqchain import plots
+from pqchain.commands import main
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    page
+    for page in DOCS.rglob("*.md")
+    if not {"_build", "notebooks", "papers"} & set(page.relative_to(DOCS).parts)
+)
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page: Path, *kinds: str) -> list[str]:
+    """Return what stands in the fenced blocks of these kinds."""
+    found = FENCED.findall(page.read_text(encoding="utf-8"))
+    return [text for kind, text in found if kind in kinds]
+
+
+def with_examples() -> list[Path]:
+    """Return the pages whose examples run here; those of the gallery run when it is built."""
+    return [page for page in PAGES if blocks(page, "python", "pycon") and page.stem != "gallery"]
+
+
+def test_the_task_pages_have_examples() -> None:
+    names = {page.stem for page in with_examples()}
+    assert names >= {"start", "own-scheme", "two-machines", "own-chain", "own-network", "board"}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("page", with_examples(), ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of a page follow each other, as whoever types them would have it."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, block in enumerate(blocks(page, "python", "pycon")):
+        if block.startswith(">>> "):
+            told: list[str] = []
+            example = doctest.DocTestParser().get_doctest(
+                block, names, page.name, page.name, number
+            )
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(example, out=told.append, clear_globs=False)
+            names |= example.globs
+            assert not told, "".join(told)
+        else:
+            exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+def commands() -> list[str]:
+    """Return each line of the pages and the README that calls pqchain."""
+    lines = [
+        line for page in PAGES for block in blocks(page, "console") for line in block.split("\n")
+    ]
+    lines += re.findall(
+        r"^    (pqchain .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?pqchain ", line)]
+
+
+def test_there_are_commands() -> None:
+    assert len(commands()) > 20
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_is_one(line: str) -> None:
+    words = shlex.split(line, comments=True)
+    words = words[1 : words.index(">")] if ">" in words else words[1:]
+    main.parser(words[0]).parse_args(words)
+
+
+@pytest.mark.parametrize("target", sorted(
+    {word for page in PAGES for block in blocks(page, "console")
+     for line in block.split("\n") if line.startswith("$ make ") and "-C" not in line
+     for word in line.split()[2:3]}
+))  # fmt: skip
+def test_every_target_is_one(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def gallery() -> list[str]:
+    return blocks(DOCS / "gallery.md", "{code-cell} ipython3", "python")
+
+
+def test_the_gallery_shows_every_plot() -> None:
+    lines = [cell for cell in gallery() if "%" not in cell]
+    drawn = {
+        node.attr
+        for cell in lines
+        for node in ast.walk(ast.parse(cell))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("plot_")
+    }
+    assert drawn == {name for name in plots.__all__ if name.startswith("plot_")}
+
+
+def test_pages_have_one_title_and_say_nothing_of_this_machine() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if "{include}" not in text:
+            outside = FENCED.sub("", text)
+            assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, page.name
+        assert not re.search(r"/(tmp|work|home|root)/", text), page.name
+
+
+def checks() -> ModuleType:
+    """Return what the build does beyond Sphinx, where Sphinx is installed."""
+    pytest.importorskip("sphinx", reason="`make docs` installs it")
+    place = importlib.util.spec_from_file_location("site_checks", DOCS / "site_checks.py")
+    assert place is not None and place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="https://example.org/">fine</a><link rel="canonical" href="https://example.org/">'
+        '<img src="own.png"><script src="https://example.org/x.js"></script>'
+        '<link rel="stylesheet" href="//example.org/y.css">'
+    )
+    (tmp_path / "a.css").write_text('@import "https://example.org/z.css"; p { color: red }')
+    found = [each.rpartition("/")[2] for each in checks().outside(tmp_path)]
+    assert found == ["x.js", "y.css", "z.css"]
+
+
+def test_an_example_in_a_docstring_becomes_code() -> None:
+    lines = [
+        "Words.",
+        "",
+        "    frame = measure()",
+        "",
+        "    more",
+        "",
+        "Words.",
+        "- one",
+        "    two",
+    ]
+    shown = checks().show_examples(lines)
+    assert shown[2:5] == [".. code-block:: python", "", "    frame = measure()"]
+    assert shown.count(".. code-block:: python") == 1
+    assert shown[-1] == "    two"
