@@ -14,9 +14,9 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
 .PHONY: test-long test-wheel test-aarch64 test-jupyter rtl
-.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk fuzz-hawk
+.PHONY: bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform test-quic sanitize-quic fuzz-falcon
+.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
 .PHONY: simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
@@ -142,6 +142,14 @@ fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minu
 bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published-in-C times
 	$(BIN)/python benchmarks/hawk.py
 
+bench-keys: install ## what the look at a secret key costs, beside a signature
+	$(BIN)/python benchmarks/secret_keys.py
+
+bench-flood: install ## a flood of forged first datagrams at a node: memory, and an honest dial
+	$(BIN)/python -m tests.wire.flood aioquic
+	$(BIN)/python -m tests.wire.flood qh3
+	for each in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$each || exit 1; done
+
 bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
 	$(BIN)/python benchmarks/consensus.py
 
@@ -162,6 +170,10 @@ endif
 
 fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes)
 	$(TRIALS)/fuzz.py 1000000
+
+ATTACK ?=
+attack: install build/fuzz/native-fuzz ## hostile files, streams and calls by the hundred thousand, into docs/attacks.md (hours)
+	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
@@ -214,6 +226,17 @@ fuzz-conform: install ## a million damaged vectors under the sanitizers: our bui
 		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
 	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform tests/conform/fuzz.c
 	$(BIN)/python tests/conform/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
+
+FUZZ_OURS := build/fuzz/ours
+OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref
+build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
+	cmake -S pqchain/native -B $(FUZZ_OURS) \
+		"-DPQCHAIN_SANITIZE=-g1;-fsanitize=address,undefined;-fno-sanitize-recover=all"
+	cmake --build $(FUZZ_OURS) --parallel 2 --target $(OURS)
+	$(CC) -std=gnu11 -Wall -Wextra $(SANITIZE) -g -o $@ $<
+
+fuzz-native: install build/fuzz/native-fuzz ## a million hostile calls of our C interface per scheme, sanitized (2 hours)
+	$(BIN)/python -m tests.attacks --only "C interface" $(if $(FUZZ),--inputs $(FUZZ))
 
 bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
 	$(BIN)/python benchmarks/codec.py

@@ -1,6 +1,18 @@
 """`python -m pqchain` is `pqchain`."""
 
-from pqchain.commands.main import main
+import sys
+
+
+def main() -> int:
+    """Run one command; Ctrl-C while the program still loads ends it without a word too many."""
+    try:
+        from pqchain.commands import main as commands
+
+        return commands.main()
+    except KeyboardInterrupt:
+        sys.stderr.write("pqchain: interrupted\n")
+        return 130
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

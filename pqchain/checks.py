@@ -90,7 +90,26 @@ def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
         raise UsageError(f"{field} is {value!r}; expected a whole number from {least} to {most}")
 
 
-_CHECKS: dict[type, Callable[..., None]] = {int: whole, float: number}
+def truth(field: str, value: object, **_: float) -> None:
+    """Refuse anything but True and False, naming field and value; "no" would count as True."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{field} is {value!r}; expected True or False")
+
+
+def several(field: str, value: object, **bounds: Any) -> None:
+    """Refuse anything but a tuple of ints between the bounds, naming field, value and bounds."""
+    if not isinstance(value, tuple):
+        raise UsageError(f"{field} is {value!r}; expected a tuple of whole numbers")
+    for each in value:
+        whole(f"one of {field}", each, **bounds)
+
+
+_CHECKS: dict[type, Callable[..., None]] = {
+    bool: truth,
+    int: whole,
+    float: number,
+    tuple: several,
+}
 
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:

@@ -16,8 +16,27 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-parse_toml = tomllib.loads
-"""Turn a text into tables; raises ValueError."""
+
+MOST_TEXT_BYTES, MOST_JSON_BYTES = 4 << 20, 64 << 20
+"""The longest TOML that is read, a plan's too, and the longest JSON of ours or of others."""
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return what is in a file. Raises OSError, and DataError if that is more than `most` bytes."""
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise DataError(f"{path} has more than {most} bytes, as no file of its kind; name another")
+    return data
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Turn a text into tables; raises ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+
 
 VERSION = "0.1.0"
 
@@ -47,7 +66,7 @@ def data(name: str) -> Path:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return a TOML file that comes with pqchain, parsed. Raises DataError."""
     try:
-        return parse_toml(path.read_text(encoding="utf-8"))
+        return parse_toml(read_bytes(path, MOST_TEXT_BYTES).decode())
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 

@@ -8,7 +8,6 @@ module itself reads is `machine_id`, because frames of different machines must n
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -19,10 +18,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 
-SCHEMA_VERSION = 2
-"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself."""
+SCHEMA_VERSION = 3
+"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself. 3: it has
+a checksum of itself, because provenance that changed unnoticed is worse than none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def save(
         "provenance": dict(provenance),
     }
     try:
-        text = json.dumps(sidecar, indent=2, ensure_ascii=False, allow_nan=False)
+        text = checksum.dumps(sidecar, indent=2)
     except (TypeError, ValueError) as error:
         raise DataError(
             f"the provenance of {path.name} is not plain JSON ({error}); "
@@ -199,18 +201,49 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
-    """Write the file under a temporary name in the same folder, then rename it over `path`.
+    """Write the file whole before it has its name; an old one of that name is replaced then.
 
     `mode` says for whom it is, less what the umask takes away. Raises UsageError if no file can
-    have that name.
+    have that name. A process that is killed leaves nothing behind where the system knows files
+    without names (Linux: O_TMPFILE), and else a file of a temporary name.
     """
+    data = content.encode() if isinstance(content, str) else content
+    _check_place(path)
+    if _written_unnamed(path, data, mode):
+        return
     temporary = _temporary(path, mode)
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.write_bytes(data)
         os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
+    """Write a file that has no name yet and give it one; return whether this system can."""
+    try:
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode)
+    except (OSError, AttributeError):
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        # With a descriptor of a folder Python calls linkat, which follows the link in /proc.
+        source, folder = f"/proc/self/fd/{descriptor}", descriptor
+        try:
+            os.link(source, path, src_dir_fd=folder)
+        except FileExistsError:
+            temporary = _temporary_name(path)
+            try:
+                os.link(source, temporary, src_dir_fd=folder)
+                os.replace(temporary, path)  # noqa: PTH105
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError:
+            return False  # without /proc, or a name that the other way refuses with a reason
+    return True
 
 
 def check_writable(path: str | Path) -> None:
@@ -223,6 +256,26 @@ def check_writable(path: str | Path) -> None:
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:
     """Make an empty file of a new name beside `path`; raises UsageError if no file can be there."""
+    _check_place(path)
+    try:
+        temporary = _temporary_name(path)
+        temporary.touch(mode=mode, exist_ok=False)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    return temporary
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _unwritable(path: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or error
+    return UsageError(f"{path} cannot be written: {reason}; name another file")
+
+
+def _check_place(path: Path) -> None:
+    """Raise UsageError if there cannot be a file of that name, or something else has it."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder; expected the name of a file")
@@ -233,12 +286,8 @@ def _temporary(path: Path, mode: int = 0o666) -> Path:
                 f"{path} cannot be written: there is no folder {path.parent}; make it, or name a "
                 "file in another one"
             )
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        temporary.touch(mode=mode, exist_ok=False)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
-    return temporary
+        raise _unwritable(path, error) from error
 
 
 def contract_of(frame: pd.DataFrame) -> Contract:
@@ -249,7 +298,9 @@ def contract_of(frame: pd.DataFrame) -> Contract:
 
 def _contract(name: object, columns: Any, what: str) -> Contract:
     """Return a contract that was kept as plain data."""
-    known = isinstance(columns, dict) and set(columns.values()) <= set(_PARSERS)
+    known = isinstance(columns, dict) and all(
+        isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
+    )
     if not isinstance(name, str) or not known:
         raise DataError(
             f"{what} does not say which columns there are; give contract=..., or make the numbers "
@@ -269,22 +320,18 @@ def _csv_path(path: str | Path) -> Path:
 def _sidecar(path: Path) -> dict[str, Any]:
     """Read the sidecar of a CSV file and check its schema version."""
     beside = path.with_suffix(".json")
+    remedy = "restore it, or make the numbers again"
     try:
-        sidecar = json.loads(beside.read_text(encoding="utf-8"))
+        text = read_bytes(beside, MOST_JSON_BYTES)
     except FileNotFoundError:
         raise DataError(
             f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "
             "restore it, or write the table with pqchain.results.save"
         ) from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read the sidecar {beside}: {error}; restore it") from error
-    version = sidecar.get("schema_version") if isinstance(sidecar, dict) else None
-    if version != SCHEMA_VERSION:
-        raise DataError(
-            f"{beside} has the schema version {version!r}, but this pqchain reads "
-            f"{SCHEMA_VERSION}; use the pqchain that wrote it, or make the numbers again"
-        )
-    return dict(sidecar)
+    except OSError as error:
+        raise DataError(f"cannot read the sidecar {beside}: {error}; {remedy}") from error
+    version = ("schema_version", SCHEMA_VERSION)
+    return checksum.loads(text, f"the sidecar {beside}", remedy, version=version)
 
 
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:

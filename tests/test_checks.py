@@ -21,6 +21,8 @@ class Example:
     seconds: float = checks.field(0.0, help="how long")
     phases: int | None = checks.field(None, help="how many", most=2)
     law: str = checks.field("mesh", help="which", choices=("mesh", "star"))
+    sealed: bool = checks.field(False, help="whether")
+    slow: tuple[int, ...] = checks.field((), help="who", most=9)
     plain: int = -1
 
     def __post_init__(self) -> None:
@@ -36,6 +38,10 @@ class Example:
         ({"blocks": None}, "example.blocks is None"),
         ({"seconds": -1.0}, "example.seconds is -1.0; expected a number from 0"),
         ({"seconds": float("nan")}, "example.seconds is nan"),
+        ({"sealed": "no"}, "example.sealed is 'no'; expected True or False"),
+        ({"sealed": 1}, "example.sealed is 1; expected True or False"),
+        ({"slow": [1]}, r"example.slow is \[1\]; expected a tuple of whole numbers"),
+        ({"slow": (1, 10)}, "one of example.slow is 10; expected a whole number from 0 to 9"),
         ({"phases": 3}, "example.phases is 3; expected a whole number from 0 to 2"),
     ],
 )
@@ -50,9 +56,16 @@ def test_none_of_the_choices_is_refused_with_the_nearest():
 
 
 def test_what_is_declared_is_allowed():
-    assert Example(blocks=10, seconds=2, phases=None, law="star").plain == -1
+    assert Example(blocks=10, seconds=2, phases=None, law="star", slow=(1,)).plain == -1
     kinds = {name: checks.kind(each) for name, (each, _) in checks.meanings(Example).items()}
-    assert kinds == {"blocks": int, "seconds": float, "phases": int, "law": str}
+    assert kinds == {
+        "blocks": int,
+        "seconds": float,
+        "phases": int,
+        "law": str,
+        "sealed": bool,
+        "slow": tuple,
+    }
 
 
 COSTS = papers.costs("pqdpol")

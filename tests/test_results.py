@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqchain import results
+from pqchain import checksum, results
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
 from pqchain.results import Contract
@@ -117,7 +117,7 @@ def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
     save(measurement(), tmp_path / "deep" / "a.csv")
     sidecar = json.loads((tmp_path / "deep" / "a.json").read_text(encoding="utf-8"))
     assert list(sidecar) == [
-        "schema_version", "contract", "columns", "rows", "csv_sha256", "provenance",
+        "schema_version", "contract", "columns", "rows", "csv_sha256", "provenance", "sha256",
     ]  # fmt: skip
     assert (sidecar["schema_version"], sidecar["contract"], sidecar["rows"]) == (
         results.SCHEMA_VERSION,
@@ -201,20 +201,30 @@ def test_an_unknown_or_broken_sidecar_is_refused(tmp_path: Path, text: str) -> N
         results.load(path)
 
 
+def anew(content: dict[str, Any]) -> str:
+    """Return the content with a checksum that fits."""
+    content.pop(checksum.FIELD, None)
+    return checksum.dumps(content)
+
+
 def test_a_table_with_other_columns_than_its_sidecar_says_is_refused(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
-    beside.write_text(beside.read_text(encoding="utf-8").replace('"operation"', '"step"'))
+    text = beside.read_text(encoding="utf-8").replace('"operation"', '"step"')
+    with pytest.raises(DataError, match="changed after it was written; restore it"):
+        beside.write_text(text)
+        results.load(path)
+    beside.write_text(anew(json.loads(text)))
     with pytest.raises(DataError, match=r"columns \[.*'step'.*but has \['algorithm'"):
         results.load(path)
 
 
-@pytest.mark.parametrize("columns", ["[]", '{"algorithm": "text"}'])
+@pytest.mark.parametrize("columns", ["[]", '{"algorithm": "text"}', '{"algorithm": ["str"]}'])
 def test_a_sidecar_with_columns_of_no_known_type_is_refused(tmp_path: Path, columns: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
-    beside.write_text(json.dumps(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
+    beside.write_text(anew(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
     with pytest.raises(DataError, match="does not say which columns there are"):
         results.load(path)
 
@@ -225,7 +235,7 @@ def test_the_first_version_of_the_format_is_refused_with_a_remedy(tmp_path: Path
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
     del sidecar["columns"]
     beside.write_text(json.dumps(sidecar | {"schema_version": 1}), encoding="utf-8")
-    with pytest.raises(DataError, match=r"schema version 1, but .* reads 2; use the pqchain that"):
+    with pytest.raises(DataError, match=r"schema version 1, but .* reads 3; use the pqchain that"):
         results.load(path)
 
 

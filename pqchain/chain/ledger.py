@@ -2,36 +2,56 @@
 
 The store is SQLite in one file, so that an append is either there with everything or not at all.
 Only blocks and the genesis are stored: the state follows from them, and opening computes it anew.
+
+SQLite does not notice a bit that flipped, and may then show fewer blocks, or others. So each block
+has beside it a digest of its bytes and of all before it, from the genesis on, and a table of one
+row says how many blocks there are, and the tip and the digest of the last.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pqchain.chain.block import Block
+from pqchain.chain.database import Database
 from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.verification import Verifier
 from pqchain.errors import DataError, PqchainError, UsageError
 
-_APPLICATION = 0x70716331
-"""SQLite's application id of our files: "pqc1"."""
+_APPLICATION = 0x70716332
+"""SQLite's application id of our files: "pqc2"."""
 
-_SCHEMA = """
-CREATE TABLE genesis (description TEXT NOT NULL);
-CREATE TABLE blocks (height INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL);
+_FIRST_FORMAT = 0x70716331
+""""pqc1": without head and digests."""
+
+_SCHEMA = {
+    b"genesis": b"CREATE TABLE genesis (description BLOB NOT NULL)",
+    b"head": b"CREATE TABLE head (height INTEGER NOT NULL, tip BLOB NOT NULL, digest BLOB NOT "
+    b"NULL)",
+    b"blocks": b"CREATE TABLE blocks (height INTEGER PRIMARY KEY, digest BLOB NOT NULL, data BLOB "
+    b"NOT NULL)",
+}
+
+_HEAD = """
+SELECT height, tip, digest, (SELECT count(*) FROM blocks), (SELECT max(height) FROM blocks)
+FROM head LIMIT 2
 """
+"""In one statement, because somebody else may append at any time."""
 
 _NEXT = """
-SELECT height, hash, typeof(data), length(data),
+SELECT height, digest, typeof(data), length(data),
     CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
-FROM blocks WHERE height > ? ORDER BY height LIMIT 1
+FROM blocks WHERE height > ? ORDER BY height LIMIT ?
 """
-"""Fetches the next block, without its bytes if they are too many."""
+"""Fetches the next blocks, without their bytes if they are too many."""
+
+_FETCHED_BYTES = 1_000_000
+"""How much may be fetched at once, if it is more than one block."""
 
 _GENESIS_BYTES = 64_000_000
 """The longest genesis that is read: about 700,000 accounts."""
@@ -41,10 +61,12 @@ _GENESIS_BYTES = 64_000_000
 class Ledger:
     """A state, and the file that holds the blocks which led to it."""
 
-    _connection: sqlite3.Connection
-    path: Path
+    _database: Database
     state: State
     verifier: Verifier
+    digest: bytes
+    """SHA-256 that covers the genesis with its rules and every byte of every block. Kept elsewhere,
+    it tells whether somebody wrote the file anew."""
 
     @classmethod
     def create(
@@ -55,48 +77,50 @@ class Ledger:
         *,
         verifier: Verifier | None = None,
     ) -> Ledger:
-        """Start a chain in a new file.
+        """Start a chain in a new file, or in the empty one that a process ended too early left.
 
-        Raises UsageError if the file is there already, or its folder is not.
+        Raises UsageError if the file is there already, or its folder is not, and DataError if it
+        cannot be written.
         """
         path = Path(path)
         state = State.genesis(balances, rules)
-        if path.exists():
-            raise UsageError(f"{path} is there already; open it, or choose another name")
-        if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
         genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
-        description = json.dumps(genesis, default=sorted)
+        description = json.dumps(genesis, default=sorted).encode()
         if len(description) > _GENESIS_BYTES:
             raise UsageError(f"{len(balances)} accounts at the start are too many for a file")
-        connection = _connect(path, "rwc")
-        with _as_data_error(path), connection:
-            connection.execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute("INSERT INTO genesis VALUES (?)", (description,))
-        return cls(connection, path, state, verifier or Verifier())
+        _check_free(path)
+        database = Database(path, create=True)
+        digest = _digest(b"", description)
+        with database.closing_on_error(), database.changing():
+            if database.rows("SELECT name FROM sqlite_schema LIMIT 1"):
+                raise _is_there(path)  # since just now: somebody else was sooner
+            for statement in _SCHEMA.values():
+                database.rows(statement.decode())
+            database.rows(f"PRAGMA application_id = {_APPLICATION}")
+            database.rows("INSERT INTO genesis VALUES (?)", description)
+            database.rows("INSERT INTO head VALUES (0, ?, ?)", state.tip, digest)
+        return cls(database, state, verifier or Verifier(), digest)
 
     @classmethod
     def open(cls, path: str | Path, *, verifier: Verifier | None = None) -> Ledger:
         """Open a file, check every block in it, and return the ledger.
 
-        Raises DataError if the file is not there, not ours, or holds a block that is not valid;
-        the message names the block. Nothing is changed.
+        Raises DataError if the file is not there, not ours, or holds anything but blocks that were
+        stored in it and are valid; the message names the block. Nothing is changed.
         """
         path = Path(path)
         verifier = verifier or Verifier()
-        if not path.is_file():
+        if not _is_file(path):
             raise DataError(f"{path} is not there; start a chain with Ledger.create")
-        connection = _connect(path, "rw")
-        try:
-            with _as_data_error(path):
-                state = _replayed(connection, path, verifier)
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, path, state, verifier)
+        database = Database(path)
+        with database.closing_on_error():
+            state, digest = _replayed(database, verifier)
+        return cls(database, state, verifier, digest)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
 
     def append(self, block: Block | bytes, *, after: State | None = None) -> State:
         """Check the block, store it, and return the state after it.
@@ -107,29 +131,31 @@ class Ledger:
         """
         state = after or self.state.apply(block, verifier=self.verifier)
         data = block.encode() if isinstance(block, Block) else bytes(block)
-        with _as_data_error(self.path), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            (last,) = self._connection.execute("SELECT max(height) FROM blocks").fetchone()
-            if (last or 0) != self.state.height:
+        digest = _digest(self.digest, data)
+        database, held = self._database, (self.state.height, self.digest)
+        with database.changing():
+            if database.rows("SELECT height, digest FROM head") != [held]:
                 raise DataError(
-                    f"{self.path} has {last or 0} blocks, this ledger has seen "
-                    f"{self.state.height}: somebody else appends to it; open it again"
+                    f"{self.path} no longer ends at block {self.state.height}, as this ledger "
+                    "does: somebody else appends to it; open it again"
                 )
-            self._connection.execute(
-                "INSERT INTO blocks VALUES (?, ?, ?)", (state.height, state.tip, data)
+            database.rows("INSERT INTO blocks VALUES (?, ?, ?)", state.height, digest, data)
+            database.rows(
+                "UPDATE head SET height = ?, tip = ?, digest = ?", state.height, state.tip, digest
             )
-        self.state = state
+        self.state, self.digest = state, digest
         return state
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the stored blocks from the first."""
-        with _as_data_error(self.path):
-            for _, _, data in _read_blocks(self._connection, self.path, self.state.rules):
-                yield Block.decode(data)
+        """Yield the stored blocks from the first; raises DataError at one that was changed."""
+        start = _digest(b"", _genesis(self._database)[0])
+        head = _Head(self.state.height, self.state.tip, self.digest)
+        for data in _stored(self._database, start, head, self.state.rules):
+            yield Block.decode(data)
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._database.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -138,67 +164,133 @@ class Ledger:
         self.close()
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open the file so that what was acknowledged survives a crash of the machine too."""
-    with _as_data_error(path):
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-        # A hostile file may bring triggers and views of its own; none of them shall run.
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA synchronous = EXTRA")
-    return connection
+class _Head(NamedTuple):
+    """Where the chain in a file ends."""
+
+    height: int
+    tip: bytes
+    digest: bytes
 
 
-@contextmanager
-def _as_data_error(path: Path) -> Iterator[None]:
+def _digest(before: bytes, data: bytes) -> bytes:
+    """Return the digest after a block, or, with nothing before it, after the genesis."""
+    return sha256(b"pqchain ledger 2\0" + bytes([len(before)]) + before + data).digest()
+
+
+def _is_file(path: Path) -> bool:
     try:
-        yield
-    except sqlite3.Error as error:
-        remedy = "restore the file from a copy, or see who else holds it"
-        raise DataError(f"{path}: {error}; {remedy}") from error
+        return path.is_file()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}; name another file") from error
 
 
-def _read_genesis(connection: sqlite3.Connection, path: Path) -> State:
-    """Return the first state, after looking whether the file is one of ours."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    tables = dict(connection.execute("SELECT name, type FROM sqlite_schema"))
-    if application != _APPLICATION or tables != {"genesis": "table", "blocks": "table"}:
-        raise DataError(f"{path} is no ledger of pqchain; expected a file of Ledger.create")
-    short = "CASE WHEN length(description) <= ? THEN description END"
-    found = connection.execute(f"SELECT {short} FROM genesis LIMIT 2", (_GENESIS_BYTES,)).fetchall()
-    if len(found) != 1 or not found[0][0]:
-        raise DataError(f"{path} has no usable genesis; restore it")
+def _check_free(path: Path) -> None:
+    """Raise UsageError unless a chain can start there."""
     try:
-        genesis = json.loads(found[0][0])
-        balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
-        return State.genesis(balances, Rules(**{name: genesis[name] for name in Rules.__slots__}))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
-        raise DataError(f"{path} has no usable genesis ({error}); restore it") from error
+        # With a journal it may be what is left of a start that was cut short: SQLite knows.
+        unfinished = path.with_name(f"{path.name}-journal").exists()
+        if path.exists() and (not path.is_file() or (path.stat().st_size and not unfinished)):
+            raise _is_there(path)
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
 
 
-def _replayed(connection: sqlite3.Connection, path: Path, verifier: Verifier) -> State:
-    """Return the state after all stored blocks, each of them checked."""
-    state = _read_genesis(connection, path)
-    for height, digest, data in _read_blocks(connection, path, state.rules):
+def _is_there(path: Path) -> UsageError:
+    return UsageError(f"{path} is there already; open it, or choose another name")
+
+
+def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
+    """Return the state after all stored blocks, each of them checked, and the digest.
+
+    Whether the file holds what was stored is found out first, because that is cheap.
+    """
+    _check_ours(database)
+    database.check()
+    description, state = _genesis(database)
+    start, head, rules = _digest(b"", description), _read_head(database), state.rules
+    for _ in _stored(database, start, head, rules):
+        pass
+    for data in _stored(database, start, head, rules):
         try:
             state = state.apply(data, verifier=verifier)
         except BlockRejected as error:
-            raise DataError(f"{path}, block {height}: {error}") from error
-        if height != state.height or digest != state.tip:
-            raise DataError(f"{path}: block {height} is not in its place; restore it")
-    return state
+            raise DataError(f"{database.path}, block {state.height + 1}: {error}") from error
+    if state.tip != head.tip:
+        raise database.error("the last block is not the one that was stored last")
+    return state, head.digest
 
 
-def _read_blocks(
-    connection: sqlite3.Connection, path: Path, rules: Rules
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield height, hash and bytes of each block; one that is too long is not read."""
-    height = 0
-    while row := connection.execute(_NEXT, (rules.limit_bytes, height)).fetchone():
-        height, digest, kind, length, data = row
+def _check_ours(database: Database) -> None:
+    """Raise DataError unless the file is of `Ledger.create`, with its very tables."""
+    [(application,)] = database.rows("PRAGMA application_id")
+    if application == _FIRST_FORMAT:
+        raise DataError(
+            f"{database.path} is a ledger of pqchain's first format, which nothing protects; read "
+            "its blocks with the version that wrote it, and append them to a new one"
+        )
+    found = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 4")
+    if not application and not found:
+        raise DataError(f"{database.path} is empty; start a chain in it with Ledger.create")
+    if application != _APPLICATION or found != [(b"table", n, n, q) for n, q in _SCHEMA.items()]:
+        raise DataError(
+            f"{database.path} is no ledger of pqchain; expected a file of Ledger.create"
+        )
+
+
+def _genesis(database: Database) -> tuple[bytes, State]:
+    """Return the genesis as it is stored, and the first state."""
+    short = "typeof(description) = 'blob' AND length(description) <= ?"  # of a text, up to a NUL
+    choice = f"CASE WHEN {short} THEN description END"
+    found = database.rows(f"SELECT {choice} FROM genesis LIMIT 2", _GENESIS_BYTES)
+    if len(found) != 1 or found[0][0] is None:
+        raise database.error("there is no usable genesis")
+    description: bytes = found[0][0]
+    try:
+        genesis = json.loads(description)
+        balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
+        rules = Rules(**{name: genesis[name] for name in Rules.__slots__})
+        return description, State.genesis(balances, rules)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
+        raise database.error(f"there is no usable genesis ({error})") from error
+
+
+def _read_head(database: Database) -> _Head:
+    found = database.rows(_HEAD)
+    if len(found) == 1:
+        *head, count, highest = found[0]
+        fits = [type(each) for each in head] == [int, bytes, bytes]
+        if fits and head[0] == count == (highest or 0):
+            return _Head(*head)
+    raise database.error("its blocks are not as many as were stored")
+
+
+def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
+    """Yield the bytes of each block up to the head, if they are those that were stored.
+
+    `digest` is that of the genesis. A block that is too long is not read.
+    """
+    rows = _rows(database, head.height, rules.limit_bytes)
+    for height in range(1, head.height + 1):
+        found, stored, kind, length, data = next(rows, (None,) * 5)
+        if found != height:
+            raise database.error(f"block {height} is missing")
         if data is None:
-            raise DataError(
-                f"{path}, block {height}: {length} bytes of type {kind}; at most "
-                f"{rules.limit_bytes} bytes of type blob are allowed"
-            )
-        yield height, digest, data
+            what = f"block {height} has {length} bytes of type {kind.decode()}"
+            raise database.error(f"{what}; at most {rules.limit_bytes} of type blob are allowed")
+        digest = _digest(digest, data)
+        if digest != stored:
+            raise database.error(f"block {height} is not what was stored")
+        yield data
+    if digest != head.digest:
+        raise database.error("the last block is not the one that was stored last")
+
+
+def _rows(database: Database, last: int, limit: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of the blocks up to the last, many at once if they are small."""
+    height, at_once = 0, max(1, _FETCHED_BYTES // limit)
+    while found := database.rows(_NEXT, limit, height, min(at_once, last - height)):
+        yield from found
+        height = found[-1][0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pqchain import checks
 from pqchain.bench import presets
@@ -46,14 +47,29 @@ FORMATTER = partial(argparse.RawDescriptionHelpFormatter, max_help_position=16)
 """Keeps line breaks of examples and gives every command one line."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Tells when help cannot be written; argparse passes over that in silence."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message and file is sys.stdout:
+            file.write(_shown(message, file))
+        elif message:
+            talk(message.rstrip("\n"))
+
+
 def write(text: str) -> None:
     """Write data to stdout, in the characters that it can show."""
-    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(f"{_shown(text, sys.stdout)}\n")
+
+
+def _shown(text: str, stream: TextIO) -> str:
+    """Return a text in the characters that a stream can show."""
+    encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-    sys.stdout.write(f"{text}\n")
+    return text
 
 
 def write_json(value: Any) -> None:
@@ -74,8 +90,17 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def talk(text: str) -> None:
-    """Say something to the person, not to the pipe."""
-    sys.stderr.write(f"{text}\n")
+    """Say something to the person, not to the pipe; the exit code says it where nobody can."""
+    try:
+        sys.stderr.write(f"{_shown(text, sys.stderr)}\n")
+        sys.stderr.flush()
+    except OSError:
+        abandon(sys.stderr)
+
+
+def abandon(stream: TextIO) -> None:
+    """Write no more to a stream that takes nothing; Python would complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def show(

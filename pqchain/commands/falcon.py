@@ -10,6 +10,7 @@ from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import BadLength, PqchainError, UsageError
 from pqchain.falcon import BACKENDS, FalconSigner
+from pqchain.installation import read_bytes
 from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_LONGEST_KEY_FILE_BYTES = 1 << 16
+
+
 def _key(path: Path, field: str) -> tuple[int, bytes]:
     """Return the degree of a key, which its length tells, and the key. Raises BadLength."""
-    key = path.read_bytes()
+    key = read_bytes(path, _LONGEST_KEY_FILE_BYTES)
     lengths = {getattr(algorithms.get(f"Falcon-{n}"), field): n for n in (512, 1024)}
     if len(key) not in lengths:
         raise BadLength(

@@ -50,7 +50,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
     Only its module is imported.
     """
-    root = argparse.ArgumentParser(
+    root = console.Parser(
         prog="pqchain",
         description=_SAID["description"],
         epilog=_SAID["epilog"],
@@ -67,6 +67,15 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     return root
 
 
+def _answer(command: str, words: Sequence[str]) -> int:
+    try:
+        arguments = parser(command).parse_args(words)
+        code: int = arguments.run(arguments)
+    except SystemExit as end:  # argparse has written its message or help
+        return end.code if isinstance(end.code, int) else console.WRONG_USE
+    return code
+
+
 def _run(argv: Sequence[str] | None) -> int:
     """Run one command; whatever goes wrong becomes a line and an exit code."""
     if sys.stderr is None:  # closed by the caller; nobody listens
@@ -79,21 +88,22 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         if command and command not in COMMANDS:
             raise UnknownName("command", command, COMMANDS, "`pqchain --help`.")
-        arguments = parser(command).parse_args(words)
-        code: int = arguments.run(arguments)
+        code = _answer(command, words)
         sys.stdout.flush()
-    except SystemExit as end:  # argparse has written its message or help
-        return end.code if isinstance(end.code, int) else console.WRONG_USE
     except PqchainError as error:
         console.talk(f"pqchain: {error}")
         return console.WRONG_USE if isinstance(error, UsageError) else console.CHECK_FAILED
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader, such as `head`, has seen enough.
+        console.abandon(sys.stdout)
         return console.FINE
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
         console.talk(f"pqchain: cannot read or write{where}: {error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            console.abandon(sys.stdout)
         return console.CHECK_FAILED
     except MemoryError as error:
         console.talk(f"pqchain: out of memory ({error}); ask for less at a time")

@@ -14,6 +14,7 @@ from typing import Any
 
 from pqchain.conform.vector import Family, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Of the vectors: raised when a file's bytes change."""
@@ -24,6 +25,10 @@ _OBJECT_IDENTIFIERS = {
     "ML-DSA-87": "608648016503040313",
 }
 """2.16.840.1.101.3.4.3.17 to 19, as DER has them."""
+
+
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a file raises that is not of the form that it should have."""
 
 
 def stem(algorithm: str) -> str:
@@ -146,12 +151,12 @@ def read(path: Path) -> tuple[Vector, ...]:
     What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(path, MOST_JSON_BYTES))
         found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
         return tuple(found)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; name a file of vectors") from error
-    except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
+    except (*_UNREADABLE, UsageError) as error:
         raise DataError(
             f"{path} holds no vectors for verification ({type(error).__name__}: {error}); expected "
             "the JSON of Project Wycheproof or of ACVP"

@@ -7,7 +7,6 @@ returned in the order of the scenarios, so that who ran what leaves no trace.
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
@@ -21,6 +20,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from pqchain import checksum
 from pqchain.consensus import metrics, model
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
@@ -194,14 +194,12 @@ def _stored(store: str | Path | None) -> dict[str, Row]:
             with Path(store).open("r+b") as file:
                 file.truncate(sum(map(len, lines[:-1])))
             continue
+        what, remedy = f"line {number} of {store}", "give another file, or delete this one"
+        entry = checksum.loads(line, what, remedy)
         try:
-            entry = json.loads(line)
             row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
-        except (ValueError, KeyError, TypeError):
-            raise DataError(
-                f"line {number} of {store} is no result of a sweep; give another file, or delete "
-                "this one to start anew"
-            ) from None
+        except (KeyError, TypeError):
+            raise DataError(f"{what} is no result of a sweep; {remedy}") from None
         if version == SCHEMA_VERSION:
             known[name] = {key: math.nan if one is None else one for key, one in row.items()}
     return known
@@ -216,4 +214,4 @@ def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
             # JSON has no NaN.
             plain = {name: None if value != value else value for name, value in row.items()}
             entry = {"schema_version": SCHEMA_VERSION, "row": plain}
-            file.write(json.dumps(entry, allow_nan=False).encode() + b"\n")
+            file.write(checksum.dumps(entry).encode() + b"\n")

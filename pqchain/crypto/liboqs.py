@@ -68,10 +68,13 @@ class LiboqsSigner(native.NativeSigner):
     def _prepare(self) -> None:
         super()._prepare()
         self._oqs = module()
+        self._in_range = self.library.predicate("pq_secret_key_in_range")
         self._shared = self._oqs.Signature(self.algorithm.name)
         """For verification, which keeps no state; secret keys get an object of their own."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        if not self._in_range(self._scheme, secret_key):
+            raise self._failure("sign", native.OUT_OF_RANGE)
         with (
             self._oqs.Signature(self.algorithm.name, secret_key) as scheme,
             _failures_of("signing", self.algorithm, "secret key"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pqchain import algorithms
 from pqchain.crypto.builds import MEND, built, obstacle
@@ -24,16 +24,20 @@ from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, Usa
 Memory = Any
 """Memory of others that may be written to: an array of the standard library or of numpy."""
 
-_ABI = 3
+_ABI = 4
 """The number in pq_native.h that this module was written for."""
 
 _OK, _REJECTED = 0, 1
+
+OUT_OF_RANGE = -5
+"""What signing returns for a secret key that no key generation makes."""
 
 _FAILURES = {
     -1: "the library reported a failure",
     -2: "the scheme has no such operation",
     -3: "there was not enough memory",
     -4: "an operation gave a wrong result",
+    OUT_OF_RANGE: "the secret key is one that no key generation makes",
 }
 
 
@@ -199,6 +203,18 @@ class Library:
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
+    def predicate(self, name: str) -> Callable[[int, bytes], int]:
+        """Return a function, which only this library has, of a scheme's handle and of bytes.
+
+        Raises NativeLibraryMissing if the library has no such function.
+        """
+        try:
+            function = self._handle[name]
+        except AttributeError as error:
+            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+        function.restype, function.argtypes = ctypes.c_int64, (_POINTER, _TEXT)
+        return cast("Callable[[int, bytes], int]", function)
+
 
 class _Native(Scheme):
     """What both kinds share: the library, the scheme in it, and key pairs."""
@@ -215,9 +231,12 @@ class _Native(Scheme):
         """Call an operation of the scheme; raises CryptoFailure."""
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
         if code != _OK and (operation, code) != ("verify", _REJECTED):
-            what = f"{self.algorithm.name}, operation {operation}"
-            raise CryptoFailure(f"{what}: {failure(code)}; the key may be damaged")
+            raise self._failure(operation, code)
         return code
+
+    def _failure(self, operation: str, code: int) -> CryptoFailure:
+        what = f"{self.algorithm.name}, operation {operation}: {failure(code)}"
+        return CryptoFailure(f"{what}; the key may be damaged")
 
     def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:
         """Return what an operation writes; `lengths` of the algorithm say how much that is."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import logging
 import secrets
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms
+from pqchain import algorithms, scratch
 from pqchain.crypto import available, native, open_signer
 from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
@@ -125,10 +124,10 @@ class FalconSigner:
         if backend == "kernel":
             return
         overlay = _import_for_boards("overlay")
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch.folder() as folder:
             if backend == "simboard":
                 simboard = _import_for_boards("simboard")
-                bitstream = bitstream or simboard.write_placeholder(Path(folder))
+                bitstream = bitstream or simboard.write_placeholder(folder)
                 device = device or simboard.SimulatedDevice(core=self._core)
             path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)

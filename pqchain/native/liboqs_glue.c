@@ -2,11 +2,14 @@
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "pq_native.h"
 
+#include "falcon_host.h"
+
 #include <oqs/oqs.h>
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* 0.7.1 numbers its version in text only, and knows no context strings. */
 #if defined(OQS_VERSION_MAJOR)
@@ -18,7 +21,106 @@
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
     OQS_KEM *kem;
+    size_t small_begin, small_bytes; /* where in a secret key s1 and s2 of ML-DSA and Dilithium lie */
+    int eta;                         /* their coefficients are from -eta to eta; 0: another scheme */
+    unsigned falcon_logn;            /* 0: another scheme */
+    uint64_t point;                  /* at which the fingerprint of a key is taken; 0: none can be */
+    uint64_t *good;                  /* fingerprint of the last key of Falcon that was whole */
 };
+
+/* ML-DSA and Dilithium pack eta minus the coefficient into 3 bits (eta 2) or 4 (eta 4). Some of
+ * these numbers no key has; liboqs signs with them all the same. FIPS 204 warns of it at algorithm 25,
+ * skDecode: the range is for the caller to see to. */
+static const struct {
+    const char *name;
+    size_t k, l;
+    int eta;
+} MODULES[] = {{"ML-DSA-44", 4, 4, 2},  {"ML-DSA-65", 6, 5, 4},  {"ML-DSA-87", 8, 7, 2},
+               {"Dilithium2", 4, 4, 2}, {"Dilithium3", 6, 5, 4}, {"Dilithium5", 8, 7, 2}};
+
+enum { MODULES_COUNT = sizeof MODULES / sizeof MODULES[0] };
+enum { T0_BYTES = 416 /* of each of k polynomials, behind s1 and s2 */ };
+
+static void find_small(pq_scheme *scheme, const char *name) {
+    for (size_t i = 0; i < MODULES_COUNT; i++) {
+        /* "Dilithium2-AES" too: only what is hashed differs. */
+        if (strncmp(name, MODULES[i].name, strlen(MODULES[i].name)) == 0) {
+            scheme->eta = MODULES[i].eta;
+            scheme->small_bytes = (MODULES[i].k + MODULES[i].l) * (scheme->eta == 2 ? 96 : 128);
+            scheme->small_begin =
+                scheme->sig->length_secret_key - MODULES[i].k * T0_BYTES - scheme->small_bytes;
+        }
+    }
+}
+
+static int small_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
+    const uint8_t *small = secret_key + scheme->small_begin;
+    uint32_t wrong = 0;
+    if (scheme->eta == 2) { /* 8 numbers in 3 bytes; wrong are 5, 6, 7: bit 2 and another */
+        for (size_t i = 0; i < scheme->small_bytes; i += 3) {
+            const uint32_t bits = small[i] | (uint32_t)small[i + 1] << 8 | (uint32_t)small[i + 2] << 16;
+            wrong |= bits & (bits << 1 | bits << 2) & 0x924924;
+        }
+    } else if (scheme->eta == 4) { /* 2 numbers in a byte; wrong are 9 to 15: bit 3 and another */
+        for (size_t i = 0; i < scheme->small_bytes; i++) {
+            const uint32_t bits = small[i];
+            wrong |= bits & (bits << 1 | bits << 2 | bits << 3) & 0x88;
+        }
+    }
+    return wrong == 0;
+}
+
+/* Falcon. liboqs takes any key with a short G, and with F = 0, or F = f, it never ends. To see that a
+ * key is whole takes a tenth of a signature, so it is done once for a key: the last good one is known
+ * again by a polynomial hash modulo 2^61 - 1 at a point that nobody knows. */
+static uint64_t fingerprint(const pq_scheme *scheme, const uint8_t *key) {
+    const uint64_t prime = ((uint64_t)1 << 61) - 1;
+    const size_t bytes = scheme->sig->length_secret_key;
+    uint64_t hash = 1;
+    for (size_t i = 0; i < bytes; i += 7) {
+        uint64_t word = 0;
+        memcpy(&word, key + i, bytes - i < 7 ? bytes - i : 7);
+        const unsigned __int128 product = (unsigned __int128)hash * scheme->point + word;
+        hash = ((uint64_t)product & prime) + (uint64_t)(product >> 61);
+        hash = hash >= prime ? hash - prime : hash;
+    }
+    return hash + 1; /* never 0, which stands for none */
+}
+
+static int falcon_is_whole(const pq_scheme *scheme, const uint8_t *secret_key) {
+    int8_t key[3 * FALCON_MAX_N], capital_g[FALCON_MAX_N];
+    const uint64_t seen = scheme->point != 0 ? fingerprint(scheme, secret_key) : 0;
+    if (seen != 0 && __atomic_load_n(scheme->good, __ATOMIC_RELAXED) == seen) {
+        return 1;
+    }
+    const int whole = falcon_decode_secret_key(key, secret_key, scheme->falcon_logn) == 0 &&
+                      falcon_complete_key(capital_g, key, scheme->falcon_logn) == 0;
+    if (whole) {
+        __atomic_store_n(scheme->good, seen, __ATOMIC_RELAXED);
+    }
+    falcon_wipe(key, sizeof key);
+    falcon_wipe(capital_g, sizeof capital_g);
+    return whole;
+}
+
+static int find_falcon(pq_scheme *scheme, const char *name) {
+    if (strncmp(name, "Falcon", 6) == 0) {
+        scheme->falcon_logn = strstr(name, "1024") != NULL ? 10 : 9;
+        scheme->good = calloc(1, sizeof *scheme->good);
+        if (getrandom(&scheme->point, sizeof scheme->point, 0) != (ssize_t)sizeof scheme->point) {
+            scheme->point = 0;
+        }
+        scheme->point >>= 4; /* below 2^61 - 1 */
+        return scheme->good != NULL;
+    }
+    return 1;
+}
+
+/* 1 unless the secret key is one that no key generation makes, as far as that is looked at. */
+PQ_API int64_t pq_secret_key_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
+    return scheme->falcon_logn != 0 ? falcon_is_whole(scheme, secret_key)
+                                    : small_in_range(scheme, secret_key);
+}
 
 PQ_API const char *pq_source(void) { return "liboqs " OQS_VERSION_TEXT; }
 
@@ -49,6 +151,13 @@ PQ_API pq_scheme *pq_open(const char *name) {
         free(scheme);
         return NULL;
     }
+    if (scheme->sig != NULL) {
+        find_small(scheme, name);
+        if (!find_falcon(scheme, name)) {
+            pq_close(scheme);
+            return NULL;
+        }
+    }
     return scheme;
 }
 
@@ -56,6 +165,7 @@ PQ_API void pq_close(pq_scheme *scheme) {
     if (scheme != NULL) {
         OQS_SIG_free(scheme->sig);
         OQS_KEM_free(scheme->kem);
+        free(scheme->good);
         free(scheme);
     }
 }
@@ -213,7 +323,10 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
               .context = context,
               .context_bytes = context_bytes,
               .key = secret_key};
-    return scheme->sig != NULL ? perform(&c, sign) : PQ_NO_SUCH_OPERATION;
+    if (scheme->sig == NULL) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    return pq_secret_key_in_range(scheme, secret_key) ? perform(&c, sign) : PQ_OUT_OF_RANGE;
 }
 
 PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,

@@ -19,7 +19,7 @@
 
 #define PQ_API __attribute__((visibility("default")))
 
-#define PQ_ABI 3 /* raised with every change of this file; the loader refuses another number */
+#define PQ_ABI 4 /* raised with every change of this file; the loader refuses another number */
 
 enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
 
@@ -30,7 +30,8 @@ enum {
     PQ_FAILED = -1,  /* the code below reported a failure */
     PQ_NO_SUCH_OPERATION = -2,
     PQ_NO_MEMORY = -3,
-    PQ_WRONG_RESULT = -4 /* measure: an operation gave a wrong answer */
+    PQ_WRONG_RESULT = -4, /* measure: an operation gave a wrong answer */
+    PQ_OUT_OF_RANGE = -5  /* sign: the secret key is one that no key generation makes */
 };
 
 enum {

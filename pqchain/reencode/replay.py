@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import json
 import math
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results
+from pqchain import checksum, machine, results, scratch
 from pqchain.errors import DataError, UsageError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
@@ -127,7 +126,7 @@ def replay(
         tqdm(
             total=total, unit="B", unit_scale=True, disable=not progress, desc="chunks", leave=False
         ) as bar,
-        tempfile.TemporaryDirectory(prefix="pqchain-") as name,
+        scratch.folder() as origins,
     ):
         for repeat, block, part in plans:
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
@@ -135,13 +134,13 @@ def replay(
             if found is not None:
                 bar.update(part.transfer_bytes)
             else:
-                origin = _prepare(part, block, Path(name))
+                origin = _prepare(part, block, origins)
                 outcome = _run(part, origin, bar.update, logs)
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
                     kept.parent.mkdir(parents=True, exist_ok=True)
-                    results.write_atomically(kept, json.dumps(found, indent=1))
+                    results.write_atomically(kept, checksum.dumps(found, indent=1, allow_nan=True))
             at = {"repeat": repeat, "block": block}
             rows.append({**found["row"], **at})
             nodes += [{**row, **at} for row in found["nodes"]]
@@ -179,9 +178,9 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
 
 def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
     """Run once, in a folder that is gone afterwards. Raises the error that a node has met."""
-    with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
+    with scratch.folder() as place:
         # Stores replace files and never write into one, so that links are as good as copies.
-        folder = Path(shutil.copytree(origin, Path(name) / "nodes", copy_function=os.link))
+        folder = Path(shutil.copytree(origin, place / "nodes", copy_function=os.link))
         outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
@@ -197,14 +196,13 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
 def _remembered(place: Path) -> dict[str, Any] | None:
     """Return the rows of an earlier run, or None. Raises DataError if the file is broken."""
     try:
-        rows: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        text = read_bytes(place, MOST_JSON_BYTES)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise DataError(f"cannot read {place}: {error}; delete it to run it again") from error
-    if rows.get("schema_version") != SCHEMA_VERSION:
-        raise DataError(f"{place} is of another version; delete it to run it again")
-    return rows
+    version = ("schema_version", SCHEMA_VERSION)
+    return checksum.loads(text, str(place), "delete it to run it again", version=version)
 
 
 def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from pqchain import plots, results
+from pqchain import plots, results, scratch
 from pqchain.bench.tables import measurement_tables
 from pqchain.errors import UsageError
 from pqchain.plots.canvas import figure_of
@@ -36,8 +34,7 @@ def prepare(output: Path) -> None:
 def write(done: Reproduction) -> Path:
     """Write the report of a finished run into its folder, all or nothing; return the page."""
     output = done.output
-    building = output.parent / f".{output.name}.{uuid.uuid4().hex}.tmp"
-    try:
+    with scratch.folder(output.parent, prefix=f".{output.name}.", suffix=".tmp") as building:
         plates = _draw(done, building / "figures")
         _save_frames(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
@@ -45,8 +42,6 @@ def write(done: Reproduction) -> Path:
         (building / "index.html").write_text(text, encoding="utf-8")
         files.append(Path("index.html"))
         _replace(building, output, files)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
     return done.index
 
 

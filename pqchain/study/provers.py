@@ -5,8 +5,10 @@ Nothing here was measured by us. Every figure made of them says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,18 +65,41 @@ class Prover:
         return float(np.interp(signatures, known, sizes))
 
 
-def _read(name: str, row: Mapping[str, Any]) -> Prover:
-    facts: dict[str, Any] = dict.fromkeys(("merge_seconds", "verify_seconds", "memory_bytes"))
-    facts |= {"name": name, "algorithm": "", **row}
-    for key in ("rates", "proofs"):
-        facts[key] = tuple(sorted((float(one), float(other)) for one, other in facts[key]))
+def read(path: Path) -> Prover:
+    """Return the prover that a file describes. Raises DataError."""
+    facts: dict[str, Any] = dict.fromkeys(_MEASURED)
+    facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
+    if set(facts) != _FIELDS:
+        wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
+        raise DataError(f"{path}: {wrong} lacking, or unknown; see data/provers")
+    try:
+        for key in ("rates", "proofs"):
+            facts[key] = tuple(sorted(_pair(*each) for each in facts[key]))
+        for key in _MEASURED:
+            facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{path}: {key} is {facts[key]!r}; see data/provers ({error})") from error
+    for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
+        if not isinstance(facts[key], str):
+            raise DataError(f"{path}: {key} is {facts[key]!r}; expected a text")
     if not facts["proofs"]:
-        raise DataError(f"data/provers/{name}.toml: proofs is empty; give at least one pair")
+        raise DataError(f"{path}: proofs is empty; give at least one pair")
     return Prover(**facts)
 
 
+_FIELDS = {each.name for each in fields(Prover)}
+_MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
+
+
+def _pair(one: float, other: float) -> tuple[float, float]:
+    """Return two numbers as such. Raises ValueError unless both are finite and not negative."""
+    pair = float(one), float(other)
+    if not all(math.isfinite(each) and each >= 0 for each in pair):
+        raise ValueError("expected finite numbers of at least 0")
+    return pair
+
+
 PROVERS: Mapping[str, Prover] = {
-    path.stem: _read(path.stem, installation.read_toml(path))
-    for path in sorted(installation.data("provers").glob("*.toml"))
+    path.stem: read(path) for path in sorted(installation.data("provers").glob("*.toml"))
 }
 """Provers by the name of their file."""

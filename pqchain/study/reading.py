@@ -45,7 +45,7 @@ def load(source: str | Path) -> Plan:
     if path.suffix != ".toml":
         return parse(ready(str(source)), str(source))
     try:
-        text = path.read_text(encoding="utf-8")
+        text = installation.read_bytes(path, installation.MOST_TEXT_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the study {path}: {error}") from error
     return parse(text, str(path))

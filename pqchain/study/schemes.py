@@ -42,7 +42,7 @@ def named(name: str, own: Iterable[Costs]) -> Algorithm:
     """Return the scheme of that name, the user's own first. Raises UnknownAlgorithm."""
     mine = {row.algorithm.casefold(): row.scheme for row in own}
     try:
-        return mine[name.casefold()] if name.casefold() in mine else algorithms.get(name)
+        return mine.get(str(name).casefold()) or algorithms.get(name)
     except UnknownAlgorithm:
         if not mine:
             raise

@@ -61,6 +61,11 @@ class Reader:
         self.placed = False
 
     @property
+    def partial_bytes(self) -> int:
+        """How many bytes of a message have come that is not whole yet."""
+        return len(self._head)
+
+    @property
     def free(self) -> int:
         """How many bytes of the chunk may come before there must be other memory."""
         return self.left if self.memory is None else len(self.memory)
@@ -102,13 +107,15 @@ class Reader:
             wanted = _LENGTH_BYTES
             if len(self._head) >= _LENGTH_BYTES:
                 wanted += int.from_bytes(self._head[:_LENGTH_BYTES], "big")
-            if wanted > LONGEST_BYTES:
-                raise DataError(f"a message of {wanted} bytes; the longest has {LONGEST_BYTES}")
             take = wanted - len(self._head)
             taken, view = view[:take], view[take:]
             self._head += taken
             self.offset += len(taken)
-            if len(self._head) == wanted > _LENGTH_BYTES:
+            if len(self._head) == _LENGTH_BYTES:
+                length = int.from_bytes(self._head, "big")
+                if not 0 < length <= LONGEST_BYTES - _LENGTH_BYTES:
+                    raise DataError(f"a message of {length} bytes; the longest has {LONGEST_BYTES}")
+            elif len(self._head) == wanted:
                 text, self._head = bytes(self._head[_LENGTH_BYTES:]), bytearray()
                 yield _parsed(text)
 

@@ -101,7 +101,10 @@ def rules(work: Work) -> list[Rule]:
     """Return the rules of a work. Raises DataError."""
     file = work.paper.folder / "coverage.toml"
     found = []
-    for fields in read_toml(file)["rules"] if file.is_file() else ():
+    listed = read_toml(file).get("rules") if file.is_file() else []
+    if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
+        raise DataError(f"{file} has no list of [[rules]]; compare it with another work's")
+    for fields in listed:
         lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
         try:
             rule = Rule(**fields | lists)

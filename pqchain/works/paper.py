@@ -158,7 +158,7 @@ def read(folder: Path) -> Paper:
             regime=fields.pop("regime", {}),
             **fields,
         )
-    except (KeyError, TypeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"{folder / 'paper.toml'} lacks a field or has an unknown one: {error}"
         ) from error

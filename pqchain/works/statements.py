@@ -52,6 +52,16 @@ def read(folder: Path) -> tuple[Statement, ...]:
     """
     file = folder / "claims.toml"
     written = read_toml(file)
+    try:
+        return _laid_out(file, written)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(
+            f"{file} is not laid out as claims are ({type(error).__name__}: {error}); compare it "
+            "with another work's"
+        ) from error
+
+
+def _laid_out(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     quotes: dict[str, str] = written.get("sentences", {})
     found = []
     for fields in written["claims"]:

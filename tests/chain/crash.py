@@ -2,6 +2,8 @@
 
 python -m tests.chain.crash write FILE    append until killed, saying each height when it is stored
 python -m tests.chain.crash steps FILE    end a child after 1, 2, 3, ... steps of one append
+python -m tests.chain.crash limits FILE   the system ends a child at each write of one append
+python -m tests.chain.crash starts FILE   the system ends a child at each write of a new ledger
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def append_and_end(path: Path, steps: int) -> None:
             os._exit(ENDED_EARLY)
         return 0
 
-    ledger._connection.set_progress_handler(count, 1)
+    ledger._database._connection.set_progress_handler(count, 1)
     ledger.append(block)
     os._exit(0)
 
@@ -59,11 +61,40 @@ def limited_append(path: Path, limit: int) -> None:
     """Append one block; the system kills the process when a file would grow past the limit."""
     ledger = Ledger.open(path)
     block = next_block(ledger)
+    limit_files(limit)
+    ledger.append(block)
+    os._exit(0)
+
+
+def limit_files(limit: int) -> None:
+    """Let the system end this process when it writes a file past the limit."""
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    ledger.append(block)
-    os._exit(0)
+
+
+def starts(path: Path) -> None:
+    """Let a child end at each write of a new ledger; the same once more makes it."""
+    balances, ended = {ALICE.address: 1000}, 0
+    for limit in range(0, 100_000, 512):
+        copy = path.with_name(f"start{limit}")
+        child = os.fork()
+        if child == 0:
+            limit_files(limit)
+            Ledger.create(copy, balances)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status == 0:
+            with Ledger.open(copy) as ledger:
+                ledger.append(next_block(ledger))
+            break
+        ended += 1
+        with Ledger.create(copy, balances) as ledger:
+            ledger.append(next_block(ledger))
+        left = [file.name for file in path.parent.glob(f"{copy.name}?*")]
+        if left:
+            raise AssertionError(f"{left} left over at {limit}")
+    sys.stdout.write(f"{ended}\n")
 
 
 def sweep(path: Path, append: Callable[[Path, int], None], values: Iterable[int]) -> None:
@@ -99,6 +130,8 @@ def main() -> None:
     path = Path(sys.argv[2])
     if sys.argv[1] == "write":
         write(path)
+    elif sys.argv[1] == "starts":
+        starts(path)
     elif sys.argv[1] == "steps":
         sweep(path, append_and_end, range(1, 500))
     else:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -258,3 +259,24 @@ def test_doctor_works_where_pandas_does_not():
     assert done.returncode == 1, done.stderr
     findings = {each["name"]: each for each in json.loads(done.stdout)["findings"]}
     assert findings["published tables"]["state"] == "broken"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_help_that_cannot_be_written_is_1_and_one_line(unbuffered):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pqchain", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "pqchain: cannot read or write: No space left on device\n"
+
+
+def test_wrong_use_is_2_where_nobody_can_be_told():
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "pqchain", "--nonsense"]
+        assert subprocess.run(words, stderr=full, check=False).returncode == 2

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pqchain import checksum
 from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
 from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
@@ -168,6 +169,10 @@ def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
     old = json.loads(store.read_text()) | {"schema_version": 0}
     old["row"]["latency_seconds"] = 1e9
     store.write_text(json.dumps(old) + "\n")
+    with pytest.raises(DataError, match=r"line 1 of .* was changed after it was written; give ano"):
+        sweep([one], workers=1, store=store)
+    del old[checksum.FIELD]
+    store.write_text(checksum.dumps(old) + "\n")
     assert sweep([one], workers=1, store=store)["latency_seconds"][0] < 100
 
 
@@ -175,7 +180,7 @@ def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
 def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) -> None:
     store = tmp_path / "notes.txt"
     store.write_text(text)
-    with pytest.raises(DataError, match=r"line 1 of .*notes.txt is no result of a sweep; give ano"):
+    with pytest.raises(DataError, match=r"line 1 of .*notes.txt (can|has no ch).*; give another"):
         sweep([scenario()], store=store)
     assert store.read_text() == text
 

@@ -116,7 +116,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
     runs.prepare(one, tmp_path)
     (manifest,) = (tmp_path / "1").glob("*/1/manifest.json")
     manifest.write_text("{")
-    with pytest.raises(PqchainError, match=r"process of node 1 ended early: .*is no manifest"):
+    with pytest.raises(PqchainError, match=r"process of node 1 ended early: .*cannot be read"):
         runs.run(one, tmp_path)
 
 

@@ -77,3 +77,10 @@ def test_a_chunk_can_be_thrown_away_midway():
 def test_what_is_no_message_is_refused(wire):
     with pytest.raises(DataError):
         list(Reader().feed(wire))
+
+
+@pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
+def test_a_length_that_no_message_has_is_refused_at_once(length):
+    """Four zeros made a reader go round forever."""
+    with pytest.raises(DataError, match=f"a message of {length} bytes; the longest has 1048576"):
+        list(Reader().feed(length.to_bytes(4, "big") + b"more"))

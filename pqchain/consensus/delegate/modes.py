@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 from tqdm import tqdm
 
+from pqchain import scratch
 from pqchain.consensus import metrics, model
 from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
 from pqchain.consensus.delegate.node import DelegateTask
@@ -210,8 +210,8 @@ def run(
         log=log is not None,
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
-    with tempfile.TemporaryDirectory(prefix="pqchain-delegates-", dir=_memory()) as temporary:
-        folder = Path(temporary) if log is None else log
+    with scratch.folder(_memory()) as temporary:
+        folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
             result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
@@ -277,10 +277,10 @@ def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
     return host.chosen(scenario.network.processors)
 
 
-def _memory() -> str | None:
+def _memory() -> Path | None:
     """Return where files are kept in memory, so that no disk counts; None where there is not."""
     folder = Path("/dev/shm")
-    return str(folder) if folder.is_dir() and os.access(folder, os.W_OK) else None
+    return folder if folder.is_dir() and os.access(folder, os.W_OK) else None
 
 
 def _driven(

@@ -20,7 +20,7 @@ function(pqchain_library target)
   list(PREPEND BUILT_FLAGS -O3 -Wall -Wextra)
   add_library(${target} SHARED "${PQCHAIN_NATIVE_DIR}/common.c" ${BUILT_FILES})
   target_include_directories(${target} PRIVATE "${PQCHAIN_NATIVE_DIR}" ${BUILT_FOLDERS})
-  target_compile_options(${target} PRIVATE ${BUILT_FLAGS}
+  target_compile_options(${target} PRIVATE ${BUILT_FLAGS} ${PQCHAIN_SANITIZE}
     $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
   set_target_properties(${target} PROPERTIES
@@ -30,7 +30,7 @@ function(pqchain_library target)
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${target}/lib")
   target_link_options(${target} PRIVATE
     "LINKER:-soname,pqchain-${target}.so" LINKER:-Bsymbolic LINKER:--no-undefined
-    LINKER:-z,noexecstack ${BUILT_LINK})
+    LINKER:-z,noexecstack ${BUILT_LINK} ${PQCHAIN_SANITIZE})
   target_link_libraries(${target} PRIVATE ${BUILT_LIBRARIES} Threads::Threads m)
 
   list(JOIN BUILT_FLAGS " " BUILT_FLAGS)

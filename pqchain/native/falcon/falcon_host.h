@@ -43,7 +43,8 @@ int falcon_decode_secret_key(int8_t *key, const uint8_t *secret_key, unsigned lo
 int falcon_decode_public_key(uint16_t *h, const uint8_t *public_key, unsigned logn);
 void falcon_encode_public_key(uint8_t *public_key, const uint16_t *h, unsigned logn);
 
-/* G = g F / f modulo q. 0, or -1 if f has no inverse or G is not short: the key is damaged. */
+/* G = g F / f modulo q. 0, or -1 if the key is damaged: f has no inverse, G is not short, or
+ * f G - g F is not q. */
 int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn);
 
 /* h = g / f modulo q, the public key. 0, or -1 if f has no inverse. */

@@ -73,6 +73,22 @@ static uint32_t invert(uint32_t a) {
     return result;
 }
 
+/* Whether f G - g F = q, and not only modulo q: with F = 0, or F = f, G is short too, and the signer
+ * would search forever. Compared modulo another prime, at a root of x^n + 1. */
+static int solves_equation(const int8_t *key, const int8_t *capital_g, unsigned logn) {
+    enum { P = 18433 };
+    const unsigned n = 1u << logn;
+    const uint32_t root = logn == 10 ? 17660 : 7673;
+    uint32_t f = 0, g = 0, capital_f = 0, big_g = 0;
+    for (unsigned k = n; k-- > 0;) {
+        f = (f * root + P + (uint32_t)(int32_t)key[k]) % P;
+        g = (g * root + P + (uint32_t)(int32_t)key[n + k]) % P;
+        capital_f = (capital_f * root + P + (uint32_t)(int32_t)key[2 * n + k]) % P;
+        big_g = (big_g * root + P + (uint32_t)(int32_t)capital_g[k]) % P;
+    }
+    return (f * big_g % P + P - g * capital_f % P) % P == Q;
+}
+
 /* All inverses out of one: products of everything before, then back. True if a value is 0. */
 static uint32_t invert_all(uint16_t *a, unsigned logn) {
     const unsigned n = 1u << logn;
@@ -117,7 +133,7 @@ int falcon_complete_key(int8_t *capital_g, const int8_t *key, unsigned logn) {
     falcon_wipe(f, sizeof f);
     falcon_wipe(g, sizeof g);
     falcon_wipe(capital_f, sizeof capital_f);
-    return damaged ? -1 : 0;
+    return damaged || !solves_equation(key, capital_g, logn) ? -1 : 0;
 }
 
 int falcon_derive_public(uint16_t *h, const int8_t *key, unsigned logn) {

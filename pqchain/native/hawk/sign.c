@@ -29,6 +29,7 @@ static int key_is_whole(const hawk_set *set, const uint64_t *f, const uint64_t *
     for (size_t i = 0; i < set->n / 64; i++) {
         wrong |= one[i];
     }
+    DECLASSIFY(&wrong, sizeof wrong);
     return wrong == 0;
 }
 
@@ -89,7 +90,9 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
         counter[0] |= 1;
         random_bytes(fresh, SAMPLER_SEED_BYTES);
         hawk_shake256_x4(stream, n * 5 / 8, seed, (size_t)(fresh - seed) + SAMPLER_SEED_BYTES);
-        if (hawk_sample(set, x, t, stream) > set->verify_norm) {
+        uint32_t norm = hawk_sample(set, x, t, stream);
+        DECLASSIFY(&norm, sizeof norm);
+        if (norm > set->verify_norm) {
             continue;
         }
 
@@ -100,6 +103,8 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
             const int32_t bit = (int32_t)(h1[i >> 6] >> (i & 63) & 1);
             w[i] = (bit - ((w[i] ^ sign) - sign)) >> 1; /* s1; the difference is even */
         }
+        DECLASSIFY(w, sizeof w);
+        DECLASSIFY(salt, sizeof salt);
         if (hawk_encode_signature(set, signature, salt, w)) {
             return 1;
         }

@@ -62,6 +62,7 @@ static int invert(matrix *m) {
         memcpy(m->vector[i], rows[i] + LAYER_BYTES, LAYER_BYTES);
     }
     wipe(rows, sizeof rows);
+    DECLASSIFY(&regular, sizeof regular);
     return (int)regular;
 }
 

@@ -24,12 +24,12 @@ from typing import Any
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
-from pqchain.reencode.protocol.peers import Peer, Peers
+from pqchain.reencode.protocol.peers import MOST_PARTIAL_BYTES, Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.server import Server
 from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
-from pqchain.reencode.storage.store import ChunkStore, Manifest
+from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest
 from pqchain.wire.messages import Message, Reader
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
@@ -38,6 +38,10 @@ LOG = logging.getLogger("pqchain.reencode")
 
 _BROKEN = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
 """What a message raises that does not keep the protocol."""
+
+
+_LARGE_PART = 1 << 14
+"""Of a message that is not whole; then all parts are added up. Honest messages are shorter."""
 
 
 class ReencodingNode:
@@ -262,8 +266,10 @@ class ReencodingNode:
     def _note_stored(self, peer: Peer, message: Message) -> None:
         if self.placement is None or message["plan"] != self.placement.plain():
             return
+        known = {manifest.block_hash for manifest in self._manifests}
         for block, digest in message["stored"].items():
-            self._confirmations.add(peer.index, str(block), str(digest))
+            if block in known and isinstance(digest, str) and len(digest) == DIGEST_DIGITS:
+                self._confirmations.add(peer.index, block, digest)
         self._confirmed()
 
     def _confirmed(self) -> None:
@@ -313,12 +319,18 @@ class ReencodingNode:
                 self._fetcher.chunk_bytes(key, reader.filled(event.count))
             else:
                 self._read(peer, key, reader, event.data)
+                if reader.partial_bytes > _LARGE_PART and (
+                    self._peers.partial_bytes(peer) > MOST_PARTIAL_BYTES
+                ):
+                    raise DataError("too many messages that are not whole")
             if reader.left and not reader.placed:
                 reader.placed = True
                 place = self._own.transport.place
                 place(*key, reader.memory, reader.free, offset=reader.offset)
         except _BROKEN as error:
-            LOG.warning("node %d: node %d broke the protocol: %s", self.index, peer.index, error)
+            LOG.warning(
+                "node %d: node %d broke the protocol: %.200s", self.index, peer.index, error
+            )
             self._own.transport.close(event.session, "protocol broken", now=self._own.now)
             self._closed(event.session, "protocol broken")
             return

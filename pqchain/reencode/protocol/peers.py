@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import Own
 from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.session import Key, Opened
@@ -19,8 +20,21 @@ LOG = logging.getLogger("pqchain.reencode")
 _UNKNOWN_PATIENCE = 10
 """How many time-outs a node has that was never heard."""
 
+MOST_PARTIAL_BYTES = 4 << 20
+"""Of messages that are not whole: so much may a peer leave lying on all its channels."""
+
 _AWAITED_ECHOES = 16
 """Heartbeats of which an echo still tells the round-trip time."""
+
+_MOST_QUEUED_BYTES = 1 << 62
+
+
+def _queued(message: Message) -> int:
+    """Return how many bytes wait, as a message says. Raises DataError."""
+    count = int(message["queued"])
+    if not 0 <= count <= _MOST_QUEUED_BYTES:
+        raise DataError(f"queued is {str(count)[:20]}; expected a number of bytes")
+    return count
 
 
 @dataclass(slots=True, eq=False)
@@ -136,9 +150,16 @@ class Peers:
         peer.heard = self._own.now
         peer.alive = peer.known = True
 
+    def partial_bytes(self, peer: Peer) -> int:
+        """Return how much of messages that are not whole a peer has sent."""
+        of = self.by_session.get
+        return sum(
+            reader.partial_bytes for key, reader in self.readers.items() if of(key[0]) is peer
+        )
+
     def beaten(self, peer: Peer, key: Key, message: Message) -> None:
         """Take in a heartbeat and echo it."""
-        peer.queued = int(message["queued"])
+        peer.queued = _queued(message)
         peer.failed = bool(message["failed"])
         if peer.since not in (None, message["since"]):
             # It has restarted and knows nothing of our sessions with it.
@@ -151,7 +172,7 @@ class Peers:
 
     def echoed(self, peer: Peer, message: Message) -> None:
         """Take in the echo of a heartbeat."""
-        peer.queued = int(message["queued"])
+        peer.queued = _queued(message)
         if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
             # The least of all is nearest to the way itself, without queues.
             peer.round_trip = min(peer.round_trip, self._own.now - sent)

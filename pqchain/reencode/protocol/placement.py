@@ -40,7 +40,7 @@ class Placement:
         try:
             return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{plain!r} is no placement: {error}") from error
+            raise DataError(f"{plain!r:.100} is no placement: {error}") from error
 
 
 class Confirmations:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from pqchain.errors import DataError, PqchainError
+from pqchain.errors import PqchainError
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage.erasure import Bytes
 from pqchain.reencode.storage.store import Manifest
@@ -20,6 +20,9 @@ LOG = logging.getLogger("pqchain.reencode")
 
 _Name = tuple[str, int, int]
 """Block, epoch and index of a chunk."""
+
+MOST_WAITING = 10_000
+"""Requests that may wait for files; whoever asks for more hears that there is nothing."""
 
 
 class Server:
@@ -34,40 +37,52 @@ class Server:
         """Chunks from the first request until nobody wants them."""
         self._waiting: dict[_Name, list[Key]] = {}
         """Who has asked for a chunk that is being read: it is read once."""
+        self.waiting = 0
+        """How many requests that are."""
 
     def serve(self, key: Key, block: str, epoch: int, index: int) -> None:
         """Answer a request for a chunk, from memory or when its file was read."""
         wanted = block, epoch, index
         if wanted in self.cache:
             self._give(key, wanted)
+        elif block not in self._sizes or self.waiting >= MOST_WAITING:
+            self._refuse(key)
         elif wanted in self._waiting:
             self._waiting[wanted].append(key)
+            self.waiting += 1
         else:
             self._waiting[wanted] = [key]
+            self.waiting += 1
             self._own.add(self._reading(wanted))
+
+    def _refuse(self, key: Key) -> None:
+        self._own.transport.send(*key, pack({"type": "none"}), end=self._ends)
 
     def _reading(self, wanted: _Name) -> Tasks:
         own, (block, epoch, index) = self._own, wanted
 
         def read() -> Bytes:
-            # A name from outside is looked up before it becomes part of a path.
-            if block not in self._sizes:
-                raise DataError(f"block {block[:16]} is not known here")
             return own.store.get(own.store.manifest(block, epoch), index)
 
         try:
-            chunk: Bytes = yield Task("io", self._sizes.get(block, 0), read)
+            chunk: Bytes = yield Task("io", self._sizes[block], read)
         except PqchainError as error:
             LOG.info("node %d: cannot serve: %s", own.index, error)
-            for key in self._waiting.pop(wanted):
-                own.transport.send(*key, pack({"type": "none"}), end=self._ends)
+            for key in self._answered(wanted):
+                self._refuse(key)
             return
         if self._misbehaves == "corrupt":
             chunk = chunk.copy()
             chunk[len(chunk) // 2] ^= 1
         self.cache[wanted] = chunk
-        for key in self._waiting.pop(wanted):
+        for key in self._answered(wanted):
             self._give(key, wanted)
+
+    def _answered(self, wanted: _Name) -> list[Key]:
+        """Return who waits for a chunk, and let them wait no longer."""
+        keys = self._waiting.pop(wanted)
+        self.waiting -= len(keys)
+        return keys
 
     def _give(self, key: Key, wanted: _Name) -> None:
         transport, view = self._own.transport, self.cache[wanted].data

@@ -16,17 +16,23 @@ import shutil
 import uuid
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from pqchain import checksum
 from pqchain.errors import BadLength, DataError
+from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
-MANIFEST_VERSION = 2
-"""1 hashed with SHA3-256. SHA-256 runs on the instructions that processors have for it, three to
-four times as fast, in every OpenSSL; a tree hash would be faster still and need a library more."""
+MANIFEST_VERSION = 3
+"""3: its file has a checksum of itself. 1 hashed with SHA3-256. SHA-256 runs on the instructions
+that processors have for it, three to four times as fast, in every OpenSSL; a tree hash would be
+faster still and need a library more."""
+
+
+DIGEST_DIGITS = 16
+"""Hex digits by which nodes tell manifests apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +73,8 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """Sixteen hex digits of everything in it."""
-        return sha256(self.to_json().encode())[:16]
+        """The first hex digits of the SHA-256 of everything in it."""
+        return sha256(self.to_json().encode())[:DIGEST_DIGITS]
 
     def to_json(self) -> str:
         """Return the manifest as text, the same on every node."""
@@ -78,17 +84,11 @@ class Manifest:
     def read(cls, path: Path) -> Manifest:
         """Read a file of it. Raises DataError if it is missing, broken or of another version."""
         try:
-            values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            version = values.get("version")
+            text = read_bytes(path, MOST_JSON_BYTES)
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
-        except (ValueError, AttributeError) as error:
-            raise DataError(f"{path} is no manifest ({error}); restore it") from error
-        if version != MANIFEST_VERSION:
-            raise DataError(
-                f"{path} has the version {version!r}, this pqchain reads {MANIFEST_VERSION}; "
-                "use the pqchain that wrote it, or encode the block again"
-            )
+        remedy = "restore it, or encode the block again"
+        values = checksum.loads(text, str(path), remedy, version=("version", MANIFEST_VERSION))
         if set(values) != {each.name for each in fields(cls)}:
             raise DataError(f"{path} has the fields {sorted(values)}; restore it")
         try:
@@ -110,19 +110,29 @@ class ChunkStore:
         """Return the newest manifest of every block, sorted by block hash."""
         newest: dict[str, Manifest] = {}
         for path in sorted(self.folder.glob("*/*/manifest.json")):
-            manifest = Manifest.read(path)
+            manifest = self._read(path)
             if newest.setdefault(manifest.block_hash, manifest).epoch < manifest.epoch:
                 newest[manifest.block_hash] = manifest
         return [newest[block] for block in sorted(newest)]
 
     def manifest(self, block_hash: str, epoch: int) -> Manifest:
         """Return one manifest. Raises DataError if it is missing or broken."""
-        return Manifest.read(self._place(block_hash, epoch) / "manifest.json")
+        return self._read(self._place(block_hash, epoch) / "manifest.json")
+
+    def _read(self, path: Path) -> Manifest:
+        manifest = Manifest.read(path)
+        if path.parent != self._place(manifest.block_hash, manifest.epoch):
+            raise DataError(
+                f"{path} is that of block {manifest.block_hash[:16]}, epoch {manifest.epoch}; put "
+                "it where it belongs, or encode the block again"
+            )
+        return manifest
 
     def put(self, manifest: Manifest, index: int, chunk: Bytes) -> None:
         """Store one chunk with its manifest: both appear at once, or neither.
 
-        Raises BadLength, and DataError if the chunk is not the one in the manifest.
+        Raises BadLength, and DataError if the chunk is not the one in the manifest, or if it cannot
+        be written.
         """
         view = chunk.data
         if len(view) != manifest.chunk_bytes:
@@ -132,22 +142,32 @@ class ChunkStore:
             )
         check_chunk(manifest, index, view)
         place = self._place(manifest.block_hash, manifest.epoch)
+        # What a killed process has left; a store has one user.
+        for left in place.parent.glob(".*.tmp"):
+            shutil.rmtree(left, ignore_errors=True)
         building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.tmp")
         try:
             building.mkdir(parents=True)
             self._write(building / f"chunk-{index}", view)
-            self._write(building / "manifest.json", memoryview(manifest.to_json().encode()))
+            text = checksum.dumps(asdict(manifest), indent=1)
+            self._write(building / "manifest.json", memoryview(text.encode()))
             if place.exists():
                 # Stored before, by a run that was interrupted later: the same bytes.
                 shutil.rmtree(place)
             os.rename(building, place)  # noqa: PTH104 - fails if somebody else was faster
+        except OSError as error:
+            raise DataError(
+                f"cannot store chunk {index} of block {manifest.block_hash[:16]} in {self.folder}: "
+                f"{error.strerror}; make room or allow it, and store it again"
+            ) from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
 
     def held(self, manifest: Manifest) -> list[int]:
         """Return which chunks of the block are here."""
         place = self._place(manifest.block_hash, manifest.epoch)
-        return sorted(int(path.name.partition("-")[2]) for path in place.glob("chunk-*"))
+        numbers = (path.name.partition("-")[2] for path in place.glob("chunk-*"))
+        return sorted(int(number) for number in numbers if number.isdecimal())
 
     def get(self, manifest: Manifest, index: int) -> Bytes:
         """Read one chunk and check it. Raises DataError if it is missing, cut or damaged."""

@@ -140,7 +140,10 @@ def _serve(modules: Iterable[str]) -> bool:
             return True
         for file in files:
             os.close(file)
-        own.sendall(pid.to_bytes(_NUMBER_BYTES, "big"))
+        try:
+            own.sendall(pid.to_bytes(_NUMBER_BYTES, "big"))
+        except OSError:
+            return False  # whoever asked is gone, and the node hears that too
 
 
 if __name__ == "__main__" and _serve(sys.argv[1:]):

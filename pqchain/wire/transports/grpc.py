@@ -6,6 +6,7 @@ Both sides show pinned certificates. HTTP/2 multiplexes the calls of one connect
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import grpc.aio
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import Sockets
+from pqchain.wire.transports.sockets import MOST_QUEUED, Sockets
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
 _MESSAGE_BYTES = 1 << 20
@@ -26,6 +27,34 @@ _OPTIONS = (
     ("grpc.max_send_message_length", 2 * _MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
 )
+
+MOST_CONNECTIONS, MOST_CALLS = 512, 256
+"""Of a server, whoever made them; and of a connection."""
+
+HANDSHAKE_SECONDS = 5.0
+"""How long a client may take to prove who it is."""
+
+MOST_HEADER_BYTES = 8 << 10
+
+LOG = logging.getLogger("pqchain.wire")
+
+LIMIT = (
+    f"gRPC counts connections and not hosts: one that opens {MOST_CONNECTIONS} every %g s keeps "
+    "others waiting; tcp-tls and QUIC do not let it"
+)
+
+
+def _bounded() -> tuple[tuple[str, int], ...]:
+    """Return the options of a server: what strangers and members may cost it."""
+    return (
+        *_OPTIONS,
+        ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
+        ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
+        ("grpc.http2.settings_timeout", int(HANDSHAKE_SECONDS * 1000)),
+        ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.max_metadata_size", MOST_HEADER_BYTES // 2),
+        ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
+    )
 
 
 @dataclass(eq=False)
@@ -40,6 +69,11 @@ class _Channel:
         view = memoryview(data).cast("B")
         self.waiting += len(view)
         self.queue.put_nowait((view, end))
+
+    def abandon(self) -> None:
+        """Forget what waits, and end when what is being sent has gone."""
+        self.queue, self.waiting = asyncio.Queue(), 0
+        self.queue.put_nowait(None)
 
     async def messages(self) -> AsyncIterator[bytes]:
         while (item := await self.queue.get()) is not None:
@@ -91,15 +125,17 @@ class Grpc(Sockets[_Session]):
         self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Begin to listen."""
+        """Begin to listen; says what the library cannot bound where others can reach it."""
         self.deliver = deliver
+        if not host.startswith("127."):
+            LOG.warning(LIMIT, HANDSHAKE_SECONDS)
         own = self._identity
         credentials = grpc.ssl_server_credentials(
             [(own.certificate_key_pem, own.public.certificate_pem)],
             root_certificates=b"".join(each.certificate_pem for each in self.directory.values()),
             require_client_auth=True,
         )
-        self._server = grpc.aio.server(options=_OPTIONS)
+        self._server = grpc.aio.server(options=_bounded())
         handler = grpc.stream_stream_rpc_method_handler(self._called)
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(_SERVICE, {_METHOD: handler}),)
@@ -199,6 +235,12 @@ class Grpc(Sockets[_Session]):
         owner = self.sessions.get(session)
         if owner is not None and (call := owner.channels.get(channel)) is not None:
             call.put(data, end)
+            if call.queue.qsize() > MOST_QUEUED:
+                for each in owner.channels.values():
+                    each.abandon()
+                self.close(session, "reads nothing", now=0.0)
+                over = Closed(session, owner.peer, "the other side reads nothing")
+                self.loop.call_soon(self.deliver, over)  # the node is busy sending
 
     def stop(self, session: int, channel: int) -> None:
         """Cancel the call."""

@@ -20,6 +20,7 @@ from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
+from pqchain.wire.transports.admission import Admission, Names
 from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, QuicOwner
 from pqchain.wire.transports.registry import Place
 
@@ -77,6 +78,9 @@ class QuicEndpoint(QuicOwner):
         self._all: dict[int, Connection] = {}
         self._given: dict[bytes, tuple[Any, Connection]] = {}
         """Tickets that we gave, and on which connection."""
+        self._admission = Admission()
+        self._retries: list[tuple[bytes, Address]] = []
+        """What is to be answered to those who have no connection."""
         self._kept: dict[int, list[Any]] = {}
         """Tickets that peers gave us."""
 
@@ -148,7 +152,7 @@ class QuicEndpoint(QuicOwner):
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
         """Take in one datagram."""
         self._now = now
-        if (connection := self._addressed(datagram)) is not None:
+        if (connection := self._addressed(datagram, address)) is not None:
             self.dirty[connection.session] = connection
             self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
@@ -168,7 +172,7 @@ class QuicEndpoint(QuicOwner):
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return what is to be sent now."""
         self._now = now
-        sent: list[tuple[bytes, Address]] = []
+        sent, self._retries = self._retries, []
         dirty, self.dirty = self.dirty, {}
         for connection in dirty.values():
             connection.feed()
@@ -199,7 +203,7 @@ class QuicEndpoint(QuicOwner):
         self._collect(connection)
         return answer
 
-    def _addressed(self, datagram: bytes) -> Connection | None:
+    def _addressed(self, datagram: bytes, address: Address) -> Connection | None:
         """Return whose datagram it is, which may be that of a client we do not know yet."""
         if not datagram:
             return None
@@ -217,7 +221,28 @@ class QuicEndpoint(QuicOwner):
             and len(datagram) >= _LEAST_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
-            return self._accepted(header.destination_cid)
+            return self._admitted(header, address)
+        return connection
+
+    def _admitted(self, header: Any, address: Address) -> Connection | None:
+        """Accept a client that we do not know, ask it for a token first, or turn it away."""
+        admission, host = self._admission, str(address[0])
+        names = admission.names(header.token, address, header.destination_cid, self._now)
+        if admission.full(host):
+            return None
+        if names is None and admission.wants_tokens:
+            token, retried = admission.token(address, header.destination_cid, self._now)
+            retry = self._quic.packet.encode_quic_retry(
+                version=header.version,
+                source_cid=retried,
+                destination_cid=header.source_cid,
+                original_destination_cid=header.destination_cid,
+                retry_token=token,
+            )
+            self._retries.append((retry, address))
+            return None
+        connection = self._accepted(names or Names(header.destination_cid, None))
+        admission.entered(connection.session, host, vouched=names is not None)
         return connection
 
     def _added(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
@@ -232,7 +257,7 @@ class QuicEndpoint(QuicOwner):
         self._by_name[quic.host_cid] = connection
         return connection
 
-    def _accepted(self, original: bytes) -> Connection:
+    def _accepted(self, names: Names) -> Connection:
         def fetch(label: bytes) -> Any:
             # Gone after one use: a replay of the same first flight meets no ticket.
             ticket, owner = self._given.pop(label, (None, None))
@@ -246,11 +271,12 @@ class QuicEndpoint(QuicOwner):
 
         connection = self._added(
             self._server,
-            original_destination_connection_id=original,
+            original_destination_connection_id=names.original,
+            retry_source_connection_id=names.retried,
             session_ticket_fetcher=fetch if self._resumes else None,
             session_ticket_handler=give if self._resumes else None,
         )
-        self._by_name[original] = connection
+        self._by_name[names.retried or names.original] = connection
         return connection
 
     def _collect(self, connection: Connection) -> None:
@@ -271,10 +297,13 @@ class QuicEndpoint(QuicOwner):
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)
+        if connection.opened:
+            self._admission.left(connection.session)
 
     def _terminated(self, connection: Connection, reason: str) -> None:
         """Forget a connection; tell the node if it knew of the session, or waits for it."""
         session, peer = connection.session, connection.peer
+        self._admission.left(session)
         for name in [name for name, each in self._by_name.items() if each is connection]:
             del self._by_name[name]
         self._all.pop(session, None)

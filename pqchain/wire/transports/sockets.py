@@ -12,6 +12,9 @@ from pqchain.wire.transports.registry import Place
 
 _CONNECT_SECONDS = 10.0
 
+MOST_QUEUED = 100_000
+"""Pieces that may wait for a peer, 40 MB of small ones; whoever lets more lie reads nothing."""
+
 
 class _Session(Protocol):
     """A connection, from either side."""

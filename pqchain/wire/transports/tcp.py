@@ -2,11 +2,14 @@
 
 A frame is a channel (4 bytes), a length (4), a flag that says whether it is the last (1), and the
 bytes. Channels take turns, one frame each, so that none waits for another's chunk.
+
+Who connects has a few seconds to prove who it is, and only so many may be about to (`Admission`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import struct
 import tempfile
@@ -17,11 +20,21 @@ from typing import Any, cast
 
 from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
+from pqchain.wire.transports.admission import Admission
 from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import Sockets
+from pqchain.wire.transports.sockets import MOST_QUEUED, Sockets
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
+
+HANDSHAKE_SECONDS = 5.0
+"""How long a client may take to prove who it is."""
+
+MOST_HALF_OPEN, MOST_OF_ONE_HOST = 128, 64
+"""Clients that have not yet; each costs some 300 kB."""
+
+_ACCEPT_AGAIN_SECONDS = 0.1
+"""After which the node looks for clients again when it had no descriptor for one."""
 
 
 @dataclass(eq=False)
@@ -38,6 +51,8 @@ class _Line(asyncio.Protocol):
     _came: bytearray = field(default_factory=bytearray)
     """What follows the last whole frame."""
     _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    _queued: int = 0
+    """How many pieces wait in them."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
@@ -84,7 +99,11 @@ class _Line(asyncio.Protocol):
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
         self._queues.setdefault(channel, deque()).append((memoryview(data).cast("B"), end))
+        self._queued += 1
         self._pump()
+        if self._queued > MOST_QUEUED:
+            self._queues.clear()
+            self.end()
 
     def queued_bytes(self) -> int:
         return sum(len(view) for queue in self._queues.values() for view, _ in queue)
@@ -98,6 +117,8 @@ class _Line(asyncio.Protocol):
             part, rest = view[:_FRAME_BYTES], view[_FRAME_BYTES:]
             if len(rest):
                 queue.appendleft((rest, end))
+            else:
+                self._queued -= 1
             last = end and not len(rest)
             # To the back of the line.
             del self._queues[channel]
@@ -116,7 +137,10 @@ class TcpTls(Sockets[_Line]):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         identity = place.identity
-        self._server: asyncio.Server | None = None
+        self.admission = Admission(MOST_HALF_OPEN, MOST_OF_ONE_HOST)
+        self._listener: socket.socket | None = None
+        self._greeting: dict[int, asyncio.Task[None]] = {}
+        """Clients that have proven nothing yet."""
         place.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=place.folder) as file:  # nobody else may read it
             file.write(identity.certificate_key_pem + identity.public.certificate_pem)
@@ -141,17 +165,56 @@ class TcpTls(Sockets[_Line]):
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Begin to listen."""
         self.deliver = deliver
-        self._server = await self.loop.create_server(
-            lambda: _Line(self, next(self.numbers), None), host, port, ssl=self._accepting
-        )
-        name = self._server.sockets[0].getsockname()
+        (found, *_) = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, where = found
+        self._listener = socket.create_server(where, family=family, backlog=socket.SOMAXCONN)
+        self._listener.setblocking(False)
+        self._accepted = self.loop.create_task(self._accept(self._listener))
+        name = self._listener.getsockname()
         return str(name[0]), int(name[1])
+
+    async def _accept(self, listener: socket.socket) -> None:
+        """Take clients one by one; one too many makes whoever has taken longest go."""
+        while True:
+            try:
+                client, (host, *_) = await self.loop.sock_accept(listener)
+            except OSError:  # no descriptor is left, or the client is gone
+                await asyncio.sleep(_ACCEPT_AGAIN_SECONDS)
+                continue
+            if (longest := self.admission.crowded_out(host)) is not None:
+                self.admission.left(longest)
+                self._greeting[longest].cancel()
+            session = next(self.numbers)
+            self.admission.entered(session, host, vouched=True)
+            self._greeting[session] = self.loop.create_task(self._greet(session, client))
+            await asyncio.sleep(0)  # others have their turn, however many knock
+
+    async def _greet(self, session: int, client: socket.socket) -> None:
+        """Let a client prove who it is; the line itself delivers that it is open."""
+        try:
+            await self.loop.connect_accepted_socket(
+                lambda: _Line(self, session, None),
+                client,
+                ssl=self._accepting,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            )
+        except OSError:
+            pass  # a stranger, or too slow
+        finally:
+            self.admission.left(session)
+            del self._greeting[session]
 
     async def shut(self) -> None:
         """Close everything."""
         self.close_all()
-        if self._server is not None:
-            self._server.close()
+        if self._listener is not None:
+            self._accepted.cancel()
+            await asyncio.sleep(0)  # whoever was let in last begins, so that it can end
+            tasks = [self._accepted, *self._greeting.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._listener.close()
         await asyncio.sleep(0)
 
     async def connect(self, session: int, peer: int, address: Address) -> None:

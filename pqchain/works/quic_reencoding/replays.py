@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results
+from pqchain import machine, results, scratch
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay, scenario
 from pqchain.reencode.replay import RUN
@@ -278,8 +276,8 @@ def _apart(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.Da
 
     def run(order: Order) -> tuple[str, pd.DataFrame]:
         name, options, first = order
-        with tempfile.TemporaryDirectory(prefix="pqchain-") as folder:
-            file = Path(folder) / "runs.csv"
+        with scratch.folder() as folder:
+            file = folder / "runs.csv"
             command = [sys.executable, "-m", "pqchain", "reencode", *options, "--output", str(file)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -55,18 +55,19 @@ def damage(dice, data):
     return bytes(data)
 
 
-def fuzz(setting, count, seed=0):
-    """Give a delegate so many messages; return what it refused, and how many votes it cast."""
-    dice, said = random.Random(seed), recorded(setting)
+def by_kind(said):
+    """Return what was said, a list for each kind of message that was."""
     kinds = {kind: [each for each in said if messages.kind_of(each[1]) is kind] for kind in Kind}
-    kinds = {kind: each for kind, each in kinds.items() if each}
-    now, cast, refused = 0, 0, Counter()
-    for number in range(count):
-        if number % LIFE == 0:
-            votes = {}
-            runner = Runner(setting, VICTIM, MemoryBook(setting.pool.genesis))
-            runner.start(now)
-            runner.refused = refused
+    return {kind: each for kind, each in kinds.items() if each}
+
+
+def live(setting, kinds, dice, count, now=0):
+    """Give a new delegate so many messages; return what it refused, and how many votes it cast."""
+    cast, votes, refused = 0, {}, Counter()
+    runner = Runner(setting, VICTIM, MemoryBook(setting.pool.genesis))
+    runner.start(now)
+    runner.refused = refused
+    for _ in range(count):
         now += dice.randrange(MS)
         link, data = dice.choice(kinds[dice.choice(list(kinds))])
         if dice.random() < 0.7:
@@ -87,6 +88,16 @@ def fuzz(setting, count, seed=0):
                 assert votes.setdefault(ballot, message.body) == message.body, ballot
                 assert message.height <= runner.height
         runner.out = []
+    return refused, cast
+
+
+def fuzz(setting, count, seed=0):
+    """Give delegates so many messages; return what they refused, and how many votes they cast."""
+    dice, kinds = random.Random(seed), by_kind(recorded(setting))
+    cast, refused = 0, Counter()
+    for first in range(0, count, LIFE):
+        no, votes = live(setting, kinds, dice, min(LIFE, count - first))
+        refused, cast = refused + no, cast + votes
     return refused, cast
 
 

@@ -76,14 +76,15 @@ class Remembering(Verifier):
         return check.message, check.signature, check.public_key
 
 
-def make_setting(*, signatures=False):
-    """What all seeds share, with all that was ever checked."""
+def make_setting(*, signatures=False, remember=True):
+    """What all seeds share, with all that was ever checked if it is to `remember` that."""
     costs = table()
     scenario = Scenario(
         algorithm="Dilithium2", costs=costs, nodes=COUNT, network=named("mesh"), vote_phases=2,
         view_timeout_seconds=TIMEOUT_SECONDS, layout=Layout(data_bytes=0), block_bytes=4200,
     )  # fmt: skip
-    setting = Setting(scenario, verifier=Remembering())
+    verifier = Remembering() if remember else None
+    setting = Setting(scenario, verifier=verifier, remember=remember)
     if not signatures:
         setting.__dict__["directory"] = Hashed()
     return setting

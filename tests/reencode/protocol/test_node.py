@@ -4,68 +4,14 @@ import pytest
 
 from pqchain.reencode import runs
 from pqchain.reencode.protocol.node import ReencodingNode
+from pqchain.reencode.protocol.server import MOST_WAITING
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.messages import Reader, pack
+from pqchain.wire.messages import pack
 from pqchain.wire.session import Closed, Opened, Received
 from tests.reencode.mesh import small
-
-
-class Wire:
-    """A transport that notes what the node wants."""
-
-    def __init__(self):
-        self.dialled, self.sent, self.closed, self.stopped = {}, [], [], []
-        self.placed = []
-        self.channels = 0
-
-    def dial(self, peer, *, early, now):
-        self.dialled[len(self.dialled) + 1] = peer
-        return len(self.dialled)
-
-    def open(self, session):
-        self.channels += 1
-        return self.channels
-
-    def send(self, session, channel, data, *, end=False):
-        self.sent.append((session, channel, bytes(data)))
-
-    def place(self, session, channel, memory, count, *, offset):
-        self.placed.append((session, channel, count, offset))
-
-    def stop(self, session, channel):
-        self.stopped.append((session, channel))
-
-    def close(self, session, reason, *, now):
-        self.closed.append((session, reason))
-
-    def queued_bytes(self):
-        return 0
-
-    def said(self, kind):
-        """Return session, channel and message of all messages of one kind so far."""
-        found = []
-        for session, channel, data in self.sent:
-            if data[4:5] != b"{":
-                continue
-            for item in Reader().feed(data):
-                if isinstance(item, dict) and item["type"] == kind:
-                    found.append((session, channel, item))
-        return found
-
+from tests.reencode.wires import Wire, beat, works
 
 PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
-
-
-def beat(**changes):
-    return pack({"type": "beat", "number": 1, "since": 0.5, "queued": 0, "plan": None,
-                 "failed": False, "stored": {}, **changes})  # fmt: skip
-
-
-def works(node, now):
-    """Do all tasks of a node."""
-    while (task := node.poll()) is not None:
-        node.started(now)
-        node.finished(task.outcome(), now)
 
 
 @pytest.fixture
@@ -114,7 +60,7 @@ def test_what_it_does_not_have_it_says(mesh, request_):
 @pytest.mark.parametrize(
     "data",
     [
-        pack({"type": "dance"}), pack({"no": "type"}), b"\xff\xff\xff\xff....",
+        bytes(5), pack({"type": "dance"}), pack({"no": "type"}), b"\xff\xff\xff\xff....",
         pack({"type": "get", "block": "00"}), beat(plan={"epoch": "x"}), beat(queued=[]),
         beat(queued=float("inf")), pack([1]), beat(plan=PLAN) + beat(plan=PLAN, stored=[1]),
         pack({"type": "chunk", "bytes": 3}) + b"abc",
@@ -194,3 +140,22 @@ def test_a_peer_that_has_restarted_is_dialled_anew(mesh):
     node.handle(Received(101, 0, beat(since=9.0, number=2), False), 0.03)
     assert wire.closed == [(sessions[1], "the other side has restarted")]
     assert [peer for session, peer in wire.dialled.items() if session > count] == [1]
+
+
+def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
+    """Counted, not timed: bytes of half messages, requests that wait, confirmations kept."""
+    node, wire, _, folder = mesh
+    half = (1_000_000).to_bytes(4, "big") + b"x" * 900_000
+    for channel in range(100, 110):
+        node.handle(Received(101, channel, half, False), 0.02)
+    assert wire.closed == [(101, "protocol broken")]
+    assert node._peers.readers.keys() <= {key for key in node._peers.readers if key[0] != 101}
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    for epoch in range(MOST_WAITING + 50):
+        get = {"type": "get", "block": manifest.block_hash, "epoch": epoch, "index": 0}
+        node.handle(Received(102, 7, pack(get), False), 0.02)
+    assert node._server.waiting == MOST_WAITING
+    assert len(wire.said("none")) == 50
+    stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
+    node.handle(Received(103, 7, beat(plan=PLAN) + beat(plan=PLAN, stored=stored), False), 0.02)
+    assert len(node._confirmations._digests) == 0

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pqchain import checksum
 from pqchain.errors import BadLength, DataError, UsageError
 from pqchain.reencode.storage import store
 from pqchain.reencode.storage.erasure import ReedSolomon
@@ -100,7 +101,7 @@ def test_a_failing_disk_leaves_nothing(stored, monkeypatch):
         write(self, path, data)
 
     monkeypatch.setattr(ChunkStore, "_write", fail)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(DataError, match=r"cannot store chunk 2 .* No space left on device; make"):
         chunk_store.put(replace(manifest, epoch=2), 2, chunks[2])
     assert files(chunk_store) == before
     assert not list(chunk_store.folder.rglob("*.tmp"))
@@ -135,7 +136,7 @@ def test_fsync_stores_the_same(tmp_path, block):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 1}, "version 1, this pqchain reads 2"),
+        ({"version": 1}, "version 1, but this pqchain reads 3"),
         ({"version": None}, "version None"),
         ({"block_bytes": 999}, "contradicts itself"),
         ({"block_bytes": "x"}, "wrong type"),
@@ -148,7 +149,9 @@ def test_fsync_stores_the_same(tmp_path, block):
 def test_a_broken_manifest_is_refused(stored, change, message):
     chunk_store, manifest, _ = stored
     path = place(chunk_store, manifest, "manifest.json")
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    content = {**json.loads(path.read_text()), **change}
+    del content[checksum.FIELD]
+    path.write_text(checksum.dumps(content))
     with pytest.raises(DataError, match=message):
         chunk_store.manifests()
 
@@ -157,7 +160,7 @@ def test_a_broken_manifest_is_refused(stored, change, message):
 def test_what_is_no_json_is_refused(stored, content):
     chunk_store, manifest, _ = stored
     place(chunk_store, manifest, "manifest.json").write_bytes(content)
-    with pytest.raises(DataError, match="is no manifest"):
+    with pytest.raises(DataError, match="cannot be read"):
         chunk_store.manifest(manifest.block_hash, 1)
     with pytest.raises(DataError, match="cannot read"):
         chunk_store.manifest(manifest.block_hash, 7)
@@ -165,7 +168,7 @@ def test_what_is_no_json_is_refused(stored, content):
 
 def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored, tmp_path):
     _, manifest, _ = stored
-    (tmp_path / "here").write_text(manifest.to_json())
+    (tmp_path / "here").write_text(checksum.dumps(json.loads(manifest.to_json())))
     assert Manifest.read(tmp_path / "here") == manifest
     assert replace(manifest, epoch=2).digest != manifest.digest == replace(manifest).digest
 

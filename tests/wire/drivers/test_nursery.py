@@ -143,6 +143,8 @@ def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        # In the background of a script SIGINT is ignored, and whatever starts there ignores it too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         wait(lambda: len(children()) == 5)

@@ -1,8 +1,11 @@
 """gRPC between nodes: known ones talk, strangers get nothing."""
 
+import asyncio
 import json
+import logging
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +78,63 @@ def test_known_nodes_talk_and_strangers_get_nothing():
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"stranger": [], "peer": 0, "answer": "thanks"}
+
+
+def test_a_flood_is_bounded_and_a_header_has_an_end():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.wire.transports.grpc_flood"],
+        capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["header"] == "RESOURCE_EXHAUSTED"
+    assert 0 < said["held"] <= said["most"]
+    assert said["dialled"]
+
+
+def test_what_it_cannot_bound_is_said_where_others_can_reach_it(tmp_path, caplog, monkeypatch):
+    from pqchain.wire.identity import generate
+    from pqchain.wire.transports import grpc
+    from pqchain.wire.transports.registry import Place
+
+    monkeypatch.setattr(grpc.grpc, "ssl_server_credentials", lambda *_, **__: 1 / 0)
+
+    async def listen(host):
+        (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
+        place = Place(identity=known, directory=[known.public], addresses={}, folder=tmp_path)
+        with pytest.raises(ZeroDivisionError):
+            await grpc.Grpc(place).listen(host, 0, lambda event: None)
+
+    with caplog.at_level(logging.WARNING, logger="pqchain.wire"):
+        asyncio.run(listen("127.0.0.1"))
+        assert caplog.messages == []
+        asyncio.run(listen("10.0.0.1"))
+    assert "counts connections and not hosts" in caplog.messages[0]
+
+
+def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
+    from pqchain.wire.identity import generate
+    from pqchain.wire.session import Closed
+    from pqchain.wire.transports import grpc
+    from pqchain.wire.transports.registry import Place
+
+    monkeypatch.setattr(grpc, "MOST_QUEUED", 100)
+
+    async def main():
+        (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
+        node = grpc.Grpc(
+            Place(identity=known, directory=[known.public], addresses={}, folder=tmp_path)
+        )
+        told = []
+        node.deliver = told.append
+        session = node.sessions[7] = grpc._Session(node, 7, peer=0)
+        number, channel = session.add_channel()
+        for _ in range(102):
+            node.send(7, number, b"more")
+        assert node.sessions == {}
+        assert channel.waiting == 0
+        await asyncio.sleep(0)
+        assert told == [Closed(7, 0, "the other side reads nothing")]
+        assert [message async for message in channel.messages()] == []
+
+    asyncio.run(main())

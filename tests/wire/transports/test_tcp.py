@@ -1,11 +1,14 @@
-"""TLS over TCP: who is not in the directory gets nothing; channels take turns."""
+"""TLS over TCP: whom the directory lacks gets nothing; channels take turns; floods have bounds."""
 
 import asyncio
+import socket
+import struct
 
 import pytest
 
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
+from pqchain.wire.transports import tcp
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.tcp import TcpTls
 
@@ -91,3 +94,117 @@ def test_no_key_stays_on_the_disk(tmp_path, identities):
 
     asyncio.run(main())
     assert list(tmp_path.iterdir()) == []
+
+
+def knocked(address, host, count):
+    """Return connections of a host that have said nothing."""
+    found = []
+    for _ in range(count):
+        found.append(socket.socket())
+        found[-1].bind((host, 0))
+        found[-1].connect(address)
+        found[-1].setblocking(False)
+    return found
+
+
+def turned_away(clients):
+    """Count those that the other side has closed."""
+
+    def closed(client):
+        try:
+            return client.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+
+    return sum(map(closed, clients))
+
+
+async def until(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identities):
+    async def main():
+        server, _, [(client, _, events)] = await connected(tmp_path, identities, identities[:1])
+        await wait_for(events, Opened)
+        clients, expected = [], 0
+        for host in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
+            clients += knocked(client.addresses[1], host, 100)
+            expected = min(expected + tcp.MOST_OF_ONE_HOST, tcp.MOST_HALF_OPEN)
+            await until(lambda: turned_away(clients) == len(clients) - expected)  # noqa: B023
+            assert len(server._greeting) == expected
+            assert len(server.admission._half_open) == expected
+        session = client.dial(1, early=False, now=0.0)
+        assert (await wait_for(events, Opened, 2))[1] == Opened(session, 1, True)
+        assert len(server.sessions) == 2
+        await client.shut()
+        await server.shut()
+        assert server._greeting == {}
+        await until(lambda: turned_away(clients) == len(clients))
+        for each in clients:
+            each.close()
+
+    asyncio.run(main())
+
+
+def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, monkeypatch):
+    monkeypatch.setattr(tcp, "HANDSHAKE_SECONDS", 0.1)
+
+    async def main():
+        server, told, _ = await connected(tmp_path, identities, [])
+        clients = knocked(server.addresses[1], "127.0.0.1", 4)
+        for each in clients[:2]:
+            each.send(bytes.fromhex("1603010200010001fc0303"))
+        await until(lambda: turned_away(clients) == 4)
+        assert (server._greeting, server.admission._half_open, told) == ({}, {}, [])
+        await server.shut()
+        for each in clients:
+            each.close()
+
+    asyncio.run(main())
+
+
+def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
+    monkeypatch.setattr(tcp, "MOST_QUEUED", 1000)
+
+    async def main():
+        server, told, [(client, session, events)] = await connected(
+            tmp_path, identities, identities[:1]
+        )
+        await wait_for(events, Opened)
+        there = (await wait_for(told, Opened))[0].session
+        client.sessions[session]._transport.pause_reading()
+        line = server.sessions[there]
+        most = 0
+        while there in server.sessions and most <= tcp.MOST_QUEUED:
+            server.send(there, 1, bytes(60_000))
+            most = max(most, line._queued)
+            await asyncio.sleep(0)
+        assert line.queued_bytes() == 0
+        assert (await wait_for(told, Closed))[0].peer == 0
+        await client.shut()
+        await server.shut()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("length", [2**32 - 1, (64 << 10) + 1])
+def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
+    async def main():
+        server, told, [(client, session, events)] = await connected(
+            tmp_path, identities, identities[:1]
+        )
+        await wait_for(events, Opened)
+        client.sessions[session]._transport.write(struct.pack("!IIB", 1, length, 0))
+        await wait_for(told, Closed)
+        assert not any(isinstance(event, Received) for event in told)
+        await client.shut()
+        await server.shut()
+
+    asyncio.run(main())

@@ -21,7 +21,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Clients that may be about to prove who they are at a time; more are turned away.
-const MOST_UNPROVEN: usize = 1024;
+const MOST_UNPROVEN: usize = 512;
+/// Of these, those that come from one host.
+const MOST_OF_ONE_HOST: usize = 128;
+/// With so many, a new address must show first that it hears us (Retry, RFC 9000, section 8.1.2):
+/// anybody can send a first datagram in anybody's name.
+const MOST_UNKNOWN: usize = 64;
 /// What leaves in one call of the system.
 const BURST_BYTES: usize = 65_000;
 const MOST_SEGMENTS: usize = 64;
@@ -220,9 +225,19 @@ impl Host {
                     self.mark(handle.0);
                 }
             }
-            Some(DatagramEvent::NewConnection(incoming)) if self.unproven >= MOST_UNPROVEN => {
-                let transmit = self.endpoint.refuse(incoming, &mut answer);
-                sink(&transmit, &mut answer);
+            Some(DatagramEvent::NewConnection(incoming)) if self.is_full(from) => {
+                // Not a word: who is turned away tries again, and a forged address is spared it.
+                self.endpoint.ignore(incoming);
+            }
+            Some(DatagramEvent::NewConnection(incoming))
+                if self.unproven >= MOST_UNKNOWN && !incoming.remote_address_validated() =>
+            {
+                match self.endpoint.retry(incoming, &mut answer) {
+                    Ok(transmit) => {
+                        sink(&transmit, &mut answer);
+                    }
+                    Err(error) => self.endpoint.ignore(error.into_incoming()),
+                }
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.sessions += 1;
@@ -248,6 +263,16 @@ impl Host {
             None => {}
         }
         self.answer = answer;
+    }
+
+    /// Whether nobody more is let in, or nobody of that host.
+    fn is_full(&self, from: SocketAddr) -> bool {
+        let of_host = || {
+            let unproven = self.links.iter().flatten().filter(|link| link.deadline.is_some());
+            unproven.filter(|link| link.quic.remote_address().ip() == from.ip()).count()
+        };
+        self.unproven >= MOST_UNPROVEN
+            || (self.unproven >= MOST_OF_ONE_HOST && of_host() >= MOST_OF_ONE_HOST)
     }
 
     pub fn next_timer(&self) -> Option<Instant> {

@@ -1,0 +1,96 @@
+"""Try every attack with many inputs, and write what came of them.
+
+python -m tests.attacks                      all of them, into docs/attacks.md
+python -m tests.attacks --only ledger        those whose surface or name has the word
+python -m tests.attacks --inputs 1000        another number of inputs for each
+python -m tests.attacks --seed 2             other inputs
+
+Each attack runs in a process of its own, because its memory is measured. Rows of attacks that were
+not run stay as they are. Ends with 1 if anything came out that may not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.attacks.harness import ALLOWED, Tally
+from tests.attacks.registry import ATTACKS, run_listed
+
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+
+_TOP = """# Attacks, and what came of them
+
+`make attack` made this table: what of ours is attacked, how, with how many inputs, and what came of
+them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchain said why.
+*Unfinished*: not done, but nothing is lost, and the same once more does it. *Defects*: all else, as
+there are tracebacks, wrong answers, half files, files that nobody needs, more than 20 s for one
+input (of commands, 300), more than 64 MB for all. *Memory*: how much the peak of the process grew
+(not of programs in C, which the sanitizers watch). The temporary files of a killed command must be
+gone after the next one. The attacks are in `tests/attacks`; a small part of most is in
+`make test`.
+
+"""
+
+_HEADS = ("surface", "attack", "inputs", "fine", "refused", "unfinished", "defects", "memory (MB)")
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run attacks as the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--only", default="", help="a word of the surface or the name")
+    parser.add_argument("--inputs", type=int, help="instead of the number that each attack has")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=TABLE)
+    arguments = parser.parse_args(given)
+    failed = 0
+    for index, attack in enumerate(ATTACKS):
+        if arguments.only not in f"{attack.surface}, {attack.name}":
+            continue
+        began = time.monotonic()
+        inputs = arguments.inputs or attack.large
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            tally = pool.submit(run_listed, index, inputs, arguments.seed).result()
+        failed += tally.failed
+        came = ", ".join(f"{count} {outcome.value}" for outcome, count in tally.counts.items())
+        seconds = time.monotonic() - began
+        _say(f"{attack.surface}, {attack.name}: {came} ({seconds:.0f} s)", *tally.found)
+        _write(arguments.output, attack.surface, attack.name, tally)
+    return 1 if failed else 0
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("\n    ".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def _write(path: Path, surface: str, name: str, tally: Tally) -> None:
+    """Put the row of one attack in its place of the table; keep the others."""
+    rows = _rows(path)
+    known = [f"{attack.surface}, {attack.name}" for attack in ATTACKS]
+    counts = [tally.counts[outcome] for outcome in ALLOWED]
+    cells = (tally.inputs, *counts, tally.failed)
+    shown = [f"{cell:,}" for cell in cells] + [f"{tally.memory_mb:.0f}"]
+    rows[f"{surface}, {name}"] = f"| {surface} | {name} | {' | '.join(shown)} |"
+    lines = [f"| {' | '.join(_HEADS)} |", f"|---|---|{'---:|' * (len(_HEADS) - 2)}"]
+    lines += [rows[key] for key in known if key in rows]
+    path.write_text(_TOP + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _rows(path: Path) -> dict[str, str]:
+    """Return the rows that are there, by surface and name."""
+    if not path.exists():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| surface |")]
+    return {", ".join(line[2:].split(" | ")[:2]): line for line in rows}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

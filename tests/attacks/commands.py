@@ -1,0 +1,246 @@
+"""Commands whose surroundings fail: closed outputs, kills, full and read-only disks, two at once.
+
+Whatever happens, there is no traceback, an exit code that says what came of it, and in the folder
+only whole files: the same command, once more, does the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pqchain import checksum, results, scratch
+from pqchain.chain import Ledger
+from pqchain.errors import DataError, UsageError
+from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+_SWEEP = "consensus --algorithm Falcon-512 --exponents 1,2 --seeds 0..5 --blocks 2"
+
+COMMANDS: dict[str, str] = {
+    "falcon keys": "falcon keys --public-key my.pk --secret-key my.sk",
+    "algorithms": "algorithms",
+    "papers": "papers pqdpol",
+    "doctor": "doctor --json",
+    "study": "study pqdpol --output figures.csv",
+    "bench": "bench --algorithm Ed25519 --output bench.csv",
+    "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
+    "consensus": f"{_SWEEP} --store runs.jsonl --output heights.csv",
+    "reencode": "reencode --block-bytes 60000 --resume kept --output run.csv",
+    "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
+}
+"""A short one of each kind that writes or computes something."""
+
+LIMITED = ("prlimit", f"--data={1 << 30}")
+"""Runs a command with so much memory of its own, whatever happens around it."""
+
+_CODES = {0, 1, 2, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One command under one condition."""
+
+    command: str
+    condition: str
+    seconds: float = 0.0
+    """After which it is ended."""
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """Return the variables of a process, with changes; None takes one away."""
+    # A thread of OpenBLAS takes memory, and there is one for each processor.
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
+    words = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
+    before: tuple[str, ...] = ()
+    if case.condition == "full disk":
+        before = mounted(folder, "size=4k")
+    elif case.condition == "read-only folder":
+        before = mounted(folder, "ro")
+    variables: dict[str, str | None] = {"TMPDIR": str(_scratch(folder))}
+    if case.condition == "no HOME":
+        variables |= {"HOME": None, "XDG_CACHE_HOME": None}
+    elif case.condition == "LANG=C":
+        variables |= {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with Path("/dev/full").open("w") as full:
+        return subprocess.Popen(
+            [*before, *words],
+            cwd=folder,
+            env=environment(**variables),
+            stdout=full if case.condition == "full output" else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+def _scratch(folder: Path) -> Path:
+    """Return the folder for temporary files of commands that run in a folder."""
+    return folder.with_name(f"{folder.name}.scratch")
+
+
+def mounted(folder: Path, option: str) -> tuple[str, ...]:
+    """Return what runs a command with a small or read-only file system over its folder.
+
+    It is gone with the command; what was written is copied out first.
+    """
+    script = (
+        f'mount -t tmpfs -o {option} none "$0" && cd "$0" && "$@"; code=$?; '
+        'mkdir -p "$0.out" && cp -a "$0"/. "$0.out"; exit $code'
+    )
+    return ("unshare", "-rm", "sh", "-c", script, str(folder))
+
+
+def can_mount(folder: Path) -> bool:
+    """Whether this system lets us mount in a name space of our own."""
+    place = folder / "mount"
+    place.mkdir()
+    done = subprocess.run([*mounted(place, "size=4k"), "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def outcome(case: Case, folder: Path) -> Outcome:
+    """Run one case in a folder of its own, and look at what is left."""
+    for place in (folder, _scratch(folder)):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+    processes = [started(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
+    process = processes[0]
+    if case.condition == "output closed":
+        assert process.stdout is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        process.stdout = None
+    elif case.seconds:
+        time.sleep(case.seconds)
+        process.send_signal(getattr(signal, case.condition.split()[-1]))
+    codes, said = [], b""
+    for each in processes:
+        said += b"".join(part or b"" for part in each.communicate())
+        codes.append(each.returncode)
+    if b"Traceback" in said and b", in main\n" not in said:
+        return Outcome.UNFINISHED  # the program was still loading, and nothing had begun
+    if b"Traceback" in said:
+        raise AssertionError(said[-2000:].decode(errors="replace"))
+    if not set(codes) <= _CODES:
+        raise AssertionError(f"exit codes {codes}: {said[-500:].decode(errors='replace')}")
+    if still_there(folder):
+        return Outcome.ORPHAN
+    written = folder.with_name(f"{folder.name}.out")
+    place = written if written.exists() else folder
+    try:
+        return left(place, complete=all(code == 0 for code in codes))
+    finally:
+        shutil.rmtree(written, ignore_errors=True)
+
+
+def still_there(folder: Path) -> bool:
+    """Whether processes of a command outlive it, or its temporary files the next command."""
+    for _ in range(100):
+        running = [
+            process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
+        ]
+        if not running:
+            break
+        time.sleep(0.1)
+    place = _scratch(folder)
+    with scratch.folder(place):
+        pass
+    return bool(running) or any(place.iterdir())
+
+
+def _works_in(process: Path, folder: Path) -> bool:
+    try:
+        return (process / "cwd").readlink() == folder
+    except OSError:
+        return False  # it has ended, or is somebody else's
+
+
+def left(folder: Path, *, complete: bool) -> Outcome:
+    """Judge the files of a command that has ended."""
+    unfinished = not complete
+    for path in sorted(folder.rglob("*")):
+        if path.is_dir():
+            continue
+        if path.name.endswith(".tmp"):
+            return Outcome.ORPHAN
+        try:
+            _check(path)
+        except UsageError:
+            return Outcome.HALF
+        except DataError:
+            if complete:
+                return Outcome.HALF
+            unfinished = True
+    return Outcome.UNFINISHED if unfinished else Outcome.FINE
+
+
+def _check(path: Path) -> None:
+    """Raise DataError for what the next run makes anew, UsageError for half a file."""
+    if path.suffix == ".csv":
+        results.load(path)
+    elif path.suffix == ".json" and path.with_suffix(".csv").exists():
+        results.load(path.with_suffix(".csv"))
+    elif path.suffix == ".json":
+        checksum.loads(path.read_bytes(), str(path), "x")
+    elif path.suffix == ".jsonl":
+        for line in path.read_bytes().splitlines(keepends=True):
+            checksum.loads(line, str(path), "x")  # a last line may be cut: it is taken out
+    elif path.suffix in (".pk", ".sk") and path.stat().st_size not in (897, 1281):
+        raise UsageError(f"{path} is half a key")
+    elif path.suffix == ".pqc":
+        Ledger.open(path).close()
+
+
+def _attack(condition: str, small: int, large: int) -> Attack:
+    def prepare(folder: Path) -> tuple[Inputs, Try]:
+        # What a script starts in the background does not hear SIGINT, nor do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
+
+        def make(rng: random.Random, count: int) -> Iterator[Input]:
+            if not possible:
+                return
+            names = list(COMMANDS)
+            offset = rng.randrange(len(names)) if count > 1 else 0
+            for number in range(count):
+                name = names[(number + offset) % len(names)]
+                seconds = rng.random() * 4 if condition.startswith("ended by") else 0.0
+                yield Input(f"{name}, {condition}, {seconds:.3f} s", Case(name, condition, seconds))
+
+        return make, lambda case: outcome(case, folder / "run")
+
+    return Attack(
+        surface="commands",
+        name=condition,
+        small=small,
+        large=large,
+        seconds=300,
+        prepare=prepare,
+    )
+
+
+ATTACKS = [
+    _attack("output closed", 1, 45),
+    _attack("full output", 1, 45),
+    _attack("full disk", 1, 45),
+    _attack("read-only folder", 1, 45),
+    _attack("no HOME", 0, 18),
+    _attack("LANG=C", 0, 18),
+    _attack("two at once", 1, 45),
+    _attack("ended by SIGKILL", 1, 300),
+    _attack("ended by SIGTERM", 0, 300),
+    _attack("ended by SIGINT", 0, 300),
+]

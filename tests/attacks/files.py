@@ -1,0 +1,247 @@
+"""Every other file that the toolkit reads, damaged: what was written comes back, or an error."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pqchain import results
+from pqchain.conform import formats
+from pqchain.conform.vector import Vector, families
+from pqchain.consensus import sweep
+from pqchain.costs import CostTable
+from pqchain.crypto import open_signer
+from pqchain.installation import data
+from pqchain.reencode.storage.erasure import ReedSolomon
+from pqchain.reencode.storage.store import ChunkStore, encode_block
+from pqchain.results import Contract
+from pqchain.study import provers, reading
+from pqchain.works import paper, papers, statements
+from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+from tests.attacks.mutations import flips, mutations, texts
+from tests.consensus.scenarios import scenario
+
+Reads = Callable[[], bool]
+"""Reads the damaged file; whether what it says is what was written."""
+
+
+def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Iterator[Input]:
+    """Flip bits, damage bytes and, where it is a text, words: a third of the inputs each."""
+    share = count // 3 if text else count // 2
+    yield from flips(data, range(len(data)), rng, share)
+    if text:
+        yield from texts(data, rng, share)
+    yield from mutations(data, rng, count - share * (2 if text else 1), sector=16)
+
+
+def file_attack(
+    surface: str, prepare: Callable[[Path], tuple[Path, Reads]], *, text: bool = True, **counts: int
+) -> Attack:
+    """Return the attack on one file of those that `prepare` writes."""
+
+    def prepared(folder: Path) -> tuple[Inputs, Try]:
+        path, reads = prepare(folder)
+        whole = path.read_bytes()
+
+        def attempt(damaged: bytes) -> Outcome:
+            path.write_bytes(damaged)
+            return Outcome.FINE if reads() else Outcome.WRONG
+
+        return lambda rng, count: all_kinds(whole, rng, count, text=text), attempt
+
+    return Attack(surface=surface, name="bits, bytes, words", prepare=prepared, **counts)
+
+
+MEASURED = Contract.of("attack", ("str", "algorithm"), ("Int64", "runs"), ("float64", "seconds"))
+
+
+def _results(suffix: str) -> Callable[[Path], tuple[Path, Reads]]:
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        rows = [("Falcon-512", 3, 0.5e-4), ("ML-DSA-44", None, float("nan"))]
+        frame = MEASURED.frame(rows)
+        path = results.save(frame, folder / "a.csv", provenance={"machine_id": "m", "runs": [1]})
+        honest = results.load(path)
+
+        def reads() -> bool:
+            frame = results.load(path)
+            pd.testing.assert_frame_equal(frame, honest)
+            return frame.attrs == honest.attrs
+
+        return path.with_suffix(suffix), reads
+
+    return prepare
+
+
+def _chunks(name: str) -> Callable[[Path], tuple[Path, Reads]]:
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        block = np.random.default_rng(1).bytes(700)
+        manifest, chunks = encode_block(block, ReedSolomon(3, 2), epoch=1, members=tuple(range(5)))
+        store = ChunkStore(folder / "node")
+        store.put(manifest, 2, chunks[2])
+
+        def reads() -> bool:
+            (found,) = store.manifests()
+            same = found == manifest == store.manifest(manifest.block_hash, 1)
+            return same and np.array_equal(store.get(found, 2), chunks[2])
+
+        return folder / "node" / manifest.block_hash / "1" / name, reads
+
+    return prepare
+
+
+def _sweep(folder: Path) -> tuple[Path, Reads]:
+    store, cases = folder / "sweep.jsonl", [scenario(), scenario(seed=1)]
+    honest = sweep(cases, workers=1, store=store)
+
+    def reads() -> bool:
+        frame = sweep(cases, workers=1, store=store)
+        pd.testing.assert_frame_equal(frame, honest)
+        return True
+
+    return store, reads
+
+
+_OWN = """
+[[scheme]]
+name = "Mine"
+public_key_bytes = 1000
+signature_bytes = 300
+sign_seconds = 1e-3
+verify_seconds = 1e-4
+source = "my own"
+"""
+
+
+def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
+    """A plan is the user's own: whatever is a plan is fine."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        path = folder / "plan.toml"
+        path.write_text(reading.ready(name) + more, encoding="utf-8")
+        return path, lambda: reading.load(path) is not None
+
+    return prepare
+
+
+def _prover(folder: Path) -> tuple[Path, Reads]:
+    """What others published of a prover: whatever is of the form is fine."""
+    path = shutil.copy(data("provers") / "leanmultisig.toml", folder)
+    return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
+
+
+def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """A secret key that signs is the one that belongs to the public key."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        signer = open_signer(algorithm, implementation)
+        path = folder / "my.sk"
+        public_key, secret_key = signer.generate_keypair()
+        path.write_bytes(secret_key)
+
+        def reads() -> bool:
+            signature = signer.sign(b"message", path.read_bytes())
+            return signer.verify(b"message", signature, public_key)
+
+        return path, reads
+
+    return prepare
+
+
+def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """No other key makes a signature valid."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        signer = open_signer(algorithm, implementation)
+        path = folder / "my.pk"
+        public_key, secret_key = signer.generate_keypair()
+        signature = signer.sign(b"message", secret_key)
+        path.write_bytes(public_key)
+
+        def reads() -> bool:
+            key = path.read_bytes()
+            return signer.verify(b"message", signature, key) == (key == public_key)
+
+        return path, reads
+
+    return prepare
+
+
+def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """A folder of a work is its author's own: whatever keeps the layout is fine."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
+
+        def reads() -> bool:
+            source = paper.read(copy)
+            papers.published(source)
+            for table in source.tables:
+                papers.table(source, table)
+            statements.read(copy)
+            return isinstance(papers._costs(source, ""), CostTable)
+
+        return copy / name, reads
+
+    return prepare
+
+
+def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
+    """Vectors of somebody else: whatever is of the form is fine, and is asked as it stands."""
+
+    def prepare(folder: Path) -> tuple[Path, Reads]:
+        family, rng = next(iter(families("ml-dsa"))), random.Random(1)
+        vectors = [
+            Vector(
+                algorithm="ML-DSA-44",
+                family=family,
+                key="honest",
+                probe=f"probe {number}",
+                expected=expected,
+                public_key=rng.randbytes(40),
+                message=b"message",
+                signature=rng.randbytes(50),
+                number=number,
+            )
+            for number, expected in enumerate(("valid", "invalid", "invalid"), 1)
+        ]
+        path = folder / "vectors.json"
+        make: Any = getattr(formats, form)
+        path.write_text(formats.text(make(vectors)), encoding="utf-8")
+        return path, lambda: all(vector.case for vector in formats.read(path))
+
+    return prepare
+
+
+ATTACKS = [
+    file_attack("sidecar of results", _results(".json"), small=150, large=10_000),
+    file_attack("table of results", _results(".csv"), small=60, large=10_000),
+    file_attack("manifest of chunks", _chunks("manifest.json"), small=150, large=10_000),
+    file_attack("chunk", _chunks("chunk-2"), text=False, small=60, large=10_000),
+    file_attack("store of a sweep", _sweep, small=60, large=10_000),
+    file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
+    file_attack("plan of a chain", _plan("ethereum", _OWN), small=30, large=10_000),
+    file_attack("prover of others", _prover, small=30, large=10_000),
+    file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
+    file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
+    file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),
+    file_attack("vectors of Wycheproof", _vectors("wycheproof"), small=60, large=10_000),
+    file_attack("vectors of ACVP", _vectors("acvp"), small=60, large=10_000),
+]
+ATTACKS += [
+    file_attack(f"{kind} key of {algorithm}, {build}", key(algorithm, build), text=False, **counts)
+    for algorithm, build, counts in (
+        ("Falcon-512", "falcon/kernel", {"small": 40, "large": 20_000}),
+        ("Falcon-512", "liboqs-0.13/ref", {"small": 0, "large": 20_000}),
+        ("Hawk-512", "hawk/ref", {"small": 60, "large": 10_000}),
+        ("BLS12-381", "blst/assembly", {"small": 20, "large": 10_000}),
+    )
+    for kind, key in (("secret", _secret_key), ("public", _public_key))
+    # Another number is another key of BLS, and Hawk's holds a hash of the public key on trust.
+    if kind == "public" or algorithm.startswith("Falcon")
+]

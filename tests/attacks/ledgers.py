@@ -1,0 +1,177 @@
+"""A ledger's file and its journal, damaged: the chain that was stored comes back, or an error."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from pqchain.chain import Block, Ledger, Rules, State
+from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+from tests.attacks.mutations import flips, mutations
+from tests.attacks.sqlite_pages import structure
+from tests.chain.wallets import alice, bob, proposer
+
+ALICE, BOB, PROPOSER = alice(), bob(), proposer()
+
+
+_apply = State.apply
+
+
+@dataclass(slots=True, eq=False)
+class Remembered:
+    """Does `State.apply` once for each state and block: attacks open the same chain over and over.
+
+    Digests, tables and pages are read anew each time.
+    """
+
+    known: dict[tuple[bytes, bytes], tuple[State, State]] = field(default_factory=dict)
+
+    def apply(self, state: State, block: Block | bytes, **options: Any) -> State:
+        data = block.encode() if isinstance(block, Block) else block
+        before, after = self.known.get((state.tip, data), (None, None))
+        if after is None or before != state:
+            after = _apply(state, data, **options)
+            self.known[state.tip, data] = state, after
+        return after
+
+
+def next_block(state: State, data: bytes = b"") -> Block:
+    nonce = state.account(ALICE.address).nonce
+    payment = ALICE.transfer(BOB.address, 1, nonce=nonce, data=data)
+    return state.propose([payment], proposer=PROPOSER, timestamp=state.height + 1)
+
+
+def ledger_of(path: Path, blocks: int) -> State:
+    """Write a ledger; every seventh block needs pages of its own."""
+    balances = {ALICE.address: 10**6, BOB.address: 0}
+    with Ledger.create(path, balances, Rules(limit_bytes=20_000)) as ledger:
+        for height in range(blocks):
+            ledger.append(next_block(ledger.state, bytes(6000) if height % 7 == 6 else b""))
+        return ledger.state
+
+
+@dataclass(slots=True, eq=False)
+class _Chain:
+    """A ledger's file as it was at three heights, and what may come of a damaged one."""
+
+    path: Path
+    older: bytes
+    whole: bytes
+    newer: bytes
+    states: list[State]
+    """At the heights of the three."""
+    following: dict[int, Block]
+    """What comes after each height."""
+    remembered: Remembered
+
+    @classmethod
+    def at(cls, path: Path, blocks: int) -> _Chain:
+        states, files = [ledger_of(path, blocks - 1)], [path.read_bytes()]
+        with Ledger.open(path) as ledger:
+            for data in (bytes(5000), b""):
+                states.append(ledger.append(next_block(states[-1], data)))
+                files.append(path.read_bytes())
+        following = {state.height: next_block(state) for state in states}
+        return cls(path, *files, states, following, Remembered())
+
+    def opened(self, allowed: Sequence[State]) -> Outcome:
+        """Open what is there, which must be one of these; add a block, and open it again."""
+        remembered = self.remembered.apply
+        with patch.object(State, "apply", lambda state, *a, **o: remembered(state, *a, **o)):
+            with Ledger.open(self.path) as ledger:
+                if ledger.state not in allowed:
+                    return Outcome.WRONG
+                # What is taken must be of use: a block on top of it is there afterwards.
+                then = ledger.append(self.following[ledger.state.height])
+                if len(list(ledger.blocks())) != then.height:
+                    return Outcome.WRONG
+            with Ledger.open(self.path) as ledger:
+                return Outcome.FINE if ledger.state == then else Outcome.WRONG
+
+    def write(self, data: bytes, journal: bytes | None = None) -> None:
+        self.path.write_bytes(data)
+        beside = self.path.with_name(f"{self.path.name}-journal")
+        beside.unlink(missing_ok=True)
+        if journal is not None:
+            beside.write_bytes(journal)
+
+
+def _flips(blocks: int) -> Callable[[Path], tuple[Inputs, Try]]:
+    def prepare(folder: Path) -> tuple[Inputs, Try]:
+        chain = _Chain.at(folder / "chain.pqc", blocks)
+        places = structure(chain.whole)
+
+        def attempt(data: bytes) -> Outcome:
+            chain.write(data)
+            return chain.opened(chain.states[1:2])
+
+        return lambda rng, count: flips(chain.whole, places, rng, count), attempt
+
+    return prepare
+
+
+def _mutations(folder: Path) -> tuple[Inputs, Try]:
+    chain = _Chain.at(folder / "chain.pqc", 20)
+    others = (chain.older, chain.newer)
+
+    def attempt(data: bytes) -> Outcome:
+        chain.write(data)
+        return chain.opened(chain.states)
+
+    return (
+        lambda rng, count: mutations(chain.whole, rng, count, others=others, sector=4096),
+        attempt,
+    )
+
+
+def _journals(folder: Path) -> tuple[Inputs, Try]:
+    """Damage the journal that an append leaves which the system ends while it writes."""
+    chain = _Chain.at(folder / "chain.pqc", 20)
+    chain.write(chain.whole)
+    limit = len(chain.whole) + 4096
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        with Ledger.open(chain.path) as ledger:
+            ledger.append(next_block(ledger.state, bytes(15_000)))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if os.waitstatus_to_exitcode(status) != -signal.SIGXFSZ:
+        raise AssertionError(f"the append ended with {status}")
+    half = chain.path.read_bytes()
+    journal = chain.path.with_name("chain.pqc-journal").read_bytes()
+    if half == chain.whole:
+        raise AssertionError("nothing of the append had reached the file")
+
+    def make(rng: random.Random, count: int) -> Iterator[Input]:
+        yield from flips(journal, range(len(journal)), rng, count // 2)
+        yield from mutations(journal, rng, count - count // 2, others=(chain.whole,), sector=512)
+
+    def attempt(data: bytes) -> Outcome:
+        chain.write(half, data)
+        return chain.opened(chain.states[1:2])
+
+    return make, attempt
+
+
+ATTACKS = [
+    Attack(
+        surface="ledger of 200 blocks", name="bits", small=150, large=110_000, prepare=_flips(200)
+    ),
+    Attack(surface="ledger of 12 blocks", name="bits", small=150, large=20_000, prepare=_flips(12)),
+    Attack(
+        surface="ledger of 20 blocks", name="random", small=100, large=10_000, prepare=_mutations
+    ),
+    Attack(
+        surface="ledger's journal", name="bits, random", small=50, large=10_000, prepare=_journals
+    ),
+]

@@ -1,0 +1,130 @@
+"""Ways to damage bytes: one bit after the other, and at random."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+
+from tests.attacks.harness import Input
+
+_SIZES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63, 2**64 - 1)
+"""Numbers at which lengths and counts break."""
+
+
+def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) -> Iterator[Input]:
+    """Flip every bit at these places, in any order, and then bits anywhere."""
+    bits = [(place, bit) for place in places for bit in range(8)]
+    rng.shuffle(bits)
+    bits += [(rng.randrange(len(data)), rng.randrange(8)) for _ in range(count - len(bits))]
+    for place, bit in bits[:count]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << bit
+        yield Input(f"bit {bit} of byte {place}", bytes(damaged))
+
+
+def mutations(
+    data: bytes, rng: random.Random, count: int, *, others: Sequence[bytes] = (), sector: int = 64
+) -> Iterator[Input]:
+    """Damage the bytes at random: `others` lend parts of theirs, `sector` is how long parts are."""
+    for _ in range(count):
+        damaged, done = bytearray(data), []
+        for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+            at = rng.randrange(len(damaged) + 1)
+            done.append(_damage(damaged, at, rng, others or (data,), sector))
+        yield Input(", ".join(done), bytes(damaged))
+
+
+def _damage(
+    data: bytearray, at: int, rng: random.Random, others: Sequence[bytes], sector: int
+) -> str:
+    kind = rng.randrange(9)
+    length = rng.choice((1, 2, 4, 8, sector, sector * 4))
+    if kind == 0 and data:
+        data[at % len(data)] ^= 1 << rng.randrange(8)
+        return f"flip at {at}"
+    if kind == 1:
+        del data[at:]
+        return f"cut at {at}"
+    if kind == 2:
+        del data[at : at + length]
+        return f"{length} taken at {at}"
+    if kind == 3:
+        data[at:at] = rng.randbytes(length)
+        return f"{length} put in at {at}"
+    if kind == 4:
+        data[at : at + length] = bytes(len(data[at : at + length]))
+        return f"{length} zeroed at {at}"
+    if kind == 5:
+        width = rng.choice((1, 2, 4, 8))
+        number = rng.choice(_SIZES) % 256**width
+        data[at : at + width] = number.to_bytes(width, rng.choice(("big", "little")))
+        return f"{number:#x} at {at}"
+    if kind == 6:
+        other = rng.choice(others)
+        begin = at - at % sector
+        data[begin : begin + sector] = other[begin : begin + sector]
+        return f"sector at {begin} of another version"
+    if kind == 7:
+        begin, source = (rng.randrange(len(data) // sector + 1) * sector for _ in range(2))
+        data[begin : begin + sector] = data[source : source + sector]
+        return f"sector at {source} to {begin}"
+    data[at : at + length] = rng.randbytes(len(data[at : at + length]))
+    return f"{length} at random at {at}"
+
+
+_TOKENS = (
+    *("null", "true", "false", "0", "-1", "1e999", "NaN", "Infinity", '""', "[]", "{}", "[[]]"),
+    *("9" * 5000, "1e-400", '"\\u0000"', '"\\ud800"', "\x00", "\ufeff", "\u2028", "'", '"', "\\"),
+    *(
+        "2020-01-01",
+        "0x10",
+        "1_0",
+        "-0.0",
+        "'''",
+        '"""',
+        "# ",
+        "=",
+        ",",
+        ":",
+        "\r",
+        "\n",
+        "[" * 3000,
+    ),
+)
+"""What readers of JSON, TOML and CSV stumble over."""
+
+
+_EDITS = ("taken", "doubled", "swapped", "set", "copied")
+
+
+def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
+    """Damage a text at its words: taken out, doubled, exchanged, made of another type."""
+    words = _words(data.decode())
+    for number in range(count):
+        damaged = list(words)
+        done = []
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            at, kind = rng.randrange(len(damaged)), rng.randrange(5)
+            if kind == 0:
+                word = damaged.pop(at)
+            elif kind == 1:
+                word = damaged[at]
+                damaged.insert(at, word)
+            elif kind == 2:
+                other = rng.randrange(len(damaged))
+                damaged[at], damaged[other] = damaged[other], damaged[at]
+                word = damaged[at]
+            elif kind == 3:
+                word = damaged[at] = rng.choice(_TOKENS)
+            else:
+                word = damaged[at] = rng.choice(words)
+            done.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
+            if not damaged:
+                break
+        yield Input(f"text {number}: {', '.join(done)}", "".join(damaged).encode())
+
+
+def _words(text: str) -> list[str]:
+    """Split into numbers, names, quoted texts and single marks; joined they are the text again."""
+    return re.findall(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_.+-]+|\s+|.', text, re.DOTALL)

@@ -1,0 +1,72 @@
+"""Our C interface under the sanitizers: damaged secret keys, and batches of damaged signatures.
+
+The driver is `tests/crypto/native_fuzz.c`; `make fuzz-native` builds it and the libraries.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pqchain.errors import UsageError
+from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+
+SCHEMES = {
+    "falcon-kernel": (
+        *("Falcon-512", "Falcon-1024", "Falcon-padded-512", "Falcon-padded-1024"),
+        *("Falcon-recovery-512", "Falcon-recovery-1024"),
+    ),
+    "hawk-ref": ("Hawk-512",),
+    "hawk-avx2": ("Hawk-512",),
+    "rainbow-avx2": ("Rainbow-I-Classic",),
+    "liboqs-0.13-ref": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
+    "liboqs-0.13-avx2": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
+    "liboqs-0.7.1-ref": ("Dilithium2", "Falcon-512"),
+}
+"""Those of which our own code reads keys or signatures; of liboqs, whose keys it looks at."""
+
+_SAID = re.compile(r"(\d+) damaged keys, (\d+) of them sign; (\d+) signatures in batches")
+
+
+def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]:
+    def prepare(_: Path) -> tuple[Inputs, Try]:
+        driver, built = BUILD / "native-fuzz", BUILD / "ours" / library / "lib" / "liboqs.so"
+        if not (driver.exists() and built.exists()):
+            raise UsageError(f"{built} is not there: `make fuzz-native` builds it first")
+
+        def attempt(number: int) -> Counter[Outcome]:
+            """Signatures that were looked at are fine, and so are keys that sign all the same."""
+            words = [driver, str(number), built, scheme]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            found = _SAID.search(done.stdout)
+            if done.returncode or not found:
+                raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
+            keys, signing, signatures = map(int, found.groups())
+            return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
+
+        def make(_: random.Random, count: int) -> Iterator[Input]:
+            yield Input(f"{count} of {scheme}", count)
+
+        return make, attempt
+
+    return prepare
+
+
+ATTACKS = [
+    Attack(
+        surface=f"C interface, {library} {scheme}",
+        name="keys, batches",
+        small=0,  # tests/crypto/test_native_fuzz.py
+        large=1_000_000,
+        seconds=24 * 3600,
+        prepare=_prepared(library, scheme),
+    )
+    for library, schemes in SCHEMES.items()
+    for scheme in schemes
+]

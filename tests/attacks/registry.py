@@ -1,0 +1,20 @@
+"""All attacks."""
+
+from __future__ import annotations
+
+from tests.attacks import commands, delegates, files, ledgers, native, streams
+from tests.attacks.harness import Attack, Tally, run
+
+ATTACKS: tuple[Attack, ...] = (
+    *ledgers.ATTACKS,
+    *files.ATTACKS,
+    *streams.ATTACKS,
+    *delegates.ATTACKS,
+    *native.ATTACKS,
+    *commands.ATTACKS,
+)
+
+
+def run_listed(index: int, inputs: int, seed: int) -> Tally:
+    """Run one of them by its place, in whatever process this is."""
+    return run(ATTACKS[index], inputs, seed=seed)

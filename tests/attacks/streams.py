@@ -1,0 +1,202 @@
+"""What nodes read from each other, with messages of the right grammar and wrong everything else.
+
+One member of the mesh is hostile: it keeps its proven identity and breaks the rest. Whatever it
+says, the node lives on, cuts off nobody else, and gives the others what is theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from pqchain.errors import DataError
+from pqchain.reencode import runs
+from pqchain.reencode.protocol.node import ReencodingNode
+from pqchain.reencode.storage.store import ChunkStore
+from pqchain.wire.messages import Reader, pack
+from pqchain.wire.session import Closed, Opened, Received
+from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+from tests.reencode.mesh import small
+from tests.reencode.wires import Wire, beat, works
+
+HOSTILE, HONEST = 1, 2
+MESSAGES = 10
+"""In one input."""
+
+_STRANGE: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308),
+    *(float("inf"), float("nan"), "", "x", "0" * 64, "../../1", "\0", "\ud800", "9" * 5000),
+    *([], {}, [[]], [1] * 50, {"a": {"b": []}}, [0, 0], [0, 1, 2, 3], ["0"], {"": ""}),
+)
+
+_GRAMMAR: dict[str, dict[str, Any]] = {
+    "beat": {"number": 1, "since": 0.5, "queued": 0, "plan": None, "failed": False, "stored": {}},
+    "echo": {"number": 1, "queued": 0},
+    "get": {"block": "", "epoch": 1, "index": 0},
+    "chunk": {"bytes": 20_000},
+    "none": {},
+}
+
+_PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
+
+
+def messages(rng: random.Random, blocks: list[str]) -> bytes:
+    """Return the bytes of one message, damaged or followed by what may follow it."""
+    kind = rng.choice(tuple(_GRAMMAR))
+    message = {"type": kind, **_GRAMMAR[kind]}
+    if kind == "get":
+        message["block"] = rng.choice(blocks)
+    if kind == "beat" and rng.random() < 0.5:
+        message["plan"] = dict(_PLAN, epoch=rng.randrange(4))
+        message["stored"] = {rng.choice(blocks): "0" * 16}
+    while rng.random() < 0.6:
+        place = rng.choice((message, message["plan"])) if message.get("plan") else message
+        if isinstance(place, dict):
+            field = rng.choice((*place, "more"))
+            if rng.random() < 0.2:
+                place.pop(field, None)
+            else:
+                place[field] = deepcopy(rng.choice(_STRANGE))
+    data = _packed(message)
+    if kind == "chunk":
+        data += rng.randbytes(rng.choice((0, 1, 100, 20_000)))
+    return _damaged(data, rng) if rng.random() < 0.3 else data
+
+
+def _packed(message: dict[Any, Any]) -> bytes:
+    text = json.dumps(message).encode("utf-8", "surrogatepass")
+    return len(text).to_bytes(4, "big") + text
+
+
+def _damaged(data: bytes, rng: random.Random) -> bytes:
+    kind = rng.randrange(5)
+    at = rng.randrange(len(data))
+    if kind == 0:
+        return data[:at]
+    if kind == 1:
+        return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    if kind == 2:
+        return rng.choice((0, 1, 2**20, 2**32 - 1)).to_bytes(4, "big") + data[4:]
+    if kind == 3:
+        text = b"[" * 5000 if rng.random() < 0.5 else b'"' * 3
+        return len(text).to_bytes(4, "big") + text
+    return rng.randbytes(rng.randrange(1, 300))
+
+
+def inputs(rng: random.Random, count: int) -> Iterator[Input]:
+    for _ in range(count):
+        seed = rng.randrange(2**62)
+        yield Input(f"seed {seed}", seed)
+
+
+class _Mesh:
+    """Node 0 of five, with all others connected, in a state of its protocol."""
+
+    def __init__(self, folder: Path, state: str) -> None:
+        scenario = small(streams="single" if state == "gathering" else "multiplexed")
+        self.wire = Wire()
+        self.node = ReencodingNode(0, scenario, ChunkStore(folder / "0"), self.wire)
+        self.node.start(0.0)
+        for session, peer in list(self.wire.dialled.items()):
+            if state != "dialling":
+                self.node.handle(Opened(session, peer, True), 0.01)
+            self.node.handle(Opened(100 + peer, peer, False), 0.01)
+        if state == "gathering":
+            self.node.handle(Received(100 + HONEST, 0, beat(plan=_PLAN), False), 0.02)
+        elif state == "exchanging":
+            self.node.begin(0.02)
+        works(self.node, 0.02)
+
+    def serves(self, block: str) -> bool:
+        """Whether somebody honest, who may have been taken for dead, comes and gets its chunk."""
+        before, session = len(self.wire.sent), 300 + HONEST
+        asked = pack({"type": "get", "block": block, "index": 0, "epoch": 1})
+        self.node.handle(Opened(session, HONEST, False), 9.0)
+        self.node.handle(Received(session, 77, asked, False), 9.0)
+        works(self.node, 9.0)
+        (head, *_) = [data for at, _, data in self.wire.sent[before:] if at == session]
+        return next(iter(Reader().feed(head)))["type"] == "chunk"
+
+
+def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
+    def prepare(folder: Path) -> tuple[Inputs, Try]:
+        runs.prepare(small(), folder)
+        (manifest,) = ChunkStore(folder / "0").manifests()
+        blocks = [manifest.block_hash, "0" * 64, "../../1"]
+
+        def attempt(seed: int) -> Outcome:
+            rng, mesh, now = random.Random(seed), _Mesh(folder, state), 0.03
+            node, wire = mesh.node, mesh.wire
+            for number in range(MESSAGES):
+                now += rng.random() * 0.05
+                ours = [at for at, peer in wire.dialled.items() if peer == HOSTILE]
+                session = rng.choice((*ours, 100 + HOSTILE, 200 + HOSTILE))
+                if number == 3:
+                    node.handle(Opened(200 + HOSTILE, HOSTILE, False), now)
+                data, channel = messages(rng, blocks), rng.choice((0, 1, 2, 5, 2**40))
+                cut = rng.randrange(len(data) + 1)
+                for piece in (data[:cut], data[cut:]):
+                    node.handle(Received(session, channel, piece, rng.random() < 0.1), now)
+                    works(node, now)
+                if rng.random() < 0.1:
+                    node.handle(Closed(session, HOSTILE, "gone"), now)
+                if rng.random() < 0.1:
+                    node.handle_timer(now)
+            hostile = {*(at for at, peer in wire.dialled.items() if peer == HOSTILE)}
+            broken = {at for at, reason in wire.closed if reason == "protocol broken"}
+            cut_off = broken - hostile - {100 + HOSTILE, 200 + HOSTILE}
+            if cut_off:
+                return Outcome.WRONG
+            if not mesh.serves(manifest.block_hash) and node.placement is None:
+                return Outcome.WRONG
+            return Outcome.REFUSED if wire.closed else Outcome.FINE
+
+        return inputs, attempt
+
+    return prepare
+
+
+def _reader(folder: Path) -> tuple[Inputs, Try]:
+    """Take bytes apart, in pieces of any length: it must not matter where they were cut."""
+
+    def taken(pieces: list[bytes]) -> list[Any]:
+        reader, found = Reader(), []
+        try:
+            for piece in pieces:
+                found += map(str, reader.feed(piece))
+        except DataError as error:
+            found.append(str(error))
+        return found
+
+    def attempt(seed: int) -> Outcome:
+        rng = random.Random(seed)
+        data = b"".join(messages(rng, ["0" * 64]) for _ in range(MESSAGES))
+        cuts = sorted(rng.randrange(len(data) + 1) for _ in range(rng.randrange(1, 9)))
+        pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+        return Outcome.FINE if taken(pieces) == taken([data]) else Outcome.WRONG
+
+    return inputs, attempt
+
+
+ATTACKS = [
+    Attack(
+        surface=f"node that re-encodes, {state}",
+        name=f"{MESSAGES} messages of a member",
+        small=40,
+        large=25_000,
+        prepare=_prepared(state),
+    )
+    for state in ("dialling", "waiting", "gathering", "exchanging")
+] + [
+    Attack(
+        surface="messages of the wire",
+        name=f"{MESSAGES} messages in pieces",
+        small=100,
+        large=100_000,
+        prepare=_reader,
+    )
+]

@@ -1,0 +1,114 @@
+/* Secrets followed through signing: to be run under valgrind's memcheck.
+ *
+ *     valgrind --error-exitcode=9 constant_time NUMBER     so many signatures
+ *     valgrind --error-exitcode=9 constant_time leak       must be found: a branch on a secret
+ *
+ * Secret keys and the randomness of signing are marked as undefined. Memcheck then reports each
+ * branch and each address that depends on them, through whatever was computed in between. What
+ * becomes public is declared in the code, with DECLASSIFY. Built for Hawk, or with -DRAINBOW.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/memcheck.h>
+
+#ifdef RAINBOW
+#include "../../pqchain/native/rainbow/rainbow.h"
+#else
+#include "../../pqchain/native/hawk/hawk.h"
+#endif
+
+static uint64_t state = 0x636f6e7374;
+
+static void draw(uint8_t *buffer, size_t bytes) { /* splitmix64 */
+    for (size_t i = 0; i < bytes; i++) {
+        uint64_t z = (state += 0x9e3779b97f4a7c15u);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        buffer[i] = (uint8_t)(z ^ (z >> 31));
+    }
+}
+
+static _Noreturn void stop(const char *what) {
+    fprintf(stderr, "constant_time: %s\n", what);
+    exit(1);
+}
+
+static void make_secret(void *memory, size_t bytes) { (void)VALGRIND_MAKE_MEM_UNDEFINED(memory, bytes); }
+
+static void make_public(void *memory, size_t bytes) { (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes); }
+
+#ifdef RAINBOW
+
+/* Any bytes are a key; whether the signature verifies, other tests say. */
+static void sign_once(void) {
+    static rainbow_secret_key key;
+    uint8_t message[33], signature[SIGNATURE_BYTES];
+    draw((uint8_t *)&key, sizeof key);
+    draw(message, sizeof message);
+    make_secret(&key, sizeof key);
+    if (!rainbow_sign(signature, message, sizeof message, &key)) {
+        stop("no signature");
+    }
+    make_public(&key, sizeof key);
+}
+
+#else
+
+static void draw_secret(uint8_t *buffer, size_t bytes) {
+    draw(buffer, bytes);
+    make_secret(buffer, bytes);
+}
+
+static void sign_with(const hawk_set *set) {
+    uint8_t *public_key = malloc(set->public_key_bytes), *key = malloc(set->secret_key_bytes);
+    uint8_t *signature = malloc(set->signature_bytes), message[33];
+    if (public_key == NULL || key == NULL || signature == NULL) {
+        stop("no memory");
+    }
+    draw(message, sizeof message);
+    if (!hawk_keypair(set, public_key, key, draw)) {
+        stop("no key");
+    }
+    /* The hash of the public key at the end of the secret key is no secret. */
+    make_secret(key, set->secret_key_bytes - set->public_hash_bytes);
+    if (!hawk_sign(set, signature, message, sizeof message, key, draw_secret)) {
+        stop("no signature");
+    }
+    make_public(signature, set->signature_bytes);
+    if (!hawk_verify(set, message, sizeof message, signature, public_key)) {
+        stop("the signature does not verify");
+    }
+    free(public_key);
+    free(key);
+    free(signature);
+}
+
+static void sign_once(void) {
+    sign_with(&hawk_sets[0]);
+    sign_with(&hawk_sets[1]);
+}
+
+#endif
+
+/* Memcheck must see this one, or it sees nothing. */
+static int leak(void) {
+    volatile uint8_t secret = 1;
+    make_secret((void *)&secret, sizeof secret);
+    return secret & 1 ? puts("odd") : puts("even");
+}
+
+int main(int count, char **arguments) {
+    if (count == 2 && strcmp(arguments[1], "leak") == 0) {
+        return leak() < 0;
+    }
+    const long rounds = count == 2 ? atol(arguments[1]) : 0;
+    if (rounds < 1) {
+        stop("give a number of signatures, or leak");
+    }
+    for (long i = 0; i < rounds; i++) {
+        sign_once();
+    }
+    printf("%ld rounds\n", rounds);
+    return 0;
+}

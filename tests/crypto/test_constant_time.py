@@ -1,0 +1,72 @@
+"""What is claimed to be constant time, under valgrind: no branch and no address from a secret."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pqchain import machine
+
+pytestmark = pytest.mark.long
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = ROOT / "pqchain" / "native"
+HAWK = [
+    path
+    for path in sorted((NATIVE / "hawk").glob("*.c"))
+    if not path.stem.endswith(("_glue", "_study", "authors"))
+]
+CODE = {
+    "hawk-ref": ([*HAWK, *sorted((NATIVE / "hawk" / "ref").glob("*.c"))], []),
+    "hawk-avx2": (
+        [*HAWK, *sorted((NATIVE / "hawk" / "avx2").glob("*.c"))],
+        ["-mavx2", "-mbmi2", "-mpclmul"],
+    ),
+    "rainbow": (
+        [NATIVE / "rainbow" / f"{name}.c" for name in ("drbg", "sha256", "sign", "verify")],
+        ["-mavx2", "-maes", "-DRAINBOW"],
+    ),
+}
+"""Sources and flags of each signer."""
+
+
+def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Build the driver for a signer with the package's own flags, and run it under memcheck."""
+    compiler, valgrind = shutil.which("cc"), shutil.which("valgrind")
+    if compiler is None or valgrind is None or not Path("/usr/include/valgrind").is_dir():
+        pytest.skip("needs a C compiler and valgrind with its headers (Debian: valgrind)")
+    if name != "hawk-ref" and not {"avx2", "bmi2", "pclmulqdq", "aes"} <= machine.cpu_flags():
+        pytest.skip("this processor has no AVX2")
+    sources, flags = CODE[name]
+    declassify = "-DDECLASSIFY(memory,bytes)=(void)VALGRIND_MAKE_MEM_DEFINED(memory,bytes)"
+    program = folder / name
+    subprocess.run(
+        [
+            *(compiler, "-std=gnu11", "-O3", "-g", "-Wall", "-Wextra", "-Werror", declassify),
+            *("-include", "valgrind/memcheck.h", *flags, "-o", program, *sources),
+            ROOT / "tests" / "crypto" / "constant_time.c",
+        ],
+        check=True,
+    )
+    return subprocess.run(
+        [valgrind, "--quiet", "--error-exitcode=9", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_no_branch_and_no_address_of_signing_depends_on_a_secret(name: str, tmp_path: Path) -> None:
+    done = checked(tmp_path, name, "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "2 rounds\n"
+
+
+def test_a_branch_on_a_secret_is_seen(tmp_path: Path) -> None:
+    done = checked(tmp_path, "hawk-ref", "leak")
+    assert done.returncode == 9
+    assert "Conditional jump or move depends on uninitialised value" in done.stderr

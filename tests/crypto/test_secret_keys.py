@@ -1,0 +1,110 @@
+"""Secret keys that no key generation makes are refused, by every implementation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.crypto import open_signer
+from pqchain.errors import CryptoFailure, PqchainError, Unsupported
+from tests.crypto.builds import need
+
+pytestmark = pytest.mark.native
+
+MODULES = {
+    "ML-DSA-44": (128, 4, 4, 2),
+    "ML-DSA-65": (128, 6, 5, 4),
+    "ML-DSA-87": (128, 8, 7, 2),
+    "Dilithium2": (96, 4, 4, 2),
+    "Dilithium3": (96, 6, 5, 4),
+    "Dilithium5": (96, 8, 7, 2),
+}
+"""Bytes before s1, rows and columns of A (k and l), and eta: FIPS 204, table 1 and algorithm 24."""
+
+
+def implementations(*names: str) -> list[tuple[str, str]]:
+    return [(name, row) for name in names for row in algorithms.get(name).implementations]
+
+
+def packed(key: bytes, first_bit: int, bits: int, number: int) -> bytes:
+    """Return the key with other bits; bits are numbered as FIPS 204 packs them."""
+    mask = ((1 << bits) - 1) << first_bit
+    value = int.from_bytes(key, "little") & ~mask | number << first_bit
+    return value.to_bytes(len(key), "little")
+
+
+@pytest.mark.parametrize(("name", "implementation"), implementations(*MODULES))
+def test_coefficients_of_s1_and_s2_out_of_range_are_refused(name: str, implementation: str) -> None:
+    need(implementation, name)
+    signer = open_signer(name, implementation)
+    public_key, secret_key = signer.generate_keypair()
+    before, rows, columns, eta = MODULES[name]
+    bits, count, rng = (3, 4)[eta == 4], (rows + columns) * 256, random.Random(name)
+    signature = signer.sign(b"message", secret_key)
+    assert signer.verify(b"message", signature, public_key)
+    places = [
+        0,
+        1,
+        columns * 256 - 1,
+        columns * 256,
+        count - 1,
+        *(rng.randrange(count) for _ in range(10)),
+    ]
+    for place in places:
+        for number in {2 * eta + 1, 2**bits - 1, rng.randrange(2 * eta + 1, 2**bits)}:
+            damaged = packed(secret_key, before * 8 + place * bits, bits, number)
+            with pytest.raises(
+                CryptoFailure, match="one that no key generation makes; the key may be"
+            ):
+                signer.sign(b"message", damaged)
+    for place in places:  # -eta and eta are in range, and what stands beside s1 and s2 is free
+        for number in (0, 2 * eta):
+            signer.sign(b"message", packed(secret_key, before * 8 + place * bits, bits, number))
+    for first_bit in (before * 8 - 8, before * 8 + count * bits):
+        signer.sign(b"message", packed(secret_key, first_bit, 8, 255))
+
+
+def f_of(secret_key: bytes, degree: int) -> bytes:
+    """Return f of a key of Falcon, a byte for each coefficient, as F is encoded."""
+    bits = 6 if degree == 512 else 5
+    packed = int.from_bytes(secret_key[1 : 1 + degree * bits // 8], "big")
+    values = [packed >> bits * (degree - 1 - place) & (1 << bits) - 1 for place in range(degree)]
+    return bytes(value - (value >> bits - 1 << bits) & 0xFF for value in values)
+
+
+@pytest.mark.parametrize(
+    ("name", "implementation"),
+    implementations("Falcon-512", "Falcon-1024", "Hawk-512", "Hawk-1024"),
+)
+def test_damaged_keys_of_ntru_lattices_are_refused(name: str, implementation: str) -> None:
+    """Falcon's f, g and F, and Hawk's seed, F and G, fit together, or there is no signature.
+
+    Hawk's key ends with a hash of the public key, which nothing in the key can be compared with.
+    """
+    try:
+        signer = open_signer(name, implementation)
+    except Unsupported as error:
+        pytest.skip(str(error))
+    _, secret_key = signer.generate_keypair()
+    hash_bytes = {"Hawk-512": 32, "Hawk-1024": 64}.get(name, 0)
+    rng = random.Random(name)
+    damaged = [bytes(len(secret_key)), b"\xff" * len(secret_key), b"\x80" * len(secret_key)]
+    for place in [0, 1, *(rng.randrange(len(secret_key) - hash_bytes) for _ in range(12))]:
+        flipped = bytearray(secret_key)
+        flipped[place] ^= 1 << rng.randrange(8)
+        damaged.append(bytes(flipped))
+    if name.startswith("Falcon"):  # G is short then too; liboqs would search forever
+        degree = int(name.rpartition("-")[2])
+        coefficients = degree * (6 if degree == 512 else 5) // 8
+        f_and_g = secret_key[: 1 + 2 * coefficients]
+        damaged += [
+            f_and_g + bytes(degree),
+            f_and_g[: 1 + coefficients] + bytes(coefficients + degree),
+        ]
+        damaged.append(f_and_g + f_of(secret_key, degree))
+        assert signer.sign(b"message", secret_key)
+    for each in damaged:
+        with pytest.raises(PqchainError, match=r"secret key|key may be damaged"):
+            signer.sign(b"message", each)

@@ -1,0 +1,52 @@
+"""Checksummed JSON: equal content passes, however it is spaced; all else is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pqchain import checksum
+from pqchain.errors import DataError
+
+CONTENT = {"version": 1, "row": {"a": 1.5, "b": None, "c": "µ"}, "list": [1, "2"]}
+
+
+def test_what_was_written_comes_back_however_it_is_spaced_and_ordered() -> None:
+    text = checksum.dumps(CONTENT)
+    assert checksum.loads(text, "it", "x") == CONTENT
+    assert checksum.loads(text.encode(), "it", "x", version=("version", 1)) == CONTENT
+    with pytest.raises(ValueError, match="JSON compliant"):
+        checksum.dumps({"a": float("inf")})
+    assert checksum.loads(checksum.dumps({"a": float("inf")}, allow_nan=True), "it", "x") == {
+        "a": float("inf")
+    }
+    shuffled = dict(reversed(json.loads(text).items()))
+    assert checksum.loads(json.dumps(shuffled, indent=3), "it", "x") == CONTENT
+
+
+def test_the_checksum_is_that_of_the_compact_sorted_text() -> None:
+    """SHA-256 of {"a":1}, made with sha256sum."""
+    assert json.loads(checksum.dumps({"a": 1}))["sha256"] == (
+        "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it cannot be read"),
+        ("[1]", "it cannot be read: it is a list; expected names and values"),
+        ("[" * 100_000, "it cannot be read"),
+        (b"\xff", "it cannot be read"),
+        ("{}", "it has the version None, but this pqchain reads 1; use the pqchain that"),
+        ('{"version": 1}', "it has no checksum; mend it"),
+        ('{"version": 1, "sha256": "00"}', "it was changed after it was written; mend it"),
+        ('{"version": 1, "sha256": ["00"]}', "it was changed after it was written; mend it"),
+        ('{"version": 1, "a": NaN, "sha256": "00"}', "it was changed"),
+        ('{"version": 1, "a": "\\ud800", "sha256": "00"}', "it was changed"),
+    ],
+)
+def test_all_else_is_refused(text: str | bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        checksum.loads(text, "it", "mend it", version=("version", 1))

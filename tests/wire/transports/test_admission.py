@@ -1,0 +1,105 @@
+"""Floods of first datagrams: what is kept is counted, and an honest client gets in."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pqchain.wire.session import Opened
+from pqchain.wire.transports.admission import (
+    MOST_HALF_OPEN,
+    MOST_OF_ONE_HOST,
+    MOST_UNKNOWN,
+    TOKEN_SECONDS,
+    Admission,
+)
+from tests.wire.flood import forged
+from tests.wire.pair import Pair
+
+HERE, THERE = ("127.0.0.1", 4433), ("127.0.0.2", 4433)
+
+
+def test_a_token_is_good_for_its_address_its_name_and_a_while() -> None:
+    admission = Admission()
+    token, retried = admission.token(HERE, b"original", 5.0)
+    assert admission.names(token, HERE, retried, 6.0) == (b"original", retried)
+    assert admission.names(token, HERE, retried, 5.0 + TOKEN_SECONDS) is not None
+    for other, address, named, now in (
+        (token, THERE, retried, 6.0),
+        (token, ("127.0.0.1", 4434), retried, 6.0),
+        (token, HERE, b"12345678", 6.0),
+        (token, HERE, retried, 5.1 + TOKEN_SECONDS),
+        (token, HERE, retried, 4.0),
+        (token[:-1] + b"?", HERE, retried, 6.0),
+        (token[:20], HERE, retried, 6.0),
+        (b"", HERE, b"", 6.0),
+    ):
+        assert admission.names(other, address, named, now) is None
+    assert Admission().names(token, HERE, retried, 6.0) is None
+
+
+def test_who_is_half_open_is_counted_in_all_and_by_host() -> None:
+    admission = Admission()
+    for session in range(MOST_UNKNOWN):
+        assert not admission.wants_tokens
+        admission.entered(session, f"host {session % 4}", vouched=False)
+    assert admission.wants_tokens
+    admission.left(0)
+    assert not admission.wants_tokens
+    for session in range(1000, 1000 + MOST_OF_ONE_HOST):
+        assert not admission.full("busy")
+        admission.entered(session, "busy", vouched=True)
+    assert admission.full("busy")
+    assert not admission.full("another")
+    assert not admission.wants_tokens
+    for session in range(2000, 2000 + MOST_HALF_OPEN):
+        admission.entered(session, f"{session}", vouched=True)
+    assert admission.full("another")
+
+
+def test_one_too_many_makes_the_oldest_of_the_busiest_host_go() -> None:
+    admission = Admission(most=6, most_of_one_host=4)
+    for session, host in enumerate(("first", "busy", "busy", "busy", "quiet")):
+        assert admission.crowded_out(host) is None
+        admission.entered(session, host, vouched=True)
+    admission.entered(5, "busy", vouched=True)
+    assert admission.crowded_out("busy") == 1
+    assert admission.crowded_out("another") == 1
+    admission.left(1)
+    assert admission.crowded_out("another") is None
+    assert admission.crowded_out("busy") is None
+
+
+@pytest.fixture(params=["aioquic", "qh3"])
+def pair(request: pytest.FixtureRequest) -> Pair:
+    if request.param == "aioquic":
+        return Pair()
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import LIBRARY
+
+    return Pair(library=LIBRARY)
+
+
+def test_a_flood_from_anywhere_keeps_little_and_nobody_out(pair: Pair) -> None:
+    rng, server = random.Random(1), pair.endpoints[1]
+    sent = 0
+    for number in range(MOST_UNKNOWN + 400):
+        server.receive(forged(rng), (f"10.0.{number >> 8}.{number & 255}", 7), pair.now)
+        sent += sum(len(data) for data, _ in server.datagrams(pair.now))
+    assert len(server.sessions) == MOST_UNKNOWN
+    assert len(server._by_name) <= 3 * MOST_UNKNOWN
+    assert server._retries == []
+    assert sent < 0.2 * 1200 * (MOST_UNKNOWN + 400)  # nothing for who floods somebody else
+    session = pair.endpoints[0].dial(1, early=False, now=pair.now)
+    for _ in range(20):
+        pair.carry()
+        if opened := [e for e in pair.endpoints[0].events() if isinstance(e, Opened)]:
+            break
+    assert opened == [Opened(session, 1, True)]
+
+
+def test_without_a_flood_nobody_is_asked_for_a_token(pair: Pair) -> None:
+    pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.run()
+    assert not any(data[0] & 0xF0 == 0xF0 for _, _, _, data in pair.wire)
