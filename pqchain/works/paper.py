@@ -74,6 +74,10 @@ class PrintedTable:
     algorithm: str = ""
     """Printed name that all rows of a long table are about."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.file, str):
+            raise ValueError(f"file is {self.file!r}; expected the name of a table's file")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:

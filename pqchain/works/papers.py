@@ -310,12 +310,14 @@ def _cell(
     try:
         value = Decimal(printed.removeprefix("x"))
     except InvalidOperation:
+        value = Decimal("NaN")
+    if not value.is_finite():
         if printed == "-" or not unit:
             return None
         raise DataError(
             f"{about['paper']}, {about['table']}, {about['printed_name']}: {quantity} is "
             f"{printed!r}; expected a number in {unit} or a dash"
-        ) from None
+        )
     exponent = value.as_tuple().exponent
     is_exact = unit in ("B", "cycles", "") and value == value.to_integral_value()
     last_digit = Decimal(0) if is_exact else Decimal(1).scaleb(int(exponent))

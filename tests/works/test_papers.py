@@ -477,6 +477,7 @@ def replace(path: Path, old: str, new: str) -> None:
     ("file", "old", "new", "message"),
     [
         ("table4.csv", "0.000163", "fast", "sign_seconds is 'fast'; expected a number in s"),
+        ("table4.csv", "0.000163", "NaN", "sign_seconds is 'NaN'; expected a number in s"),
         ("table4.csv", "0.000163,", "", r"table4\.csv, line 2: 3 fields, expected 4"),
         ("table4.csv", "verify_seconds", "sign_seconds", "needs distinct headings"),
         ("table4.csv", "name,", "scheme,", "needs distinct headings with a 'name'"),
