@@ -60,7 +60,7 @@ def library() -> Any | None:
     path = next(filter(Path.is_file, paths), None)
     if path is None:
         return None
-    handle = foreign.library("", files=[str(path)], functions=_FUNCTIONS)
+    handle = foreign.library(path, functions=_FUNCTIONS)
     return handle if handle is not None and handle.pqb_abi() == _ABI else None
 
 

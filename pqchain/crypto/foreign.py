@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
-def library(name: str, *, files: Sequence[str] = (), functions: Mapping[str, str]) -> Any | None:
-    """Load a library from the first of `files` that opens, or the system's of that name.
+def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
+    """Load the first of `files` that opens: paths, or names that the system's loader knows.
 
     Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
     length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
-    None if the library, or one of the functions, is not here. The system has none of the name "".
+    None if the library, or one of the functions, is not here.
     """
     kinds = {"i": ctypes.c_int, "p": ctypes.c_void_p, "q": ctypes.c_int64, "": None}
-    # Python asks a compiler where the system has a library, so this is not for those of our own.
-    system = ctypes.util.find_library(name) if name else None
-    for file in [*files, *([system] if system else [])]:
+    for file in files:
         try:
-            handle = ctypes.CDLL(file)
+            handle = ctypes.CDLL(str(file))
             for function, letters in functions.items():
                 declared = getattr(handle, function)
                 result, _, parameters = letters.rpartition("=")

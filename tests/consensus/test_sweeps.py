@@ -31,7 +31,7 @@ def cases() -> list[Scenario]:
     small = grid(
         COSTS,
         algorithms=["Falcon-512", "Dilithium2"],
-        exponents=[1, 3, 5],
+        exponents=[1, 3],
         networks=NAMES,
         seeds=[0, 1],
     )

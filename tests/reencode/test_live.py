@@ -21,10 +21,10 @@ def compiled(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
 
 
-def survived(one, folder, dead):
-    """Return whether every living node holds its own chunk of the new epoch, and nothing else."""
+def assert_survived(one, folder, dead):
+    """Every living node holds its own chunk of the new epoch, and nothing else."""
     living = [node for node in range(one.nodes) if node not in dead]
-    return [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
+    assert [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
 
 
 def run(one, folder):
@@ -52,7 +52,7 @@ def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
     outcome = run(one, tmp_path)
     assert outcome.result.failure is None
     assert [node.state for node in outcome.nodes] == ["done"] * 2 + ["dead"]
-    assert survived(one, tmp_path, {2})
+    assert_survived(one, tmp_path, {2})
     for node in outcome.working:
         assert node.record.verified_blocks == 1
         assert node.cpu_seconds > 0
@@ -71,7 +71,7 @@ def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
     )  # fmt: skip
     outcome = run(one, tmp_path)
     assert outcome.result.failure is None
-    assert survived(one, tmp_path, {4})
+    assert_survived(one, tmp_path, {4})
 
 
 def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
@@ -97,7 +97,7 @@ def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
     result = processes.run(replace(runs.job(one), others=others), tmp_path)
     assert result.failure is None
     assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]
-    assert survived(one, tmp_path, {9})
+    assert_survived(one, tmp_path, {9})
 
 
 def test_everyone_asks_everyone_over_grpc(tmp_path):
@@ -124,6 +124,6 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
 def test_namespaces_come_and_go(tmp_path):
     one = three(mode="netns", transport="tcp-tls")
     assert run(one, tmp_path).result.failure is None
-    assert survived(one, tmp_path, {2})
+    assert_survived(one, tmp_path, {2})
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
     assert f"pq{os.getpid()}-" not in left.stdout

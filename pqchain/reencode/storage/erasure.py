@@ -249,13 +249,13 @@ def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]
 def _isal() -> Multiplier | None:
     """Return the matrix multiplication of ISA-L, or None if the library is not here."""
     folder = importlib.util.find_spec("pyeclib")
-    bundled: list[str] = []
+    bundled: list[Path] = []
     if folder is not None and folder.submodule_search_locations:
         beside = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
-        bundled = sorted(map(str, beside.glob("libisal*.so*")))
-    library = foreign.library(
-        "isal", files=bundled, functions={"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
-    )
+        bundled = sorted(beside.glob("libisal*.so*"))
+    # Not by find_library: that asks a compiler, and leaves its files behind when it is killed.
+    functions = {"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
+    library = foreign.library(*bundled, "libisal.so.2", functions=functions)
     if library is None:
         return None
 

@@ -95,7 +95,7 @@ def load() -> Library:
     path = file()
     if path is None:
         raise Unsupported(f"the transport native needs the QUIC library of pqchain; {absence()}")
-    handle = foreign.library("", files=[str(path)], functions=_FUNCTIONS)
+    handle = foreign.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
         raise Unsupported(f"{path} does not speak interface {_ABI}; build it again: make -B")
     return Library(handle)

@@ -1,5 +1,6 @@
 """The code: every way to lose chunks recovers; engines and libraries give the same bytes."""
 
+import subprocess
 from itertools import combinations
 
 import numpy as np
@@ -31,6 +32,13 @@ def test_parity_matrices_are_those_of_reedsolo():
     assert np.array_equal(erasure.parity_matrix(7, 3), first)
     # A shortened code: the longer one without its first column.
     assert np.array_equal(erasure.parity_matrix(6, 3), np.array(first)[:, 1:])
+
+
+def test_no_program_is_started_to_look_for_an_engine(monkeypatch):
+    """A compiler that is asked where a library is leaves files behind if it is killed."""
+    monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: pytest.fail("started"))
+    erasure._isal.cache_clear()
+    assert erasure.available()["numpy"] == ""
 
 
 @pytest.mark.parametrize("code", CODES)
