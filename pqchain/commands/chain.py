@@ -11,11 +11,11 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
+    own = console.own_schemes(arguments.scheme)
     for name in arguments.algorithm or ():
         algorithms.several(name)
     from pqchain.bench import blocks, presets, tables
 
-    own = console.own_schemes(arguments.scheme)
     names: list[str] | None = [*(arguments.algorithm or []), *own] or None
     if arguments.all and own:
         names = arguments.algorithm

@@ -80,9 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse(arguments: argparse.Namespace) -> None:
     """Refuse names and files that do not exist, before anything heavy is loaded."""
-    own = {text.partition(",")[0].strip().casefold() for text in arguments.scheme}
     for name in arguments.algorithm or ():
-        if name.casefold() not in ("all", *own) and not arguments.scheme:
+        if name.casefold() != "all" and not arguments.scheme:
             algorithms.get(name)
     source = Path(arguments.costs)
     if source.suffix == ".csv" and not source.is_file():
@@ -173,8 +172,8 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
     own = console.own_schemes(arguments.scheme)
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
-    if own and names != ["all"]:
-        names = [*names, *own]
+    everything = [name.casefold() for name in names] == ["all"]
+    names = ["all"] if everything else console.beside(names, own)
     laws = arguments.network or ["paper-serial"]
     networks = [named(law, **link) for law in laws]
     sizes = _sizes(arguments)
@@ -337,5 +336,6 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     if (runs["network"] == "paper-serial").any():
         yield (
             "paper-serial is a law fitted to the paper's Table 6, not a network that it describes: "
-            "its prices explain nothing. See `pqchain reproduce --only pqdpol`."
+            "its four coefficients are fitted to that table, and are no physical explanation. See "
+            "`pqchain reproduce --only pqdpol`."
         )

@@ -190,6 +190,13 @@ def own_schemes(texts: Iterable[str]) -> list[str]:
     return names
 
 
+def beside(names: Iterable[str], own: Iterable[str]) -> list[str]:
+    """Return the canonical names of schemes that were asked for, and of one's own, each once."""
+    from pqchain import algorithms
+
+    return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *own]))
+
+
 def watched() -> bool:
     """Return whether a person looks on, for whom a bar is drawn."""
     return sys.stderr.isatty()

@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
-    plan = _changed(_with_own(studies.load(arguments.study), arguments.scheme), arguments.set)
+    own = console.own_schemes(arguments.scheme)
+    plan = _beside(_changed(_with_own(studies.load(arguments.study), own), arguments.set), own)
     given = arguments.measurements
     answer = studies.run(
         plan,
@@ -95,15 +96,19 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     return console.show(arguments, console.records(board), sheet.outcomes_table(board))
 
 
-def _with_own(plan: Plan, texts: list[str]) -> Plan:
-    """Add the schemes of --scheme to a plan."""
+def _with_own(plan: Plan, names: list[str]) -> Plan:
+    """Add the numbers of --scheme to a plan, so that it may name them."""
     from pqchain import schemes
 
-    names = tuple(console.own_schemes(texts))
-    if not names:
-        return plan
     given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
-    return plan.with_(own_schemes=plan.own_schemes + given, schemes=plan.schemes + names)
+    return plan.with_(own_schemes=plan.own_schemes + given) if given else plan
+
+
+def _beside(plan: Plan, names: list[str]) -> Plan:
+    """Ask about the schemes of --scheme too, if --set does not already."""
+    asked = {name.casefold() for name in plan.schemes}
+    more = tuple(name for name in names if name.casefold() not in asked)
+    return plan.with_(schemes=plan.schemes + more) if more else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
