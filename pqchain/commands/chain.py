@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pqchain import algorithms
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 
 
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     measured = blocks.measure_blocks(
         None if arguments.all else names or ["Falcon-512"],
         transactions=arguments.transactions,
-        threads=console.whole_numbers(threads, "--threads"),
+        threads=values.whole_numbers(threads, "--threads"),
         public_key=arguments.public_key,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,

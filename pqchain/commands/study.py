@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
 
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
         raise UsageError(f"--show {arguments.study}: it is a file already; name a ready study")
-    figure = arguments.matters_for or "capacity_per_second"
+    figure = values.folded(arguments.matters_for or "capacity_per_second", sensitivity.OUTPUTS)
     sensitivity.check_output(figure)
     if arguments.page is not None:
         page.check_page(arguments.page)
@@ -113,15 +113,17 @@ def _beside(plan: Plan, names: list[str]) -> Plan:
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
     """Apply --set to a plan. Raises UsageError with everything that cannot be set."""
-    from pqchain.study.plan import check_name
+    from pqchain.study.plan import DEFAULTS, check_name
+    from pqchain.study.wiring import WIRES
 
-    values: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     problems: list[str] = []
     for change in changes:
         name, sign, text = change.partition("=")
         if not sign:
             problems.append(f"--set {change} has no value; give INPUT=VALUE, such as nodes=1024")
             continue
+        name = values.folded(name, (*DEFAULTS, *WIRES))
         try:
             check_name(name)
         except UsageError as error:
@@ -129,13 +131,13 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
             continue
         now = getattr(plan, name, getattr(plan.network, name, None))
         if isinstance(now, (int, float, str)):
-            values[name] = _value(text, now)
+            settings[name] = text.casefold() if name == "law" else _value(text, now)
         elif isinstance(now, tuple) and name == "schemes":
-            values[name] = tuple(filter(None, map(str.strip, text.split(","))))
+            settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set changes numbers and names; write a TOML file to set {name!r}")
     try:
-        changed = plan.with_(**values)
+        changed = plan.with_(**settings)
     except UsageError as error:
         problems.append(str(error))
     if problems:
