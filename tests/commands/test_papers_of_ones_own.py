@@ -49,11 +49,11 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
     assert Path("own.png").stat().st_size > 1000
 
 
-def test_a_history_is_drawn_and_a_width_may_be_written_in_any_case(saved: Path, capsys) -> None:
+def test_a_history_is_drawn(saved: Path) -> None:
     for _ in range(2):
         comparing.append(results.load(saved), Path("history.csv"))
     arguments = ["plot", "history", "history.csv", "--algorithms", "FALCON-512"]
-    assert cli.main([*arguments, "--width", "Single", "--format", "SVG"]) == 0
+    assert cli.main([*arguments, "--format", "SVG"]) == 0
     assert "Falcon-512" in Path("history.svg").read_text()
 
 
