@@ -41,6 +41,7 @@ autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"pqchain {version}"

@@ -1,14 +1,21 @@
-"""What the build does beyond Sphinx: docstrings with examples, and a site that asks nobody."""
+"""What the build does beyond Sphinx: examples, columns of frames, and a site that asks nobody."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+import pqchain
+from pqchain.results import Contract
 
 _LOADING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
 """What a browser may fetch by itself."""
@@ -58,8 +65,58 @@ def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: l
     lines[:] = show_examples(lines)
 
 
+PACKAGE = Path(pqchain.__file__).parent
+
+_TYPES = {
+    "str": "text",
+    "Int64": "whole numbers, or nothing",
+    "float64": "numbers",
+    "bool": "true or false",
+}
+"""The types of columns in words."""
+
+
+_MADE = re.compile(r"^([A-Z][A-Z0-9_]*)(?:: \w+)? = Contract\b", re.MULTILINE)
+"""A contract where it stands; names with an underscore are parts of others."""
+
+
+def contracts() -> dict[str, tuple[Contract, str]]:
+    """Return every contract of the package by its name, with the place of its constant."""
+    found: dict[str, tuple[Contract, str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if not (names := _MADE.findall(path.read_text(encoding="utf-8"))):
+            continue  # others may need libraries that only boards have
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        module = import_module(".".join(("pqchain", *parts)).removesuffix(".__init__"))
+        for name in names:
+            contract: Contract = getattr(module, name)
+            found[contract.name] = contract, ".".join((*parts, name))
+    return dict(sorted(found.items()))
+
+
+def frames() -> Iterator[str]:
+    """Yield the lines that describe every contract, in reStructuredText."""
+    for name, (contract, place) in contracts().items():
+        yield f"``{name}`` : {place}"
+        for dtype, spoken in _TYPES.items():
+            columns = [f"``{each}``" for each, its in contract.columns.items() if its == dtype]
+            if columns:
+                yield from (f"   {spoken}: {', '.join(columns)}", "")
+
+
+class Frames(SphinxDirective):
+    """A list of all frames with their columns."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        place = nodes.container()
+        self.state.nested_parse(StringList(list(frames()), source="contracts"), 0, place)
+        return place.children
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Join the build."""
+    app.add_directive("frames", Frames)
     app.connect("autodoc-process-docstring", _process)
     app.connect("build-finished", _check_site)
     return {"parallel_read_safe": True}

@@ -57,7 +57,8 @@ _SHORT = {
 }  # fmt: skip
 """What stands for a field in --scheme."""
 
-_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, "ns": 1e-9}
+"""Seconds of a unit, which is folded: the micro sign becomes a mu."""
 
 EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
 """A scheme as --scheme takes it."""
@@ -244,21 +245,26 @@ def read(text: str) -> Costs:
     row: dict[str, Any] = {"name": name, "source": "the command line"}
     for part in parts:
         key, sign, value = (each.strip() for each in part.partition("="))
+        key = key.casefold()
         if not sign or key not in _SHORT:
             raise UsageError(
                 f"--scheme has {part!r}; expected one of {', '.join(_SHORT)}, as in {EXAMPLE}"
             )
         row[_SHORT[key]] = value if key == "source" else _number(key, value)
+    lacking = [key for key, field in _SHORT.items() if field not in row and field != _OPTIONAL]
+    if lacking or not name:
+        what = ", ".join(lacking if name else ["a name before the first comma", *lacking])
+        raise UsageError(f"--scheme {text} lacks {what}; give all of them, as in {EXAMPLE}")
     return from_table(row)
 
 
 def _number(key: str, text: str) -> float | int:
     """Return bytes as a whole number, a time with its unit in seconds."""
     is_time = _SHORT[key].endswith("_seconds")
-    found = re.fullmatch(r"([0-9.eE+-]+)\s*([a-zA-Zµ]*)", text)
+    found = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
     try:
-        if found and is_time and found[2] in _UNITS:
-            return float(found[1]) * _UNITS[found[2]]
+        if found and is_time and found[2].casefold() in _UNITS:
+            return float(found[1]) * _UNITS[found[2].casefold()]
         if found and not is_time and found[2] in ("", "B"):
             return int(found[1])
     except ValueError:

@@ -110,12 +110,16 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
     assert pq.register(MINE) == ["Mine"]
     assert algorithms.get("MINE").public_key_bytes == 1000
     assert algorithms.names("signature")[-1] == "Mine"
+    pq.register("Loud,Public_Key=9,SIGNATURE=8,Sign=2MS,verify=3\N{MICRO SIGN}s")
+    assert dict(algorithms.get("loud").given_seconds)["verify"] == pytest.approx(3e-6)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
+        ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
+        (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
         ("nowhere.so", "there is no library"),
         ("nowhere.py:Class", "there is no file"),
         ("pqchain.nowhere:Class", "cannot be imported"),

@@ -99,9 +99,8 @@ def measure_gas(
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (the ends of nine rounds of ten),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest
-    of 32), calldata_gas (EVM: 16 a byte), status, reason. `anchor_gas` is EVM's price of ecrecover,
-    by default 841. Raises UsageError, UnknownAlgorithm.
+    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
+    `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")

@@ -17,6 +17,12 @@ from pqchain.installation import VERSION
 FILE = "measurements.csv"
 
 
+_NONE = (
+    "come with this pqchain; make them on this machine by `make measurements`, or measure by "
+    "`pqchain bench --output FILE.csv`"
+)
+
+
 def folder() -> Path:
     """Return where they are; it may be missing."""
     return installation.data("papers").parent / "measurements"
@@ -28,8 +34,13 @@ def machines() -> list[str]:
 
 
 def file(machine: str) -> Path:
-    """Return the file of a machine's run, in any case of letters. Raises UnknownName."""
+    """Return the file of a machine's run, in any case of letters.
+
+    Raises UnknownName, and DataError if there is none of any machine.
+    """
     known = {name.casefold(): name for name in machines()}
+    if not known:
+        raise DataError(f"no measurements of {machine!r}, nor of another machine, {_NONE}")
     if machine.casefold() not in known:
         raise UnknownName("machine", machine, machines())
     return folder() / known[machine.casefold()] / FILE
@@ -44,10 +55,7 @@ def load(machine: str | None = None) -> pd.DataFrame:
     if machine is None:
         known = machines()
         if not known:
-            raise DataError(
-                "no measurements come with this pqchain; make them on this machine by "
-                "`make measurements`, or measure by `pqchain bench --output`"
-            )
+            raise DataError(f"no measurements {_NONE}")
         machine = known[0]
     path = file(machine)
     frame = results.load(path)

@@ -208,7 +208,10 @@ def _interval_notes(compared: pd.DataFrame) -> list[str]:
             "from a bootstrap."
         )
     if made - {""}:
-        notes.append("An interval knows its two runs only: measure both again, in turn.")
+        notes.append(
+            "An interval covers the scatter within its two runs, not what changed between them, "
+            "such as other load: measure both again, in turn, before you conclude."
+        )
     return notes
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
-    chosen: list[str] | None = arguments.algorithm
-    names = None if chosen is None else [algorithms.get(name).name for name in chosen]
+    own = console.own_schemes(arguments.scheme)
+    names = console.beside(arguments.algorithm or (), own) or None
     from pqchain.bench import comparing, operations, presets, tables
 
     output = beside = arguments.output
@@ -23,8 +22,6 @@ def run(arguments: argparse.Namespace) -> int:
             )
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
     history = arguments.append and console.table(arguments.append)
-    if own := console.own_schemes(arguments.scheme):
-        names = [*(names or []), *own]
     measured = operations.measure(
         names,
         arguments.operation,

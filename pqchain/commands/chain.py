@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 
 from pqchain import algorithms
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
+    own = console.own_schemes(arguments.scheme)
     for name in arguments.algorithm or ():
         algorithms.several(name)
     from pqchain.bench import blocks, presets, tables
 
-    own = console.own_schemes(arguments.scheme)
     names: list[str] | None = [*(arguments.algorithm or []), *own] or None
     if arguments.all and own:
         names = arguments.algorithm
@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     measured = blocks.measure_blocks(
         None if arguments.all else names or ["Falcon-512"],
         transactions=arguments.transactions,
-        threads=console.whole_numbers(threads, "--threads"),
+        threads=values.whole_numbers(threads, "--threads"),
         public_key=arguments.public_key,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,

@@ -138,9 +138,9 @@ def explain(arguments: argparse.Namespace) -> int:
     from pqchain.conform import explain as explained
     from pqchain.conform import generators, suite, vector
 
-    algorithm, _, _ = arguments.vector.partition(":")
+    algorithm, colon, number = arguments.vector.partition(":")
     (known,) = suite.known([algorithm])
-    found = vector.by_ident(generators.generate(known), arguments.vector)
+    found = vector.by_ident(generators.generate(known), f"{known}{colon}{number}")
     return console.show(
         arguments, explained.plain(found), explained.text(found), explained.table(found)
     )

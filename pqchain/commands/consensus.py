@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, checks
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
@@ -80,11 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse(arguments: argparse.Namespace) -> None:
     """Refuse names and files that do not exist, before anything heavy is loaded."""
-    own = {text.partition(",")[0].strip().casefold() for text in arguments.scheme}
     for name in arguments.algorithm or ():
-        if name.casefold() not in ("all", *own) and not arguments.scheme:
+        if name.casefold() != "all" and not arguments.scheme:
             algorithms.get(name)
     source = Path(arguments.costs)
+    if source.suffix != ".csv":
+        arguments.costs = arguments.costs.casefold()
     if source.suffix == ".csv" and not source.is_file():
         raise UsageError(
             f"--costs {source}: there is no such file; give one that `pqchain bench --output` wrote"
@@ -155,8 +156,8 @@ def _computer(
 
 
 _PREDICTION_REMARK = (
-    "Law host: all work of all delegates on these processors, at prices of a message, a byte, a "
-    "transaction and a height that other, smaller runs had just before; it is off by at most "
+    "Law host: all work of all delegates on these processors, with the costs of a message, a byte, "
+    "a transaction and a height measured just before in other, smaller runs; it is off by at most "
     "{worst:.0f} %."
 )
 
@@ -173,14 +174,14 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
     own = console.own_schemes(arguments.scheme)
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
-    if own and names != ["all"]:
-        names = [*names, *own]
+    everything = [name.casefold() for name in names] == ["all"]
+    names = ["all"] if everything else console.beside(names, own)
     laws = arguments.network or ["paper-serial"]
     networks = [named(law, **link) for law in laws]
     sizes = _sizes(arguments)
-    seeds = console.whole_numbers(arguments.seeds, "--seeds")
+    seeds = values.whole_numbers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)
-    if total > (most := console.MOST_VALUES):
+    if total > (most := values.MOST_VALUES):
         raise UsageError(f"that makes {total} runs; expected at most {most}: give shorter lists")
     changes = _changes(arguments)
     costs = _with_given(_costs(arguments, names), own)
@@ -224,14 +225,14 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
     """Return numbers of nodes and of delegates, of which a row of sizes may have fewer."""
     counts: list[int | None] = []
     for part in map(str.strip, arguments.delegates.split(",")):
-        counts += [None] if part == "all" else console.whole_numbers(part, "--delegates", least=1)
+        counts += [None] if part == "all" else values.whole_numbers(part, "--delegates", least=1)
     if arguments.nodes is None:
         exponents = arguments.exponents or "1..5"
         most = MAX_NODES.bit_length() - 1
-        powers = console.whole_numbers(exponents, "--exponents", most=most)
+        powers = values.whole_numbers(exponents, "--exponents", most=most)
         nodes = [2**power for power in powers]
     else:
-        nodes = console.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
+        nodes = values.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
     most = max(count or 0 for count in counts)
     small = [count for count in nodes if count < most]
     if small and arguments.nodes is not None:
@@ -252,7 +253,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(
             f"--round-seconds {changes['round_seconds']:g} needs --rule luck; {rule} does not wait"
         )
-    faults = Faults(**console.assigned(Faults, arguments.faults, "--faults"))
+    faults = Faults(**values.assigned(Faults, arguments.faults, "--faults"))
     if faults.any and "view_timeout_seconds" not in changes:
         raise UsageError(
             f"--faults {' '.join(arguments.faults)} needs --timeout S: after how many seconds the "
@@ -337,5 +338,6 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     if (runs["network"] == "paper-serial").any():
         yield (
             "paper-serial is a law fitted to the paper's Table 6, not a network that it describes: "
-            "its prices explain nothing. See `pqchain reproduce --only pqdpol`."
+            "its four coefficients are fitted to that table, and are no physical explanation. See "
+            "`pqchain reproduce --only pqdpol`."
         )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from pqchain import checks
 from pqchain.bench import presets
+from pqchain.commands import values
 from pqchain.errors import UsageError
 from pqchain.render import latex, numbers
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 FINE, CHECK_FAILED, WRONG_USE = 0, 1, 2
 """Exit codes of a command."""
-
-MOST_VALUES = 100_000
-"""More of something than that are a slip of the keyboard rather than a question."""
 
 _ASCII = str.maketrans(
     {"µ": "u", numbers.TIMES: "x", numbers.NARROW_SPACE: " ", numbers.MISSING: "-", "…": "~"}
@@ -190,6 +188,13 @@ def own_schemes(texts: Iterable[str]) -> list[str]:
     return names
 
 
+def beside(names: Iterable[str], own: Iterable[str]) -> list[str]:
+    """Return the canonical names of schemes that were asked for, and of one's own, each once."""
+    from pqchain import algorithms
+
+    return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *own]))
+
+
 def watched() -> bool:
     """Return whether a person looks on, for whom a bar is drawn."""
     return sys.stderr.isatty()
@@ -265,8 +270,7 @@ def _add_options(
 
 def _folded(choices: Iterable[str]) -> Callable[[str], str]:
     """Return what reads one of the choices in any case of letters."""
-    known = {each.casefold(): each for each in choices}
-    return lambda text: known.get(text.casefold(), text)
+    return lambda text: values.folded(text, choices)
 
 
 def work(text: str) -> str:
@@ -362,51 +366,6 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """What an option takes; but for flags None, if it is not given and has no default."""
-
-
-def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
-    """Return the whole numbers of a list such as "1..5,8", each once. Raises UsageError."""
-    values: dict[int, None] = {}
-    for part in map(str.strip, text.split(",")):
-        low, dots, high = part.partition("..")
-        try:
-            first, last = int(low), int(high if dots else low)
-        except ValueError:
-            raise UsageError(
-                f"{option} {text}: {part!r} is neither a whole number nor a range; "
-                "expected such as 1..5 or 1,2,8"
-            ) from None
-        if last < first:
-            raise UsageError(f"{option} {text}: {part} runs backwards; give {last}..{first}")
-        for value in (first, last):
-            if not least <= value <= most:
-                raise UsageError(f"{option} has {value}; expected {least} to {most}")
-        if last - first >= MOST_VALUES:
-            raise UsageError(f"{option} {text}: more than {MOST_VALUES} values; give fewer")
-        values |= dict.fromkeys(range(first, last + 1))
-    return list(values)
-
-
-def assigned(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
-    """Return the fields of a dataclass that an option FIELD=VALUE gave. Raises UsageError."""
-    declared = checks.meanings(cls)
-    values: dict[str, Any] = {}
-    for entry in entries:
-        name, equals, text = entry.partition("=")
-        if not equals or name not in declared:
-            raise UsageError(f"{option} {entry}: expected FIELD=VALUE with one of {list(declared)}")
-        if name in values:
-            raise UsageError(f"{option} {name} was given twice; give all its ranks with commas")
-        kind = checks.kind(declared[name][0])
-        if kind is tuple:
-            values[name] = tuple(whole_numbers(text, f"{option} {name}"))
-            continue
-        try:
-            values[name] = kind(text)
-        except ValueError:
-            expected = "a whole number" if kind is int else "a number"
-            raise UsageError(f"{option} {entry}: expected {expected} after =") from None
-    return values
 
 
 def save(

@@ -1,4 +1,4 @@
-"""`pqchain doctor`: what works here, what does not, what that disables and what mends it."""
+"""`pqchain doctor`: what works here, what does not, what that disables, and how to fix it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Finding:
     detail: str
     disables: str = ""
     """What does not work because of it; empty if it is present."""
-    mend: str = ""
-    """The command that would mend it, if there is one."""
+    fix: str = ""
+    """The command that would fix it, if there is one."""
     essential: bool = False
 
     @property
@@ -43,7 +43,7 @@ class Finding:
 _SOUGHT = read_toml(HOME / "commands" / "doctor.toml")["sought"]
 """What is looked for: by group and name, what of a `Finding` holds where it is missing."""
 
-_MENDS = {
+_FIXES = {
     NativeLibraryMissing: "make    (without make: pip install .)",
     Unsupported: "pip install liboqs-python",
 }
@@ -68,8 +68,8 @@ def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
             yield f"  {mark}  {finding.name:<{width}}  {finding.detail}"
             if finding.disables:
                 yield f"      {'':<{width}}  disables: {finding.disables}"
-            if finding.mend:
-                yield f"      {'':<{width}}  to mend:  {finding.mend}"
+            if finding.fix:
+                yield f"      {'':<{width}}  to fix:   {finding.fix}"
         yield ""
     missing = sum(finding.state == "missing" for finding in findings)
     verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
@@ -136,7 +136,7 @@ def _libraries() -> Iterator[Finding]:
         if stands := obstacle(row.name):
             if not row.setting:  # else it is built on request only
                 disables = f"{row.name}: its rows are marked unsupported"
-                remedy = _MENDS[stands.error] if stands.remedy else ""
+                remedy = _FIXES[stands.error] if stands.remedy else ""
                 yield Finding(group, row.name, "missing", stands.reason, disables, remedy)
             continue
         try:

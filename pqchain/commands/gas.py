@@ -14,15 +14,12 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and price them."""
-    from pqchain import algorithms
-
-    for name in arguments.algorithm or ():
-        algorithms.get(name)
+    own = console.own_schemes(arguments.scheme)
+    names = console.beside(arguments.algorithm or (), own)
     from pqchain.bench import gas
 
-    own = console.own_schemes(arguments.scheme)
     frame = gas.measure_gas(
-        [*(arguments.algorithm or gas.SCHEMES), *own],
+        names if arguments.algorithm else [*gas.SCHEMES, *own],
         anchor_gas=arguments.anchor_gas,
         rounds=arguments.rounds,
         progress=console.watched(),
@@ -49,10 +46,12 @@ def _brief(gas: float) -> str:
 def _table(frame: Any) -> Table:
     """Lay prices out beside what is stated."""
     from pqchain.bench.gas import STATEMENTS
+    from pqchain.costs import GIVEN
     from pqchain.render import numbers
     from pqchain.render.table import Column, Shown, Table
 
     rows, remarks = [], []
+    given = frame["reason"].str.startswith(GIVEN).any()
     for row in frame.to_dict("records"):
         stated = [
             f"{_brief(each['gas'])} ({each['source']})"
@@ -79,5 +78,5 @@ def _table(frame: Any) -> Table:
         row_headers=2,
         caption="One verification, the worst of several signatures, priced by an anchor that was "
         "timed in the same rounds; in brackets nine rounds of ten.",
-        source=["measured", "cited"],
+        source=["measured", "given", "cited"] if given else ["measured", "cited"],
     )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.reencode.scenario import Scenario
 
@@ -24,12 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
     base = replace(sweep.SMALL, **console.changes(arguments, Scenario))
     if base.mode == "loopback":
         raise UsageError("--mode loopback: its links are not shaped; choose virtual or netns")
+    ways = [values.folded(each, sweep.WAYS) for each in console.names(arguments.ways)]
     frame = sweep.sweep(
         base,
         bits_per_second=_numbers("--bits-per-second", arguments.rates),
         delay_seconds=_numbers("--delay-seconds", arguments.delays),
         loss=_numbers("--loss", arguments.losses),
-        ways=list(dict.fromkeys(arguments.ways.split(","))),
+        ways=list(dict.fromkeys(ways)),
         repeats=arguments.repeats,
         progress=console.watched(),
     )

@@ -58,7 +58,7 @@ def _more(kind: str, draw: Any, what: str | None) -> list[Any]:
 def _sizes(arguments: argparse.Namespace, own: list[str]) -> list[str] | None:
     if arguments.algorithms is None and arguments.file is not None:
         return [*dict.fromkeys(_frame(arguments, own)["algorithm"])]
-    return [*(arguments.algorithms or []), *own] or None
+    return console.beside(arguments.algorithms or (), own) or None
 
 
 def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
@@ -66,12 +66,15 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     from pqchain import algorithms, results
+    from pqchain.bench import comparing
     from pqchain.bench.operations import measure
     from pqchain.costs import MEASUREMENT, schemes
 
     if arguments.file is None:
         raise UsageError(f"{arguments.kind} is drawn from a file; name one that pqchain saved")
     frame = results.load(arguments.file)
+    if results.contract_of(frame).name == comparing.HISTORY.name:
+        frame = comparing.together([arguments.file])
     if own:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError("--scheme stands beside measurements; this file holds none")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain.commands import console
+from pqchain import checks
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
@@ -25,7 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     repeats: int = arguments.repeats
     if not 1 <= repeats <= _MOST_REPEATS:
         raise UsageError(f"--repeats {repeats}: give 1 to {_MOST_REPEATS}")
-    streams = list(dict.fromkeys(arguments.streams or []))
+    known = checks.meanings(Scenario)["streams"][1].choices
+    streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
     one = _scenario(arguments, streams)
     _make_folder("--resume", arguments.resume, one, needs=["virtual"])
     _make_folder("--qlog", arguments.qlog, one, needs=registry.names(logs=True))

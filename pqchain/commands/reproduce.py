@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     by_print = done.claims["source"] == "published"
     columns = {
-        "claims by the paper's numbers": done.claims.loc[by_print, "verdict"],
-        "claims by our numbers": done.claims.loc[~by_print, "verdict"],
+        "claims checked with the paper's numbers": done.claims.loc[by_print, "verdict"],
+        "claims checked with our numbers": done.claims.loc[~by_print, "verdict"],
         "sizes": done.sizes["verdict"],
         "printed numbers, ours": done.coverage["kind"],
         "operations timed": done.measurements["status"],
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         for name, verdicts in counts.items():
             listed = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-            console.talk(f"{name:>31}: {listed}")
+            console.talk(f"{name:>38}: {listed}")
         for failure in done.failures:
             console.talk(f"pqchain: {failure}")
         for work in done.works if arguments.only else ():

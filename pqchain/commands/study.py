@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
 
@@ -42,13 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
         raise UsageError(f"--show {arguments.study}: it is a file already; name a ready study")
-    figure = arguments.matters_for or "capacity_per_second"
+    figure = values.folded(arguments.matters_for or "capacity_per_second", sensitivity.OUTPUTS)
     sensitivity.check_output(figure)
     if arguments.page is not None:
         page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
-    plan = _changed(_with_own(studies.load(arguments.study), arguments.scheme), arguments.set)
+    own = console.own_schemes(arguments.scheme)
+    plan = _beside(_changed(_with_own(studies.load(arguments.study), own), arguments.set), own)
     given = arguments.measurements
     answer = studies.run(
         plan,
@@ -95,28 +96,34 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     return console.show(arguments, console.records(board), sheet.outcomes_table(board))
 
 
-def _with_own(plan: Plan, texts: list[str]) -> Plan:
-    """Add the schemes of --scheme to a plan."""
+def _with_own(plan: Plan, names: list[str]) -> Plan:
+    """Add the numbers of --scheme to a plan, so that it may name them."""
     from pqchain import schemes
 
-    names = tuple(console.own_schemes(texts))
-    if not names:
-        return plan
     given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
-    return plan.with_(own_schemes=plan.own_schemes + given, schemes=plan.schemes + names)
+    return plan.with_(own_schemes=plan.own_schemes + given) if given else plan
+
+
+def _beside(plan: Plan, names: list[str]) -> Plan:
+    """Ask about the schemes of --scheme too, if --set does not already."""
+    asked = {name.casefold() for name in plan.schemes}
+    more = tuple(name for name in names if name.casefold() not in asked)
+    return plan.with_(schemes=plan.schemes + more) if more else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
     """Apply --set to a plan. Raises UsageError with everything that cannot be set."""
-    from pqchain.study.plan import check_name
+    from pqchain.study.plan import DEFAULTS, check_name
+    from pqchain.study.wiring import WIRES
 
-    values: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     problems: list[str] = []
     for change in changes:
         name, sign, text = change.partition("=")
         if not sign:
             problems.append(f"--set {change} has no value; give INPUT=VALUE, such as nodes=1024")
             continue
+        name = values.folded(name, (*DEFAULTS, *WIRES))
         try:
             check_name(name)
         except UsageError as error:
@@ -124,13 +131,13 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
             continue
         now = getattr(plan, name, getattr(plan.network, name, None))
         if isinstance(now, (int, float, str)):
-            values[name] = _value(text, now)
+            settings[name] = text.casefold() if name == "law" else _value(text, now)
         elif isinstance(now, tuple) and name == "schemes":
-            values[name] = tuple(filter(None, map(str.strip, text.split(","))))
+            settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set changes numbers and names; write a TOML file to set {name!r}")
     try:
-        changed = plan.with_(**values)
+        changed = plan.with_(**settings)
     except UsageError as error:
         problems.append(str(error))
     if problems:

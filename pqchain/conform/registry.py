@@ -118,10 +118,11 @@ def chosen(names: Iterable[str] | None) -> list[Verifier]:
     known = verifiers()
     if names is None:
         return list(known.values())
+    folded = {name.casefold(): row for name, row in known.items()}
     for name in (names := list(names)):
-        if name not in known:
-            raise UnknownName("verifier", name, known, see="`pqchain conform list`")
-    return [known[name] for name in names]
+        if name.casefold() not in folded:
+            raise UnknownName("verifier", name, known, see="`pqchain conform list`.")
+    return [folded[name.casefold()] for name in names]
 
 
 def own(command: Iterable[str]) -> Verifier:

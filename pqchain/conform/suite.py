@@ -17,17 +17,19 @@ from pqchain.errors import DataError, UnknownName, UsageError
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
-    """Return algorithms that have vectors, in our order, all without a choice.
+    """Return algorithms that have vectors, in our order and in any case of letters, else all.
 
     Raises UnknownName.
     """
     if algorithms is None:
         return ALGORITHMS
+    folded = {name.casefold(): name for name in ALGORITHMS}
     chosen = list(algorithms)
     for name in chosen:
-        if name not in ALGORITHMS:
+        if name.casefold() not in folded:
             raise UnknownName("algorithm with boundary vectors", name, ALGORITHMS)
-    return tuple(name for name in ALGORITHMS if name in chosen)
+    names = {folded[name.casefold()] for name in chosen}
+    return tuple(name for name in ALGORITHMS if name in names)
 
 
 def vectors(

@@ -77,6 +77,7 @@ class FalconSigner:
         BoardTimeout if the backend asked for does not work here.
         """
         self._logn = kernel.check_degree(degree)
+        backend = backend.casefold() if isinstance(backend, str) else backend
         if backend != "auto" and backend not in BACKENDS:
             known = ", ".join(BACKENDS)
             raise UsageError(f"unknown backend {backend!r}; expected auto or one of {known}")

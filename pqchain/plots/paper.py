@@ -110,9 +110,10 @@ def style(
 
 def inches(width: float | str) -> float:
     """Return a width in inches. Raises UsageError."""
-    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", str(width).strip())
+    text = str(width).strip().casefold()
+    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", text)
     try:
-        value = WIDTHS[width] if isinstance(width, str) and width in WIDTHS else (
+        value = WIDTHS[text] if text in WIDTHS else (
             float(found[1]) / _PER_INCH[found[2] or "in"] if found else 0.0
         )  # fmt: skip
     except ValueError:

@@ -89,7 +89,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         log_ticks(axes, "y", brief)
         grid(axes)
         _label(axes, points)
-        axes.set_xlabel("public key and signature   (hollow: falls to Shor's algorithm)")
+        axes.set_xlabel("public key and signature   (hollow: broken by Shor's algorithm)")
         axes.set_ylabel("one verification, median")
     return axes
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -102,7 +104,7 @@ def plot_history(together: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             name = f"{key[0]}, {numbers.spoken(str(key[2]))} ({key[1]})"
             places = group["run"].map(runs.index)
             axes.plot(places, group["median_seconds"], label=name, **line)
-        short = [run.partition("+")[0].replace("T", "\n") for run in runs]
+        short = [re.sub(r"^(\d+-\d+-\d+)T([\d:]+).*", r"\1\n\2", run) for run in runs]
         axes.set_xticks(range(len(runs)), short)
         log_ticks(axes, "y", lambda value: numbers.seconds(value, 2))
         grid(axes)
@@ -167,7 +169,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{numbers.spoken(operation)}: median here, as printed there (log scale)")
+        axes.set_xlabel(f"{numbers.spoken(operation)}: median here and as published (log scale)")
         legend_above(axes, 4)
     return axes
 

@@ -81,6 +81,8 @@ def quantity(value: float, name: str, unit: str = "") -> str:
         return MISSING
     if name.endswith("_seconds") or unit == "s":
         return exact_seconds(value)
+    if (name, unit) == ("throughput_per_second", "1/s"):
+        unit = "tx/s"
     unit = "B" if name.endswith("_bytes") else unit
     number = integer(value) if float(value).is_integer() else exact(value)
     return f"{number}{NARROW_SPACE}{unit}" if unit else number

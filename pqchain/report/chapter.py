@@ -262,6 +262,14 @@ def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
     ]
 
 
+_SIGNS = {
+    "version": "right of another version of the scheme, which the remark names",
+    "definition": "right by another definition, which the remark names",
+    "erratum": "wrong in print",
+}
+"""What the signs of explained sizes mean."""
+
+
 def size_table(sizes: pd.DataFrame) -> Table:
     """Show printed sizes beside those of the registry, with a verdict for each."""
     quantities = [name for name in _QUANTITIES if name in set(sizes["quantity"])]
@@ -272,7 +280,9 @@ def size_table(sizes: pd.DataFrame) -> Table:
             row += _size_cells(cells[cells["quantity"] == name].to_dict("records"))
         rows.append(row)
         remarks.append("; ".join(note for note in dict.fromkeys(cells["note"]) if note))
+    signs = {word: html.VERDICTS[word][1] for word in _SIGNS if (sizes["verdict"] == word).any()}
     return Table(
+        notes=[f"{sign}: {_SIGNS[word]}." for word, sign in signs.items()],
         columns=[
             Column("algorithm"),
             *(

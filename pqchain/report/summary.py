@@ -30,9 +30,10 @@ def summary(done: Reproduction) -> Markup:
         "div", *found, class_="verdict bad" if failures else "verdict", role="status"
     )
     by_print = done.claims["source"] == "published"
+    theirs, ours = done.claims[by_print], done.claims[~by_print]
     tallies = (
-        tally("Statements, by the printed numbers", done.claims[by_print], (HOLDS, FAILS, OPEN)),
-        tally("Statements, by numbers from here", done.claims[~by_print], WORDS),
+        tally("Claims checked with the paper's numbers", theirs, (HOLDS, FAILS, OPEN)),
+        tally("Claims checked with our numbers", ours, WORDS),
         tally("Printed sizes", done.sizes, VERDICTS),
         tally("Printed numbers, and what ours are", done.coverage, coverage.KINDS, column="kind"),
         tally("Operations timed here", done.measurements, STATUSES, column="status"),

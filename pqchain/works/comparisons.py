@@ -205,7 +205,7 @@ def _less(check: Check, of: Numbers) -> Finding:
     margin = high / low / by if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
-        text += f", {margin * by:.3g} times; by far is taken as {by} times, which is ours"
+        text += f", {margin * by:.3g} times; 'by far' is read as {by} times or more, our choice"
     return Finding(HOLDS if margin >= 1 else FAILS, text, margin, standing)
 
 
@@ -220,13 +220,13 @@ def _ratio(check: Check, of: Numbers) -> Finding:
         unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
         agrees = abs(ratio.value - about) <= unit + ratio.error
         return Finding(HOLDS if agrees else FAILS, text, standing=ratio.standing)
-    text += f", which is taken as within {ABOUT:g} times, which is ours"
+    text += f", read as within a factor of {ABOUT:g}, our choice"
     return _bounded(ratio, about / ABOUT, about * ABOUT, text)
 
 
 def _similar(check: Check, of: Numbers) -> Finding:
     ratio, text = _divided(check, of)
-    text += f"; similar is taken as within {SIMILAR:g} times, which is ours"
+    text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
     return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
 
 
@@ -255,7 +255,7 @@ def _value(check: Check, of: Numbers) -> Finding:
 def _at_most(check: Check, of: Numbers) -> Finding:
     number, limit = of(check["of"]), check["limit"]
     text = f"{of.label(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
-    text += ", which is ours" * bool(check.get("ours"))
+    text += ", a limit of our choice" * bool(check.get("ours"))
     if number.value <= limit:
         return Finding(HOLDS, text, limit / number.value, number.standing)
     return Finding(FAILS, text, standing=number.standing)

@@ -36,7 +36,7 @@ def test_table_6_of_the_paper_comes_out_beside_the_print(capsys):
     assert "26.4582" in out
     assert "-2.9" in rows[-1]
     assert "Modelled. Costs of the schemes: published" in err
-    assert "explain nothing" in err
+    assert "no physical explanation" in err
 
 
 def test_lists_are_combined_and_json_is_all_there_is(capsys):

@@ -43,7 +43,7 @@ def test_a_missing_board_is_no_illness(monkeypatch):
     assert found("pynq").healthy
     assert "not a board" in found("pynq").disables
     assert found("coincurve").healthy
-    assert found("coincurve").mend == "pip install coincurve"
+    assert found("coincurve").fix == "pip install coincurve"
     assert not found("numpy").healthy
 
 
@@ -58,8 +58,8 @@ def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(mo
     for name in looked_for.split():
         assert (findings[name].state, findings[name].healthy) == ("missing", True)
         assert findings[name].disables
-        assert findings[name].mend.startswith("pip install ")
-    assert not any("pqchain" in finding.mend for finding in findings.values())
+        assert findings[name].fix.startswith("pip install ")
+    assert not any("pqchain" in finding.fix for finding in findings.values())
 
 
 def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
@@ -67,7 +67,7 @@ def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
     monkeypatch.setattr(machine, "missing_flags", lambda row: ())
     finding = found("liboqs-0.13/ref")
     assert (finding.state, finding.healthy) == ("missing", True)
-    assert finding.mend.startswith("make")
+    assert finding.fix.startswith("make")
 
 
 def test_a_quic_library_that_was_left_out_says_why(monkeypatch, tmp_path):
@@ -80,7 +80,7 @@ def test_a_quic_library_that_was_left_out_says_why(monkeypatch, tmp_path):
     assert (finding.state, finding.healthy) == ("missing", True)
     assert "cargo was not found when it was built" in finding.detail
     assert "aioquic" in finding.disables
-    assert finding.mend.startswith("make")
+    assert finding.fix.startswith("make")
 
 
 def test_a_processor_without_avx2_is_told(monkeypatch):
@@ -90,7 +90,7 @@ def test_a_processor_without_avx2_is_told(monkeypatch):
     assert "avx2, bmi2" in finding.detail
     assert "liboqs-0.13/avx2" in finding.disables
     library = found("liboqs-0.13/avx2")
-    assert (library.state, library.mend) == ("missing", "")
+    assert (library.state, library.fix) == ("missing", "")
 
 
 @pytest.mark.parametrize("error", [CryptoFailure("wrong"), OSError("file too short")])
@@ -122,7 +122,7 @@ def test_every_library_signs_and_says_what_was_corrected():
 
 def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
     optional = doctor.Finding("Group", "pynq", "missing", "absent", disables="boards")
-    broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", mend="make")
+    broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", fix="make")
     monkeypatch.setattr(doctor, "examine", lambda: [optional])
     assert main(["doctor"]) == 0
     assert "Nothing essential is broken; 1 optional part is missing." in capsys.readouterr().out
@@ -130,6 +130,6 @@ def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "!!  library" in shown
-    assert "to mend:  make" in shown
+    assert "to fix:   make" in shown
     assert main(["doctor", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["healthy"] is False

@@ -55,7 +55,7 @@ def test_help_teaches_by_examples(arguments, capsys):
     [
         ("bench", "2 to 3 minutes for everything"),
         ("chain", "about 2 minutes for --all"),
-        ("reproduce", "2 to 3 minutes for all works on 4 idle cores"),
+        ("reproduce", "4 to 5 minutes for all works on 2 idle cores"),
     ],
 )
 def test_the_help_says_how_long_that_command_takes(command, said, capsys):

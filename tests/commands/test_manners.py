@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import subprocess
 import sys
 
@@ -83,6 +84,31 @@ def test_a_misspelt_field_is_refused_at_run_time_too() -> None:
     one = Scenario(algorithm="Falcon-512", costs=pq.papers.costs("pqdpol"), network=named("mesh"))
     with pytest.raises(TypeError):
         one.with_(nodez=3)  # type: ignore[call-arg]
+
+
+MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+
+
+@pytest.mark.parametrize("asked", [[], ["--algorithm", "mine,FALCON-512,falcon-512"]])
+def test_a_scheme_of_ones_own_stands_once_beside_the_others(asked: list[str], capsys) -> None:
+    arguments = ["consensus", "--scheme", MINE, *asked, "--network", "mesh", "--exponents", "1"]
+    assert cli.main([*arguments, "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert sorted(row["algorithm"] for row in runs) == ["Falcon-512", "Mine"]
+
+
+@pytest.mark.parametrize("command", ["bench", "chain", "gas"])
+def test_a_scheme_of_ones_own_may_be_named_too(command: str, capsys) -> None:
+    arguments = [command, "--scheme", MINE, "--algorithm", "mine,nope"]
+    assert cli.main(arguments) == 2
+    assert "unknown algorithm 'nope'" in capsys.readouterr().err
+
+
+def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
+    arguments = ["study", "pqdpol", "--scheme", MINE, "--set", "schemes=FALCON-512", "--seeds", "1"]
+    assert cli.main([*arguments, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert {row["scheme"] for row in figures} == {"Falcon-512", "Mine"}
 
 
 def test_the_kinds_that_plot_offers_are_those_of_the_package() -> None:

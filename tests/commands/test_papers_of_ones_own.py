@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pqchain import results
+from pqchain.bench import comparing, stored
 from pqchain.commands import main as cli
 from pqchain.works import citation, papers
 from tests import frames
@@ -46,6 +47,20 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
     mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
     assert cli.main(["plot", "sizes", "--scheme", mine, "--output", "own.png"]) == 0
     assert Path("own.png").stat().st_size > 1000
+
+
+def test_a_history_is_drawn(saved: Path) -> None:
+    for _ in range(2):
+        comparing.append(results.load(saved), Path("history.csv"))
+    arguments = ["plot", "history", "history.csv", "--algorithms", "FALCON-512"]
+    assert cli.main([*arguments, "--format", "SVG"]) == 0
+    assert "Falcon-512" in Path("history.svg").read_text()
+
+
+def test_a_machine_of_which_no_run_comes_along_is_told(saved: Path, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(stored, "folder", lambda: tmp_path)
+    assert cli.main(["compare", str(saved), "elsewhere"]) == 1
+    assert "no measurements of 'elsewhere'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
     assert shown["ok"] is False
     assert len(shown["failures"]) == 1
     assert shown["operations_timed"]["failed"] == 1
-    assert shown["claims_by_the_papers_numbers"]["holds"] > 0
+    assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
 
 
 def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):

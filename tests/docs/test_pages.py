@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib.util
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from pqchain import plots
+from pqchain import algorithms, plots, results
 from pqchain.commands import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +31,7 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 def blocks(page: Path, *kinds: str) -> list[str]:
     """Return what stands in the fenced blocks of these kinds."""
     found = FENCED.findall(page.read_text(encoding="utf-8"))
-    return [text for kind, text in found if kind in kinds]
+    return [text.replace("\\\n", " ") for kind, text in found if kind in kinds]
 
 
 def with_examples() -> list[Path]:
@@ -49,18 +52,53 @@ def test_the_examples_of_a_page_give_what_it_says(
     """The blocks of a page follow each other, as whoever types them would have it."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for number, block in enumerate(blocks(page, "python", "pycon")):
-        if block.startswith(">>> "):
+    flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
+    with algorithms.forgetting():
+        for number, block in enumerate(blocks(page, "python", "pycon")):
+            if not block.startswith(">>> "):
+                exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+                continue
             told: list[str] = []
             example = doctest.DocTestParser().get_doctest(
                 block, names, page.name, page.name, number
             )
-            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-            runner.run(example, out=told.append, clear_globs=False)
+            doctest.DocTestRunner(optionflags=flags).run(
+                example, out=told.append, clear_globs=False
+            )
             names |= example.globs
             assert not told, "".join(told)
-        else:
-            exec(compile(block, f"{page.name}, block {number}", "exec"), names)
+
+
+@pytest.mark.long
+@pytest.mark.native
+@pytest.mark.parametrize("name", ["own-scheme", "two-machines"])
+def test_the_commands_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
+    """Typed one after the other in an empty folder, with the files that the page shows."""
+    page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
+    with_ours = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": with_ours}
+    ran = 0
+    for kind, text in FENCED.findall(page):
+        if kind == "toml":
+            with (tmp_path / "mine.toml").open("a") as plan:
+                plan.write(f"\n{text}")
+        elif kind == "python" and text.startswith("# mine.py"):
+            (tmp_path / "mine.py").write_text(text)
+        elif kind == "console":
+            for line in text.replace("\\\n", " ").splitlines():
+                command = line.removeprefix("$ ").replace("--preset paper", "--preset quick")
+                done = subprocess.run(
+                    ["bash", "-c", command], cwd=tmp_path, env=environment, check=False,
+                    capture_output=True, text=True,
+                )  # fmt: skip
+                assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+                ran += 1
+    assert ran > 6
+    made = {
+        "own-scheme": "sizes.svg mine.html libmine.so",
+        "two-machines": "compared.pdf compared.csv history.svg",
+    }
+    assert {*made[name].split()} <= {path.name for path in tmp_path.iterdir()}
 
 
 def commands() -> list[str]:
@@ -81,7 +119,8 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("line", commands())
 def test_every_command_is_one(line: str) -> None:
     words = shlex.split(line, comments=True)
-    words = words[1 : words.index(">")] if ">" in words else words[1:]
+    ends = [words.index(sign) for sign in (">", "|") if sign in words]
+    words = words[1 : min(ends, default=None)]
     main.parser(words[0]).parse_args(words)
 
 
@@ -155,3 +194,14 @@ def test_an_example_in_a_docstring_becomes_code() -> None:
     assert shown[2:5] == [".. code-block:: python", "", "    frame = measure()"]
     assert shown.count(".. code-block:: python") == 1
     assert shown[-1] == "    two"
+
+
+def test_the_page_of_frames_has_every_contract() -> None:
+    extension = checks()
+    found = extension.contracts()
+    assert {"measurement", "compared-runs", "published", "consensus", "study"} <= set(found)
+    shown = "\n".join(extension.frames())
+    for contract, place in found.values():
+        assert isinstance(contract, results.Contract)
+        assert f"``{contract.name}`` : {place}\n   " in shown
+        assert all(f"``{column}``" in shown for column in contract.columns)

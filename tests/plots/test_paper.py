@@ -74,7 +74,7 @@ def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
 
 @pytest.mark.parametrize(
     ("width", "expected"),
-    [("single", 3.5), ("double", 7.16), (3.0, 3.0), ("3.5in", 3.5), ("89mm", 89 / 25.4)],
+    [("Single", 3.5), ("double", 7.16), (3.0, 3.0), ("3.5in", 3.5), ("89 MM", 89 / 25.4)],
 )
 def test_widths(width: float | str, expected: float) -> None:
     assert paper.inches(width) == pytest.approx(expected)

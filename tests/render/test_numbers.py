@@ -60,7 +60,7 @@ def test_whole_numbers_are_grouped_from_five_digits(value: float, text: str) -> 
         (0.097644, "generate_keypair_seconds", "s", "97.644 ms"),
         (600.0, "latency_seconds", "s", "600 s"),
         (261120, "public_key_bytes", "B", "261 120 B"),
-        (0.4907, "throughput_per_second", "1/s", "0.4907 1/s"),
+        (0.4907, "throughput_per_second", "1/s", "0.4907 tx/s"),
         (12289, "modulus", "", "12 289"),
         (8.61, "lookup_tables_percent", "%", "8.61 %"),
     ],

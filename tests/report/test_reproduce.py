@@ -290,7 +290,7 @@ def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
     part = text[text.index('<section id="pqdpol-modelled">') :]
     part = part[: part.index('<section id="pqdpol-sizes">')]
     assert "described and nothing in it confirmed" in part
-    assert "Not established: the four prices" in part
+    assert "Not established: the four coefficients" in part
     for name in ("throughput", "latency", "networks", "winners"):
         assert f'id="figure-pqdpol-{name}"' in part
         assert text.count(f'id="figure-pqdpol-{name}"') == 1

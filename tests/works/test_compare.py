@@ -390,7 +390,7 @@ def test_about_allows_a_factor_on_another_machine(times, verdict):
     found, evidence = one(compare.claims("round3", frame), "falcon-key-generation-250-times")
     assert found == verdict
     assert ("too close to the bound" in evidence) == (verdict == OPEN)
-    assert f"is {times:.4g}, stated about 250, which is taken as within 1.25 times" in evidence
+    assert f"is {times:.4g}, stated about 250, read as within a factor of 1.25" in evidence
 
 
 def test_code_that_is_not_the_papers_refutes_nothing():

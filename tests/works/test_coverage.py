@@ -114,7 +114,7 @@ def test_the_readme_quotes_the_counts():
     listed = ", ".join(f"{count} {kind}" for kind, count in coverage.counts(whole))
     text = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
     assert f"print {len(whole)} numbers" in text
-    assert f"Ours are {listed};" in text
+    assert f"Counterparts here, by kind: {listed};" in text
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)

@@ -195,7 +195,7 @@ def test_the_text_shows_print_model_and_error_of_a_cell(computed):
         line for line in text[text.index("left out") :].splitlines() if line.startswith("SPHINCS+")
     )
     assert left_out.replace("\N{NARROW NO-BREAK SPACE}", " ").split()[1:3] == ["5", "8.7"]
-    assert "Not established: the four prices" in text
+    assert "Not established: the four coefficients" in text
     assert "not a prediction" in text.replace("\n", " ")
 
 

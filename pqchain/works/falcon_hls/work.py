@@ -118,7 +118,9 @@ def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
         f"{ratios['Falcon-1024'][index]:.1f} for Falcon-1024"
         for index, engine in enumerate(model.SCHEDULES)
     ]
-    evidence = "; ".join([*listed, f"about 10 is taken as within {ABOUT:g} times, which is ours"])
+    evidence = "; ".join(
+        [*listed, f"'about 10' is read as within a factor of {ABOUT:g}, our choice"]
+    )
     return Verdict(outcome, evidence, "modelled", Standing("pqm4's cycles and a modelled engine"))
 
 
@@ -171,7 +173,7 @@ def _few_resources() -> Verdict:
         f"{_cells(quantity):,.0f} {quantity.replace('_', ' ')} ({share.value:.1f} %)"
         for quantity, share in shares.items()
     )
-    evidence = f"{listed} of an XC7A200T; 10 % is taken as few, which is ours"
+    evidence = f"{listed} of an XC7A200T; 'few' is read as at most 10 %, our choice"
     few = all(share.value <= 10 for share in shares.values())
     return Verdict(HOLDS if few else FAILS, evidence, "synthesised", _RTL)
 
