@@ -216,12 +216,9 @@ class Explorer:
         found = levers(self._built)
         self.sliders = {each.name: self._slider(each) for each in found}
         self._places = {name: slider.value for name, slider in self.sliders.items()}
-        tables = {each.name: each.table for each in found}
-        self._headings = list(dict.fromkeys(tables.values()))
-        self._boxes = {
-            heading: [self.sliders[name] for name, table in tables.items() if table == heading]
-            for heading in self._headings
-        }
+        self._boxes: dict[str, list[Any]] = {}
+        for each in found:
+            self._boxes.setdefault(each.table, []).append(self.sliders[each.name])
         for name, slider in self.sliders.items():
             slider.observe(self._law if name == "law" else self._moved, "value")
         self._before = model.figures(self.start, self.costs)
@@ -348,9 +345,9 @@ class Explorer:
 
     def _write(self) -> None:
         """Show what gives the same figures elsewhere."""
-        how = {"command": self._lines, "Python": lambda: self.python, "TOML": lambda: self.toml}
+        form = self._form.value
         try:
-            text = how[self._form.value]()
+            text = self._lines() if form == "command" else str(getattr(self, form.lower()))
         except PqchainError as error:
             text = f"# {error}"
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
