@@ -75,7 +75,8 @@ check: install ## lint, types, walls between modules, spelling
 
 notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
 	$(BIN)/python -m nbconvert --to notebook --execute --inplace \
-		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.timeout=600 notebooks/*.ipynb
+		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
+		--ExecutePreprocessor.timeout=600 notebooks/*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \

@@ -31,6 +31,8 @@ nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+# Sliders have no kernel here: their figure stands for them.
+nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 
 myst_enable_extensions = ["deflist", "fieldlist"]
 myst_heading_anchors = 3

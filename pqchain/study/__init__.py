@@ -5,6 +5,7 @@
     findings.frame                                 # every figure with its kind and its source
     findings.calibration                           # the model against the chain of today
     pqchain.study.write(findings, "study.html")
+    pqchain.study.explore(plan)                    # in a notebook: sliders, figures that follow
 
 A plan describes schemes, load, limits, votes, network, storage and signer. `run` puts together
 what the rooms know: costs of the schemes, exact bytes of the chain, the consensus model, an
@@ -21,6 +22,7 @@ from pqchain.study.ready import ready
 
 if TYPE_CHECKING:
     from pqchain.study.answer import conclusions
+    from pqchain.study.explorer import Explorer, explore
     from pqchain.study.findings import Findings, run
     from pqchain.study.model import evaluate
     from pqchain.study.page import write
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUANTITIES",
+    "Explorer",
     "Findings",
     "Plan",
     "conclusions",
     "evaluate",
+    "explore",
     "load",
     "plane",
     "ready",
@@ -47,6 +51,7 @@ __getattr__, __dir__ = late(
     __name__,
     {
         "answer": "conclusions",
+        "explorer": "Explorer explore",
         "findings": "Findings run",
         "model": "evaluate",
         "page": "write",

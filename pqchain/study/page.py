@@ -10,7 +10,7 @@ from pqchain import plots, results
 from pqchain.errors import UsageError
 from pqchain.render import html, numbers
 from pqchain.render.html import Markup
-from pqchain.study import answer, migration, outcomes, sensitivity, sheet
+from pqchain.study import answer, grid, migration, outcomes, sensitivity, sheet, sliders
 from pqchain.study.findings import Findings
 from pqchain.study.model import post_quantum
 from pqchain.study.plan import Plan
@@ -42,12 +42,13 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
     plan, costs = findings.plan, findings.costs
     scheme = findings.best or plan.schemes[0]
     tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    curve = findings.load
+    curve, ahead = findings.load, grid.grid(plan, costs, scheme)
     parts: dict[str, tuple[str, ...]] = {
         "calibration": ("The model against today", sheet.calibration_table(findings).html()),
         "limits": (
             "Limits that bind", _capacity(findings), sheet.limits_table(findings).html()
         ),
+        "move": ("Move the inputs", *sliders.section(plan, ahead)),
         "figures": ("Figures by scheme", sheet.figures_table(findings).html()),
     }  # fmt: skip
     if len(curve):
@@ -80,7 +81,7 @@ def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]
-    return html.document(plan.title, contents, head, *sections)
+    return html.document(plan.title, contents, head, *sections, script=sliders.script())
 
 
 def _migrates(findings: Findings) -> bool:

@@ -177,7 +177,7 @@ class Plan:
             raise ImpossiblePlan(problems)
         if "sources" in changes:
             return changed
-        same = [name for name in self.sources if _value(self, name) == _value(changed, name)]
+        same = [name for name in self.sources if value_of(self, name) == value_of(changed, name)]
         return replace(changed, sources={name: self.sources[name] for name in same})
 
     def source(self, name: str) -> str:
@@ -185,7 +185,7 @@ class Plan:
         default = DEFAULTS.get(name, MISSING)
         if name in WIRES and name != "law":
             default = getattr(named(self.network.law), name)
-        unset = "default" if _value(self, name) == default else "set for this study"
+        unset = "default" if value_of(self, name) == default else "set for this study"
         return self.sources.get(name, unset)
 
 
@@ -202,7 +202,7 @@ def inputs(plan: Plan) -> list[tuple[str, Any, str, str, str]]:
     rows: list[tuple[str, Any, str, str, str]] = []
     idle = without_effect(plan.network)
     for name, row in INPUTS.items():
-        value, source = _value(plan, name), plan.source(name)
+        value, source = value_of(plan, name), plan.source(name)
         if name == "title" or (name in idle and (name in WIRES or source == "default")):
             continue
         if isinstance(value, Mapping):
@@ -236,7 +236,7 @@ def check_name(name: str) -> None:
         raise UnknownName("input of a study", name, known, "`pqchain study --inputs`.")
 
 
-def _value(plan: Plan, name: str) -> Any:
+def value_of(plan: Plan, name: str) -> Any:
     """Return an input, also one of the network."""
     return getattr(plan.network if name in WIRES else plan, name, None)
 

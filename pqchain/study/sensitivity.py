@@ -61,20 +61,20 @@ INPUTS = (
 )
 """What can be varied. Lengths of signatures are not: those of Falcon are counted."""
 
-_NETWORK = {"rate_bits_per_second": "rate_bits_per_second", "latency_of_links": "latency_seconds"}
+OF_NETWORK = {"rate_bits_per_second": "rate_bits_per_second", "latency_of_links": "latency_seconds"}
 """Inputs that are parameters of the network, which names them so."""
 
-_COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
+COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
 """Inputs that are costs of every scheme."""
 
 
 def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan, CostTable]:
     """Return plan and costs with one of INPUTS multiplied. Raises UsageError if that cannot be."""
-    if name in _COSTS:
+    if name in COSTS:
         rows = tuple(_scaled(row, name, factor) for row in costs.rows)
         return plan, replace(costs, rows=rows)
-    if name in _NETWORK:
-        return plan.with_(network=_scaled(plan.network, _NETWORK[name], factor)), costs
+    if name in OF_NETWORK:
+        return plan.with_(network=_scaled(plan.network, OF_NETWORK[name], factor)), costs
     return _scaled(plan, name, factor), costs
 
 
@@ -105,23 +105,32 @@ def tornado(
     chosen = plan.schemes[0] if scheme is None else scheme
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
-    # Only this scheme and what it is compared with: the others cost time and change nothing.
-    alone = plan.with_(schemes=(chosen,), migration={})
-    base = model.figures(alone, costs)[chosen][output]
-    unit = QUANTITIES[output].unit
+    figures = swings(plan, costs, chosen)
+    base = figures.pop("")[0][output]
     frame = TORNADO.frame(
-        [chosen, output, unit, name, base]
-        + [
-            _figures(alone, costs, (name, factor)).get(chosen, {}).get(output, math.nan)
-            for factor in (1 / FACTOR, FACTOR)
-        ]
-        for name in INPUTS
-        if name in _COSTS | set(_NETWORK) or getattr(plan, name)
+        [chosen, output, QUANTITIES[output].unit, name, base]
+        + [each.get(output, math.nan) for each in ends]
+        for name, ends in figures.items()
     )
     # Where there is no such figure yet, any is more than that.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
     order = change[change > 0].sort_values(ascending=False, kind="stable").index
     return results.check(frame.loc[order], TORNADO)
+
+
+def swings(plan: Plan, costs: CostTable, scheme: str) -> dict[str, list[dict[str, float]]]:
+    """Return the figures of a scheme with each of INPUTS halved and doubled, by input.
+
+    Under "" stands one entry, the figures as they are; an impossible plan has none.
+    """
+    # Only this scheme and what it is compared with: the others cost time and change nothing.
+    alone = plan.with_(schemes=(scheme,), migration={})
+    found = {"": [model.figures(alone, costs)[scheme]]}
+    for name in INPUTS:
+        if name in COSTS | set(OF_NETWORK) or getattr(plan, name):
+            changed = (_figures(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
+            found[name] = [each.get(scheme, {}) for each in changed]
+    return found
 
 
 def plane(

@@ -277,3 +277,32 @@ def test_an_error_in_a_cell_is_found(lab: Lab, page: Any) -> None:
     (lab.folder / name).write_text(json.dumps(notebook))
     show(lab, page, name)
     assert errors(run_all(lab, page, name)) == ["ZeroDivisionError: division by zero"]
+
+
+def test_a_slider_that_is_moved_changes_the_figure(lab: Lab, page: Any) -> None:
+    """The explorer of notebook 09: keys move the slider, and figure and command follow."""
+    name = "explorer.ipynb"
+    notebook = json.loads((lab.folder / "09_explore.ipynb").read_text())
+    notebook["cells"] = [c for c in notebook["cells"] if c["cell_type"] == "code"][:1]
+    (lab.folder / name).write_text(json.dumps(notebook))
+    show(lab, page, name)
+    assert errors(run_all(lab, page, name)) == []
+    picture = page.locator(".jp-OutputArea .widget-image").first
+    picture.wait_for()
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    command = page.locator(".jp-OutputArea .widget-html pre")
+    assert "pqchain study pqdpol" in command.inner_text()
+    before = picture.get_attribute("src")
+    slider = page.locator(".widget-hslider:visible", has_text="nodes").locator(".noUi-handle")
+    slider.focus()
+    begun = time.monotonic()
+    slider.press("ArrowRight")
+    handle = picture.element_handle()
+    page.wait_for_function("([image, before]) => image.src !== before", arg=[handle, before])
+    followed = time.monotonic() - begun
+    assert "--set nodes=35" in command.inner_text()
+    page.set_viewport_size({"width": 1280, "height": 1500})
+    page.wait_for_timeout(1000)
+    page.screenshot(path=SCREENSHOTS / "explorer.png")
+    (SCREENSHOTS / "explorer.txt").write_text(f"the figure followed after {followed:.2f} s\n")
+    assert followed < 10  # about half a second; a machine that does other work is slower

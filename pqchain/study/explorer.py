@@ -1,0 +1,399 @@
+"""Exploring a study in a notebook: sliders for its inputs, a figure and a table that follow.
+
+The only importer of ipywidgets. Knows widgets; what can be moved, `levers` says, and every figure
+is computed by `model` when something moves: one draw of the network, median times, no intervals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import math
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, plots
+from pqchain import costs as costing
+from pqchain.bench import operations, presets
+from pqchain.bench.presets import PresetName
+from pqchain.costs import Costs, CostTable
+from pqchain.errors import PqchainError, Unsupported
+from pqchain.render import numbers
+from pqchain.schemes import costs_of
+from pqchain.study import limits, model, sensitivity, writing
+from pqchain.study.answer import shown
+from pqchain.study.levers import Lever, levers
+from pqchain.study.plan import Plan
+from pqchain.study.quantities import INPUTS, QUANTITIES
+from pqchain.study.reading import load
+from pqchain.works import papers
+
+SETTLES_SECONDS = 0.1
+"""A slider that is being dragged is followed when it has rested for so long."""
+
+STRONGEST = 6
+"""So many inputs stand under the first heading."""
+
+_FORMS = ("command", "Python", "TOML")
+
+_FRAME = "measured.csv"
+"""How the printed lines call the measurements."""
+
+
+def explore(
+    study: str | Path | Plan = "pqdpol",
+    *,
+    measurements: pd.DataFrame | None = None,
+    preset: PresetName | None = None,
+) -> Explorer:
+    """Show a study with sliders, in a notebook; return what reads them back.
+
+    `study` is a plan, a ready study or a TOML file; "pqdpol" takes printed times. Any other asks
+    for `measurements`, a frame of `pqchain.measure`, or measures its schemes first. Every scheme
+    with costs can be chosen, those of `pqchain.register` too. Raises Unsupported without
+    ipywidgets, MissingCosts for a scheme of the plan that the measurements lack, and what `load`
+    raises.
+    """
+    return Explorer(study, measurements=measurements, preset=preset)
+
+
+class Explorer:
+    """A study whose inputs move. `sliders` holds a widget for each input, by name.
+
+    A cell that ends in it shows it; where no widgets can be shown, its figure.
+    """
+
+    def __init__(
+        self,
+        study: str | Path | Plan,
+        *,
+        measurements: pd.DataFrame | None = None,
+        preset: PresetName | None = None,
+    ) -> None:
+        self._widgets = _ipywidgets()
+        self.start: Plan = study if isinstance(study, Plan) else load(study)
+        """The plan as it was given."""
+        self.name = "study.toml" if isinstance(study, Plan) else str(study)
+        self.measurements: pd.DataFrame | None = None
+        """What the times were taken from; None for printed ones."""
+        self.costs: CostTable = self._known(measurements, preset)
+        """Of every scheme that can be chosen."""
+        for name in self.start.names:
+            self.costs[name].require("sign", "verify")
+        self.widget: Any = self._widgets.VBox()
+        """The whole, as ipywidgets knows it."""
+        self.sliders: dict[str, Any] = {}
+        self._built = self.start
+        self._pending: asyncio.TimerHandle | None = None
+        self._stale, self._is_held = True, False
+        self._frame = pd.DataFrame()
+        self._build()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan where the sliders stand. Raises UsageError if there can be none."""
+        order = dict.fromkeys((*self.start.schemes, *self._schemes.value))
+        names = tuple(name for name in order if name in self._schemes.value)
+        changes: Any = {
+            name: slider.value
+            for name, slider in self.sliders.items()
+            if slider.value != self._places[name]
+        }
+        chosen = (*names, *self.start.migration, self.start.baseline)
+        mine = {row.algorithm: row for row in self.start.own_schemes}
+        mine |= {row.algorithm: row for row in self.costs.rows if row.is_given}
+        given = tuple(row for row in mine.values() if row.algorithm in chosen)
+        return self._built.with_(schemes=names, own_schemes=given, **changes)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Every figure there: a frame of the contract "study", as of `pqchain.study.evaluate`."""
+        if self._stale:
+            self._update()
+        return self._frame
+
+    @property
+    def toml(self) -> str:
+        """The plan as a file for `pqchain study`."""
+        return writing.toml(self.plan)
+
+    @property
+    def command(self) -> str:
+        """What gives the same figures on the command line."""
+        given = self.name == "study.toml"
+        words = [] if given else writing.words(self.plan, self.start)
+        if self.measurements is not None:
+            words += ["--measurements", _FRAME]
+        return shlex.join(["pqchain", "study", self.name, *words, "--seeds", "1"])
+
+    @property
+    def python(self) -> str:
+        """What gives the same figures in Python."""
+        if self.name == "study.toml":
+            made = 'pq.study.load("study.toml")'
+        else:
+            made = writing.python(self.plan, self.start, self.name)
+        work = json.dumps(self.start.costs.removeprefix("paper:"))
+        costs = f"pq.papers.costs({work})"
+        if self.measurements is not None:
+            costs = f'pq.costs.from_frame(pq.results.load("{_FRAME}"))'
+        lines = ["import pqchain as pq", "", f"plan = {made}", f"costs = {costs}"]
+        if self.plan.own_schemes:
+            own = "row for row in plan.own_schemes if row.algorithm not in costs"
+            lines.append(f"costs = costs.plus(*({own}))")
+        return "\n".join([*lines, "frame = pq.study.evaluate(plan, costs)"])
+
+    @property
+    def figure(self) -> str:
+        """The quantity that is drawn, one of `pqchain.study.sensitivity.OUTPUTS`."""
+        return str(self._figure.value)
+
+    def plot(self) -> Any:
+        """Draw the quantity for each scheme, a mark where the plan began; return the Axes."""
+        frame = self.frame
+        rows = frame[frame["quantity"] == self.figure]
+        texts = frame[frame["quantity"] == "binding_limit"]
+        bound = dict(zip(texts["scheme"], texts["text"], strict=True))
+        is_capacity = self.figure == "capacity_per_second"
+        axes = plots.plot_capacity(rows, bound if is_capacity else {})
+        nothing = {self.figure: math.nan}
+        before = [self._before.get(name, nothing)[self.figure] for name in rows["scheme"]]
+        axes.plot(before, range(len(before)), "|", color=plots.INK, markersize=16, clip_on=False)
+        quantity = QUANTITIES[self.figure]
+        unit = {"1/s": "tx/s"}.get(quantity.unit, quantity.unit)
+        about = "capacity" if is_capacity else quantity.about
+        binds = "; beside each what binds" if is_capacity else ""
+        axes.set_xlabel(f"{about}{f' ({unit})' if unit else ''}{binds}; mark: as it began")
+        return axes
+
+    def reset(self) -> None:
+        """Move everything back to where it began."""
+        if self._built is not self.start:
+            self._built = self.start
+            self._build()
+            return
+        self._is_held = True
+        self._schemes.value = self.start.schemes
+        for name, slider in self.sliders.items():
+            slider.value = self._places[name]
+        self._is_held = False
+        self._update()
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the sliders to a notebook, and the figure to what shows no widgets."""
+        self.frame  # noqa: B018  what is shown is where the sliders stand
+        bundle = dict(self.widget._repr_mimebundle_())
+        bundle |= {"image/png": bytes(self._picture.value), "text/plain": repr(self)}
+        return bundle, {"image/png": {"width": 640}}
+
+    def __repr__(self) -> str:
+        return f"Explorer: {self.command}"
+
+    def _known(self, given: pd.DataFrame | None, preset: PresetName | None) -> CostTable:
+        """Return the costs of all schemes that have any; measure those of the plan if need be."""
+        if self.start.costs != "measured":
+            table = papers.costs(self.start.costs.removeprefix("paper:"))
+        else:
+            mine = {row.algorithm for row in self.start.own_schemes}
+            names = [name for name in self.start.names if name not in mine]
+            asked = ["generate_keypair", "sign", "verify"]
+            if given is None:
+                given = operations.measure(names, asked, preset=preset or presets.preset())
+            self.measurements = given
+            table = costing.from_frame(given)
+        own = [*self.start.own_schemes, *filter(None, map(costs_of, algorithms.ALGORITHMS))]
+        known = {row.algorithm.casefold() for row in table.rows}
+        return table.plus(*(row for row in own if row.algorithm.casefold() not in known))
+
+    def _build(self) -> None:
+        """Make the widgets of a plan, all where it stands."""
+        self._build_head()
+        found = levers(self._built)
+        self.sliders = {each.name: self._slider(each) for each in found}
+        self._places = {name: slider.value for name, slider in self.sliders.items()}
+        self._boxes: dict[str, list[Any]] = {}
+        for each in found:
+            self._boxes.setdefault(each.table, []).append(self.sliders[each.name])
+        for name, slider in self.sliders.items():
+            slider.observe(self._law if name == "law" else self._moved, "value")
+        self._before = model.figures(self.start, self.costs)
+        self._arrange()
+        self._update()
+
+    def _build_head(self) -> None:
+        """Make what stands above, below and beside the sliders."""
+        make = self._widgets
+        names = [row.algorithm for row in self.costs.rows if _usable(row)]
+        self._schemes = make.SelectMultiple(
+            options=names, value=self._built.schemes, rows=min(8, len(names)),
+            description="schemes", layout={"width": "auto"},
+        )  # fmt: skip
+        outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in sensitivity.OUTPUTS]
+        self._figure = make.Dropdown(
+            options=outputs, description="figure", layout={"width": "auto"}
+        )
+        self._form = make.ToggleButtons(options=_FORMS, style={"button_width": "6em"})
+        self._back = make.Button(description="as it began", icon="undo")
+        self._said, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
+        self._table.add_class("jp-RenderedHTMLCommon")
+        self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
+        self._tabs = make.Tab()
+        self._back.on_click(lambda _: self.reset())
+        self._schemes.observe(self._moved, "value")
+        self._figure.observe(self._chosen, "value")
+        self._form.observe(lambda _: self._write(), "value")
+
+    def _slider(self, lever: Lever) -> Any:
+        """Make a slider of values with their units, or a list of names."""
+        kind = self._widgets.Dropdown if lever.is_choice else self._widgets.SelectionSlider
+        return kind(
+            options=list(zip(lever.labels, lever.values, strict=True)),
+            value=lever.values[lever.place],
+            description=numbers.spoken(lever.name),
+            tooltip=INPUTS[lever.name].meaning,
+            style={"description_width": "11em"},
+            layout={"width": "auto"},
+        )
+
+    def _arrange(self) -> None:
+        """Put the sliders under headings: what matters most, then the sections of a plan."""
+        strongest = [self.sliders[name] for name in self._strongest() if name in self.sliders]
+        headings = {"matters most": strongest, **self._boxes}
+        self._tabs.children = [self._widgets.VBox(box) for box in headings.values()]
+        self._tabs.titles = tuple(headings)
+        box = self._widgets
+        left = box.VBox(
+            [self._figure, self._schemes, self._tabs, self._back],
+            layout={"flex": "1 1 24em", "min_width": "22em"},
+        )
+        right = box.VBox(
+            [self._said, self._picture, self._form, self._text],
+            layout={"flex": "1 1 28em", "min_width": "22em", "overflow": "hidden"},
+        )
+        sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
+        content = [sides, self._table]
+        self.widget.children = content
+
+    def _strongest(self) -> list[str]:
+        """Return the inputs that change the shown figure most when halved or doubled."""
+        first = next(iter(model.post_quantum(self._built)), self._built.schemes[0])
+        try:
+            found = sensitivity.tornado(self._built, self.costs, scheme=first, output=self.figure)
+        except PqchainError:
+            return []
+        names = (sensitivity.OF_NETWORK.get(name, name) for name in found["input"])
+        ranked = dict.fromkeys((*names, "transactions_per_second", "block_bytes", "nodes"))
+        return [name for name in ranked if name in self.sliders][:STRONGEST]
+
+    def _chosen(self, _: Mapping[str, Any]) -> None:
+        """Another figure: other inputs may matter most."""
+        self._arrange()
+        self._update()
+
+    def _law(self, change: Mapping[str, Any]) -> None:
+        """Another law of the network, which has other inputs."""
+        try:
+            self._built = self.plan
+        except PqchainError as error:
+            self._tell(error)
+            return
+        self._build()
+
+    def _moved(self, _: Mapping[str, Any]) -> None:
+        """Follow a slider once it rests; without an event loop at once."""
+        self._stale = True
+        if self._is_held:
+            return
+        if self._pending is not None:
+            self._pending.cancel()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._update()
+        else:
+            self._pending = loop.call_later(SETTLES_SECONDS, self._follow)
+
+    def _follow(self) -> None:
+        """Update unless somebody has asked for the figures already."""
+        self._pending = None
+        if self._stale:
+            self._update()
+
+    def _update(self) -> None:
+        """Compute and show the figures where the sliders stand, or say why there are none."""
+        try:
+            plan = self.plan
+            figures = model.figures(plan, self.costs)
+            self._frame = model.framed(plan, self.costs, figures, figures, figures)
+        except PqchainError as error:
+            self._frame = self._frame.iloc[:0]
+            self._tell(error)
+            return
+        self._stale = False
+        self._said.value = ""
+        self._picture.value = plots.figure_bytes(self.plot(), "png")
+        self._table.value = _table(figures)
+        self._write()
+
+    def _tell(self, error: PqchainError) -> None:
+        self._said.value = f"<b>Not possible:</b> {html.escape(str(error))}"
+
+    def _write(self) -> None:
+        """Show what gives the same figures elsewhere."""
+        form = self._form.value
+        try:
+            text = self._lines() if form == "command" else str(getattr(self, form.lower()))
+        except PqchainError as error:
+            text = f"# {error}"
+        style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
+        self._text.value = f'<pre style="{style}">{html.escape(text)}</pre>'
+
+    def _lines(self) -> str:
+        """Return the command, and above it what it needs."""
+        needs = []
+        if self.name == "study.toml":
+            needs.append('# the tab TOML, saved as "study.toml"')
+        if self.measurements is not None:
+            needs.append(f'# pq.results.save(explorer.measurements, "{_FRAME}")')
+        return "\n".join([*needs, self.command])
+
+
+def _usable(row: Costs) -> bool:
+    """Whether a study can compute with a scheme."""
+    return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
+
+
+def _table(figures: model.Figures) -> str:
+    """Return the table below the figure: a row for each scheme, as HTML."""
+    names = ("transactions_per_block", *sensitivity.OUTPUTS)
+    rows = {
+        scheme: {
+            "what binds": limits.LIMITS[int(own["binding_limit"])],
+            **{_heading(name): shown(own[name], QUANTITIES[name].unit) for name in names},
+        }
+        for scheme, own in figures.items()
+    }
+    frame: Any = pd.DataFrame.from_dict(rows, orient="index")
+    return str(frame.to_html(border=0))
+
+
+def _heading(name: str) -> str:
+    return numbers.spoken(name.removesuffix("_per_second").removesuffix("_seconds"))
+
+
+def _ipywidgets() -> Any:
+    """Return the library. Raises Unsupported where it is not installed."""
+    try:
+        import ipywidgets
+    except ImportError:
+        raise Unsupported(
+            "exploring needs ipywidgets, which is not installed: pip install 'pqchain[explore]', "
+            "or pip install ipywidgets, and start the notebook again; without sliders "
+            "`pqchain study STUDY --page FILE.html` writes a page"
+        ) from None
+    return ipywidgets

@@ -1,0 +1,35 @@
+// Sliders of a study: all figures were computed when the page was written; here they are only
+// looked up. A place is counted through all sliders, the last one moving fastest.
+const grid = JSON.parse(document.getElementById("grid").textContent);
+const form = document.getElementById("levers"), again = document.getElementById("again");
+const rows = [...document.querySelectorAll("#moved tbody tr")];
+const inputs = [...form.querySelectorAll("input")];
+const move = () => {
+  const at = inputs.map((input) => Number(input.value));
+  inputs.forEach((input, index) => {
+    const text = grid.levers[index].labels[at[index]];
+    input.nextElementSibling.textContent = text;
+    input.ariaValueText = text;
+  });
+  const place = at.reduce((sum, value, index) => sum * grid.levers[index].labels.length + value, 0);
+  const cell = grid.cells[place], base = grid.cells[grid.place];
+  const most = Math.max(...base.map(([was]) => was), ...cell.map(([now]) => now)) || 1;
+  rows.forEach((row, index) => {
+    // A cell without rows is a plan that cannot be.
+    const [capacity, ...texts] = cell[index] ?? [0];
+    const [value, bar] = row.cells[1].children;
+    [value, ...[...row.cells].slice(2)].forEach((part, figure) => {
+      part.textContent = grid.texts[texts[figure]] ?? "–";
+    });
+    bar.style.setProperty("--share", `${(100 * capacity) / most}%`);
+    bar.style.setProperty("--was", `${(100 * base[index][0]) / most}%`);
+  });
+  const words = at.map((value, index) => grid.levers[index].words[value]).filter(Boolean);
+  again.textContent = ["pqchain study STUDY", ...words].join(" ");
+  again.parentElement.hidden = !words.length;
+};
+form.oninput = move;
+form.onreset = () => setTimeout(move);
+form.onsubmit = () => false;
+form.hidden = false;
+move();

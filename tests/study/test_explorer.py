@@ -1,0 +1,139 @@
+"""Exploring without a browser: sliders are set, and what follows is read back."""
+
+import asyncio
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+import pqchain as pq
+from pqchain import plots
+from pqchain.commands.main import main
+from pqchain.errors import Unsupported
+from pqchain.study.reading import parse
+from tests.study import plans
+
+pytest.importorskip("ipywidgets", reason="ipywidgets is not installed: pip install ipywidgets")
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return pq.study.explore("pqdpol")
+
+
+@pytest.fixture
+def sketched(monkeypatch):
+    """What a picture shows, without the third of a second that drawing it takes."""
+    monkeypatch.setattr(plots, "figure_bytes", lambda axes, _: repr(widths(axes)).encode())
+
+
+@pytest.fixture
+def explorer(shared, sketched):
+    shared.reset()
+    return shared
+
+
+def widths(axes):
+    return [bar.get_width() for bar in axes.patches]
+
+
+def capacity(frame, scheme="Falcon-512"):
+    rows = frame[(frame["scheme"] == scheme) & (frame["quantity"] == "capacity_per_second")]
+    return rows["value"].item()
+
+
+def test_a_slider_changes_plan_figures_and_picture(explorer):
+    before, shown = capacity(explorer.frame), explorer._picture.value
+    explorer.sliders["nodes"].value = 64
+    assert explorer.plan == explorer.start.with_(nodes=64)
+    assert capacity(explorer.frame) < before
+    assert explorer._picture.value == repr(widths(explorer.plot())).encode() != shown
+    assert "--set nodes=64" in explorer._text.value
+    explorer.reset()
+    assert explorer.plan == explorer.start and capacity(explorer.frame) == before
+
+
+def test_labels_say_units_and_what_matters_most_comes_first(explorer):
+    assert (
+        explorer.sliders["block_bytes"].label
+        == "50\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}B"
+    )
+    strongest, *_ = explorer._tabs.children
+    assert strongest.children[0] is explorer.sliders["nodes"]
+    assert explorer._tabs.titles[0] == "matters most"
+
+
+def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_path):
+    explorer.sliders["block_bytes"].value = 100_000
+    explorer.sliders["public_key"].value = "registered"
+    explorer._schemes.value = ("Dilithium2", "Falcon-512")
+    made: dict[str, pd.DataFrame] = {}
+    exec(explorer.python, made)
+    pd.testing.assert_frame_equal(made["frame"], explorer.frame)
+    assert parse(explorer.toml, "plan.toml") == explorer.plan
+    assert main([*explorer.command.split()[1:], "--json"]) == 0
+    told = pd.DataFrame(json.loads(capsys.readouterr().out)["figures"])
+    assert told["value"].astype(float).round(9).equals(explorer.frame["value"].round(9))
+
+
+def test_what_cannot_be_is_said_and_nothing_is_shown_for_it(explorer):
+    explorer._schemes.value = ()
+    assert "schemes is ()" in explorer._said.value
+    explorer._schemes.value = ("Falcon-512",)
+    assert explorer._said.value == "" and capacity(explorer.frame) > 0
+
+
+def test_another_law_brings_its_own_inputs(explorer):
+    assert "latency_seconds" not in explorer.sliders
+    explorer.sliders["law"].value = "mesh"
+    assert explorer.plan.network.law == "mesh" and "latency_seconds" in explorer.sliders
+    assert explorer.command.startswith("pqchain study pqdpol --set law=mesh")
+
+
+def test_a_scheme_of_ones_own_takes_part(sketched):
+    with pq.algorithms.forgetting():
+        pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
+        start = plans.plan(costs="paper:mini-blockchain", baseline="", schemes=("Falcon-512",))
+        explorer = pq.study.explore(start)
+        explorer._schemes.value = ("Falcon-512", "Mine")
+        plan, frame = explorer.plan, explorer.frame
+    assert set(frame.loc[frame["scheme"] == "Mine", "kind"]) >= {"given"}
+    assert parse(explorer.toml, "plan.toml").own_schemes == plan.own_schemes
+
+
+def test_a_dragged_slider_is_followed_once_it_rests(explorer):
+    async def drag():
+        shown = explorer._picture.value
+        for nodes in (48, 64, 96):
+            explorer.sliders["nodes"].value = nodes
+        assert explorer._picture.value == shown
+        assert explorer.plan.nodes == 96
+        await asyncio.sleep(0.3)
+        return explorer._picture.value != shown
+
+    assert asyncio.run(drag())
+
+
+def test_figures_that_are_asked_for_do_not_wait(explorer):
+    async def ask():
+        explorer.sliders["nodes"].value = 64
+        return capacity(explorer.frame)
+
+    assert asyncio.run(ask()) == pytest.approx(
+        capacity(pq.study.evaluate(explorer.plan, explorer.costs))
+    )
+
+
+def test_without_widgets_its_figure_is_shown(shared):
+    shared.reset()
+    bundle, _ = shared._repr_mimebundle_()
+    assert bundle["image/png"].startswith(b"\x89PNG")
+    assert bundle["text/plain"].startswith("Explorer: pqchain study pqdpol")
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+
+
+def test_a_missing_library_is_named_with_what_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(Unsupported, match="pip install"):
+        pq.study.explore("pqdpol")

@@ -1,0 +1,48 @@
+"""A plan that is written and read again is the same plan."""
+
+import pytest
+
+from pqchain.consensus import named
+from pqchain.costs import Costs
+from pqchain.errors import UsageError
+from pqchain.study.reading import load, parse
+from pqchain.study.ready import READY
+from pqchain.study.writing import python, settings, toml, words
+from tests.study.plans import plan
+
+
+@pytest.mark.parametrize("name", READY)
+def test_every_ready_study_is_read_as_it_was_written(name):
+    start = load(name)
+    moved = start.with_(nodes=start.nodes * 2, schemes=(*start.schemes[:2], "Ed25519"))
+    for one in (start, moved):
+        assert parse(toml(one), name) == one
+    assert settings(moved, start) == {"schemes": moved.schemes, "nodes": moved.nodes}
+    assert words(start, start) == []
+
+
+def test_odd_texts_and_own_schemes_come_through():
+    mine = Costs.given(
+        'My "own"', public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3,
+        verify_seconds=1e-9, source="tab\t, and a backslash \\",
+    )  # fmt: skip
+    one = plan(title="a \x7f b # é", own_schemes=(mine,), schemes=("Falcon-512", 'My "own"'))
+    one = one.with_(sources={"nodes": "[a] = b"}, law="mesh", latency_seconds=0.25)
+    assert parse(toml(one), "plan.toml") == one
+
+
+def test_python_makes_the_plan_again():
+    start = load("algorand")
+    mine = Costs.given(
+        "Mine", public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3, verify_seconds=1e-4,
+        source="me",
+    )  # fmt: skip
+    moved = start.with_(law="star", own_schemes=(mine,), schemes=("Mine",), block_seconds=1.5)
+    import pqchain as pq
+
+    assert eval(python(moved, start, "algorand"), {"pq": pq}) == moved
+
+
+def test_a_network_that_no_file_describes_is_refused():
+    with pytest.raises(UsageError, match="jitter_fraction of the network cannot be written"):
+        toml(plan(network=named("star", jitter_fraction=0.5)))
