@@ -1,0 +1,167 @@
+"""The wheel for 32-bit ARM in a Python of that processor, under QEMU: `make test-armv7l` runs this.
+
+The Python has numpy and pandas as Debian has them, and no other package that is compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain.falcon import FalconSigner
+
+pytestmark = pytest.mark.wheel
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = ROOT / "build" / "armhf"
+"""Where `make build/armhf/.unpacked` puts that Python."""
+
+PURE = ("oqs", "reedsolo.py", "simpy", "tqdm")
+"""What pip installs there: packages without compiled parts."""
+
+LIMIT_SECONDS = 280
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Return what runs a program there, after the wheel, and returns what it printed."""
+    wheels = sorted((ROOT / "dist").glob("*armv7l.whl"))
+    if not wheels or not (SYSTEM / ".unpacked").is_file() or not shutil.which("qemu-arm"):
+        pytest.skip("needs the wheel, a Python for it and qemu-arm: make test-armv7l")
+    folder = tmp_path_factory.mktemp("armv7l")
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        wheel.extractall(folder)
+    here = Path(sysconfig.get_path("purelib"))
+    for name in PURE:
+        copy = shutil.copytree if (here / name).is_dir() else shutil.copy
+        copy(here / name, folder / name)
+    (folder / "hls_kernels").mkdir()
+    shutil.copytree(ROOT / "hls_kernels/tools", folder / "hls_kernels/tools")
+    environment = {
+        "PATH": os.defpath,
+        "HOME": str(folder),
+        "PYTHONHOME": str(SYSTEM / "usr"),
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = ["qemu-arm", "-cpu", "cortex-a9", "-L", SYSTEM, SYSTEM / "usr/bin/python3"]
+
+    def run(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [*command, *words],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    return run
+
+
+def test_it_is_a_processor_of_32_bits_as_the_markers_of_the_packages_have_it(python):
+    said = python("-c", "import platform, sys; print(platform.machine(), sys.maxsize)")
+    assert said.split() == ["armv7l", str(2**31 - 1)]
+
+
+def test_every_scheme_of_the_wheel_signs_or_encapsulates(python):
+    said = python(
+        "-c",
+        """
+import pqchain as pq
+from pqchain.algorithms import ALGORITHMS
+from pqchain.crypto import available
+
+for name, algorithm in ALGORITHMS.items():
+    for implementation in algorithm.implementations:
+        if not algorithm.default_build or available(implementation) or "-s-" in name or (
+            name.startswith("SPHINCS") and "128f" not in name
+        ) or implementation.endswith("dispatch"):
+            continue
+        if algorithm.kind == "kem":
+            kem = pq.open_kem(name, implementation)
+            public_key, secret_key = kem.generate_keypair()
+            ciphertext, secret = kem.encapsulate(public_key)
+            assert kem.decapsulate(ciphertext, secret_key) == secret
+        else:
+            signer = pq.open_signer(name, implementation)
+            public_key, secret_key = signer.generate_keypair()
+            signature = signer.sign(b"right", secret_key)
+            assert signer.verify(b"right", signature, public_key)
+            assert not signer.verify(b"wrong", signature, public_key)
+            columns = [b"right", b"wrong"], [signature] * 2, [public_key] * 2
+            assert signer.verify_batch(*columns, threads=2) == [1]
+        print(implementation)
+""",
+    ).split()
+    assert set(said) == {
+        "blst/assembly", "falcon/kernel", "hawk/ref", "liboqs-0.13/ref", "liboqs-0.7.1/ref",
+    }  # fmt: skip
+    assert len(said) > 30
+
+
+@pytest.mark.parametrize("backend", ["kernel", "reference"])
+def test_falcon_signer_gives_the_bytes_that_it_gives_here(python, backend):
+    program = """
+import sys
+from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain.falcon import FalconSigner
+
+signer = FalconSigner(512, sys.argv[1], random_bytes=NistDrbg(bytes(range(48))))
+public_key, secret_key = signer.generate_keypair()
+for i in range(3):
+    print(signer.sign(b"message %d" % i, secret_key).hex())
+"""
+    signer = FalconSigner(512, backend, random_bytes=NistDrbg(bytes(range(48))))
+    _, secret_key = signer.generate_keypair()
+    here = [signer.sign(b"message %d" % i, secret_key).hex() for i in range(3)]
+    assert python("-c", program, backend).split() == here
+
+
+def test_bench_runs_with_what_the_system_has(python):
+    words = [
+        "-m",
+        "pqchain",
+        "bench",
+        "--algorithm",
+        "Falcon-512",
+        "--operation",
+        "verify",
+        "--json",
+    ]
+    rows = json.loads(python(*words))["rows"]
+    measured = {row["implementation"]: row["seconds"] for row in rows if row["status"] == "ok"}
+    assert measured["falcon/kernel"] > 0
+    assert measured["liboqs-0.13/ref"] > 0
+
+
+def test_a_block_is_read_hashed_and_settled_in_c(python):
+    words = ["-m", "pqchain", "chain", "--algorithm", "Falcon-512", "--transactions", "3", "--json"]
+    told = json.loads(python(*words))
+    assert '"valid": true' in json.dumps(told).lower()
+
+
+def test_what_lacks_a_package_says_which_and_how_it_is_installed(python):
+    said = python("-m", "pqchain", "plot", "sizes", code=1)
+    assert said.strip().endswith(
+        "matplotlib, which is not installed: apt-get install python3-matplotlib"
+    )
+    said = python("-c", "import pqchain; pqchain.open_signer('Ed25519')", code=1)
+    assert "pip install pycryptodome" in said or "apt-get install python3-cryptography" in said
+
+
+def test_doctor_finds_nothing_essential_broken(python):
+    told = json.loads(python("-m", "pqchain", "doctor", "--json"))
+    assert told["healthy"]
