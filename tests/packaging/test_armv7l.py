@@ -153,6 +153,17 @@ def test_a_block_is_read_hashed_and_settled_in_c(python):
     assert '"valid": true' in json.dumps(told).lower()
 
 
+def test_a_scheme_of_ones_own_is_built_from_what_is_in_the_wheel_and_tried(python, tmp_path):
+    compiler = shutil.which("arm-linux-gnueabihf-gcc")
+    assert compiler, "the wheel was built by it"
+    folder = json.loads(python("-m", "pqchain", "native", "--json"))["folder"]
+    parts = [f"{folder}/{name}.c" for name in ("example", "common", "no_kem")]
+    library = tmp_path / "libmine.so"
+    flags = ["-O3", "-shared", "-fPIC", f"-I{folder}", "-o", library, *parts, "-lpthread"]
+    subprocess.run([compiler, *flags], check=True, timeout=LIMIT_SECONDS)
+    assert json.loads(python("-m", "pqchain", "native", "--check", str(library), "--json"))["fine"]
+
+
 def test_what_lacks_a_package_says_which_and_how_it_is_installed(python):
     said = python("-m", "pqchain", "plot", "sizes", code=1)
     assert said.strip().endswith(
