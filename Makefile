@@ -134,7 +134,7 @@ test-wheel: wheel ## the wheel's content, then its use on each Python, no compil
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
 	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 
-TEST_BOARD_WHEEL = $(BIN)/python -m pytest -n 0 -m wheel -k "$(1) or sdist" \
+TEST_BOARD_WHEEL = $(BIN)/python -m pytest -n 0 -m wheel --timeout 900 -k "$(1) or sdist" \
 	tests/packaging/test_wheel.py tests/crypto/test_boards.py
 test-aarch64: wheel-aarch64 ## known answers of the wheel for 64-bit ARM (Debian: qemu-user)
 	$(call TEST_BOARD_WHEEL,aarch64)
