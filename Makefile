@@ -12,8 +12,8 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
-.PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 clean help
-.PHONY: test-long test-wheel test-aarch64 test-jupyter rtl
+.PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
+.PHONY: test-long test-wheel test-aarch64 test-armv7l test-jupyter rtl
 .PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
@@ -107,16 +107,21 @@ wheel: $(VENV)/.wheel ## build the sdist, and from it the wheel for Linux, into 
 	mv build/dist/*.tar.gz dist
 	@ls -l dist
 
-# liboqs is built by a cmake of its own; both find the toolchain through the environment.
-AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ \
-	CMAKE_TOOLCHAIN_FILE=$(abspath pqchain/native/toolchains/aarch64-linux-gnu.cmake) \
-	_PYTHON_HOST_PLATFORM=linux-aarch64
-wheel-aarch64: $(VENV)/.wheel ## the wheel for 64-bit ARM boards (Debian: g++-aarch64-linux-gnu)
-	rm -rf dist/*aarch64.whl build/dist
-	$(call BUILD_WHEEL,$(AARCH64))
+# For boards, by the name of the processor and that of its compiler. liboqs is built by a cmake of its
+# own; both find the toolchain through the environment.
+define BOARD_WHEEL
+	rm -rf dist/*$(1).whl build/dist
+	$(call BUILD_WHEEL,CC=$(2)-gcc CXX=$(2)-g++ _PYTHON_HOST_PLATFORM=linux-$(1) \
+		CMAKE_TOOLCHAIN_FILE=$(abspath pqchain/native/toolchains/$(2).cmake))
 	$(AUDITWHEEL) build/dist/*.whl
 	mv build/dist/*.tar.gz dist
 	@ls -l dist
+endef
+wheel-aarch64: $(VENV)/.wheel ## the wheel for 64-bit ARM boards (Debian: g++-aarch64-linux-gnu)
+	$(call BOARD_WHEEL,aarch64,aarch64-linux-gnu)
+
+wheel-armv7l: $(VENV)/.wheel ## the wheel for 32-bit ARM boards, as PYNQ-Z2 (Debian: g++-arm-linux-gnueabihf)
+	$(call BOARD_WHEEL,armv7l,arm-linux-gnueabihf)
 
 sdist: install ## build only the sdist into dist/
 	$(BIN)/uv build --quiet --sdist --no-build-isolation --python $(BIN)/python
@@ -130,8 +135,16 @@ test-wheel: wheel ## the wheel's content, then its use on each Python, no compil
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
 	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 
+TEST_BOARD_WHEEL = $(BIN)/python -m pytest -n 0 -m wheel --timeout 900 -k "$(1) or sdist" \
+	tests/packaging/test_wheel.py tests/crypto/test_boards.py
 test-aarch64: wheel-aarch64 ## known answers of the wheel for 64-bit ARM (Debian: qemu-user)
-	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py tests/crypto/test_aarch64.py
+	$(call TEST_BOARD_WHEEL,aarch64)
+
+test-armv7l: wheel-armv7l build/armhf/.unpacked ## the same for 32-bit ARM, and its use in a Python of that processor
+	$(call TEST_BOARD_WHEEL,armv7l) tests/packaging/test_armv7l.py
+
+build/armhf/.unpacked: tests/packaging/armhf.sh
+	sh $< build/armhf
 
 bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
 	$(BIN)/python benchmarks/overhead.py
@@ -192,7 +205,7 @@ attack: install build/fuzz/native-fuzz ## hostile files, streams and calls by th
 
 HAWK := pqchain/native/hawk
 HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
-HAWK_FLAGS := -std=c99 -Wall -Wextra -g
+HAWK_FLAGS := -std=c99 -Wall -Wextra -g -Ipqchain/native
 SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
 fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips (10 minutes; needs AVX2)

@@ -62,6 +62,10 @@ class Unsupported(PqchainError):
     """The algorithm or implementation cannot run here; the message says why and what would help."""
 
 
+class PackageMissing(Unsupported, ImportError):
+    """A Python package that this needs is not installed; the message holds the command."""
+
+
 class NativeLibraryMissing(Unsupported):
     """A native library was not built or not installed; the message holds the command."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import platform
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pqchain.errors import DataError
+from pqchain.errors import DataError, PackageMissing
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -71,6 +72,31 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 
 
+_DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python"}
+"""What pip calls packages that are imported by another name."""
+
+_OF_DEBIAN = ("cryptography", "matplotlib", "numpy", "pandas")
+"""Packages that Debian and Ubuntu have compiled for 32-bit ARM, where pip would compile them."""
+
+
+def install_command(package: str) -> str:
+    """Return the command that installs a Python package, given by the name it is imported with."""
+    if platform.machine() == "armv7l" and package in _OF_DEBIAN:
+        return f"apt-get install python3-{package}"
+    return f"pip install {_DISTRIBUTIONS.get(package, package)}"
+
+
+def missing(error: ModuleNotFoundError) -> PackageMissing:
+    """Return what to raise where a Python package is not installed."""
+    package = (error.name or "").partition(".")[0]
+    if package in ("", "pqchain"):
+        raise error
+    return PackageMissing(
+        f"this needs the Python package {package}, which is not installed: "
+        f"{install_command(package)}"
+    )
+
+
 def late(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -82,7 +108,10 @@ def late(
     def fetch(name: str) -> Any:
         for module, names in homes.items():
             if name == module or name in names.split():
-                home = importlib.import_module(f"{package}.{module}")
+                try:
+                    home = importlib.import_module(f"{package}.{module}")
+                except ModuleNotFoundError as error:
+                    raise missing(error) from error
                 value = home if name == module else getattr(home, name)
                 setattr(sys.modules[package], name, value)
                 return value

@@ -46,11 +46,9 @@ def provenance() -> dict[str, Any]:
     python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
     "-dirty" if files were changed), native (see `native_builds`) and date (UTC). Present where the
     system tells, in the words of pyperf: platform, timer, aslr, cpu_affinity, cpu_config (governor
-    and turbo), cpu_frequency and load_average (over one minute).
+    and turbo), cpu_frequency and load_average (over one minute); none of these without pyperf.
     """
-    import pyperf  # loaded here: slow, and few need it
-
-    metadata = pyperf.Run([1.0], collect_metadata=True).get_metadata()
+    metadata = _pyperf_metadata()
     other_name = platform.processor() or "unknown"
     cpu_model = _cpu_model() or str(metadata.get("cpu_model_name", other_name))
     cpu_count = os.cpu_count() or 1
@@ -67,6 +65,14 @@ def provenance() -> dict[str, Any]:
         "native": native_builds(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
+
+
+def _pyperf_metadata() -> dict[str, Any]:
+    try:
+        import pyperf  # loaded here: slow, and few need it
+    except ImportError:
+        return {}
+    return dict(pyperf.Run([1.0], collect_metadata=True).get_metadata())
 
 
 def load_share() -> float:

@@ -7,7 +7,7 @@ import pytest
 
 import tests
 from pqchain import installation
-from pqchain.errors import DataError
+from pqchain.errors import DataError, PackageMissing
 from tests import frames
 
 
@@ -39,3 +39,36 @@ def test_names_are_fetched_at_first_use():
         assert fetch("frames") is frames
         with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'"):
             fetch("frame")
+
+
+def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
+    package = types.ModuleType("tests.package")
+    fetch, _ = installation.late("tests", {"frames": "measurements"})
+    monkeypatch.setitem(sys.modules, "tests.package", package)
+    monkeypatch.delitem(sys.modules, "tests.frames", raising=False)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(PackageMissing, match="package pandas, which is not installed: pip install"):
+        fetch("measurements")
+    assert issubclass(PackageMissing, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("machine", "package", "command"),
+    [
+        ("x86_64", "numpy", "pip install numpy"),
+        ("x86_64", "Crypto", "pip install pycryptodome"),
+        ("armv7l", "numpy", "apt-get install python3-numpy"),
+        ("armv7l", "simpy", "pip install simpy"),
+    ],
+)
+def test_packages_that_pip_would_compile_come_from_the_system(
+    machine, package, command, monkeypatch
+):
+    monkeypatch.setattr(installation.platform, "machine", lambda: machine)
+    assert installation.install_command(package) == command
+
+
+def test_a_module_of_ours_that_is_missing_is_a_fault_and_no_remedy():
+    error = ModuleNotFoundError("No module named 'pqchain.lost'", name="pqchain.lost")
+    with pytest.raises(ModuleNotFoundError, match="lost"):
+        installation.missing(error)

@@ -7,6 +7,7 @@ import json
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,11 @@ def test_the_load_is_a_share_of_the_processors(monkeypatch):
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (3.0, 0.0, 0.0))
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
     assert machine.load_share() == 0.75
+
+
+def test_without_pyperf_provenance_still_says_which_machine_it_is(monkeypatch) -> None:
+    whole = machine.provenance()
+    monkeypatch.setitem(sys.modules, "pyperf", None)
+    told = machine.provenance()
+    assert told["machine_id"] == whole["machine_id"]
+    assert "load_average" not in told

@@ -6,7 +6,7 @@ import argparse
 import platform
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import groupby
 from typing import Literal
@@ -105,7 +105,9 @@ def _package(name: str) -> Finding:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         version = ""
-    return _sought("Python packages", name, version, "not installed")
+    finding = _sought("Python packages", name, version, "not installed")
+    # pip brings what is essential, but to 32-bit ARM, for which there are no wheels of it.
+    return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 
 def _tool(name: str) -> Finding:

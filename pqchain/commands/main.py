@@ -13,7 +13,7 @@ from importlib import import_module
 
 from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.installation import HOME, VERSION, read_toml
+from pqchain.installation import HOME, VERSION, missing, read_toml
 
 _SAID = read_toml(HOME / "commands" / "main.toml")
 
@@ -104,6 +104,9 @@ def _run(argv: Sequence[str] | None) -> int:
     except PqchainError as error:
         console.talk(f"pqchain: {error}")
         return console.WRONG_USE if isinstance(error, UsageError) else console.CHECK_FAILED
+    except ModuleNotFoundError as error:
+        console.talk(f"pqchain: {missing(error)}")
+        return console.CHECK_FAILED
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough.
         console.abandon(sys.stdout)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pqchain import algorithms, machine
 from pqchain.algorithms import Implementation
 from pqchain.errors import NativeLibraryMissing, Unsupported
-from pqchain.installation import folders
+from pqchain.installation import folders, install_command
 
 MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
 """What to do about a missing native library."""
@@ -58,7 +58,7 @@ def obstacle(implementation: str) -> Obstacle | None:
     row = algorithms.implementation(implementation)
     if row.package and find_spec(row.package) is None:
         reason = f"the Python package {row.package} is not installed"
-        return Obstacle(reason, "install pqchain again")
+        return Obstacle(reason, install_command(row.package))
     if missing := machine.missing_flags(row):
         return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
     if not row.library or built(row) is not None:

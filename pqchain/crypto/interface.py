@@ -13,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TypeVar, cast
 
+from pqchain import algorithms
 from pqchain.algorithms import Algorithm, Kind
 from pqchain.errors import BadLength, BadType, Unsupported, UsageError
+from pqchain.installation import install_command
 
 T = TypeVar("T")
 
@@ -60,9 +62,10 @@ class Scheme(ABC):
         try:
             self._prepare()
         except ImportError as error:
+            package = algorithms.implementation(implementation).package
             raise Unsupported(
                 f"{algorithm.name} by {implementation} needs a package that cannot be imported "
-                f"({error}): install pqchain again"
+                f"({error}): {install_command(package) if package else 'install pqchain again'}"
             ) from error
 
     @abstractmethod

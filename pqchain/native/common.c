@@ -149,25 +149,26 @@ typedef struct {
 } buffers;
 
 static int allocate(buffers *b, const pq_sizes_t *z, const pq_plan *plan, size_t sealed) {
-    const size_t pool = plan->pool;
-    const size_t parts[] = {pool * sizeof(size_t),
-                            pool * z->public_key_bytes,
-                            pool * z->secret_key_bytes,
-                            pool * plan->message_bytes,
-                            pool * sealed,
-                            pool * z->shared_secret_bytes,
-                            z->public_key_bytes,
-                            z->secret_key_bytes,
-                            sealed,
-                            z->shared_secret_bytes};
+    const uint64_t pool = plan->pool;
+    const uint64_t parts[] = {pool * sizeof(size_t),
+                              pool * z->public_key_bytes,
+                              pool * z->secret_key_bytes,
+                              pool * plan->message_bytes,
+                              pool * sealed,
+                              pool * z->shared_secret_bytes,
+                              z->public_key_bytes,
+                              z->secret_key_bytes,
+                              sealed,
+                              z->shared_secret_bytes};
     uint8_t **slots[] = {NULL,           &b->public_keys,    &b->secret_keys,    &b->messages,
                          &b->sealed,     &b->secrets,        &b->scratch_public, &b->scratch_secret,
                          &b->scratch_sealed, &b->scratch_shared};
-    size_t total = 0;
+    uint64_t total = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         total += (parts[i] + 63) / 64 * 64 + 64;
     }
-    b->memory = calloc(1, total);
+    const size_t bytes = (size_t)total; /* a processor of 32 bits cannot have 4 GiB and more */
+    b->memory = bytes == total ? calloc(1, bytes) : NULL;
     if (b->memory == NULL) {
         return PQ_NO_MEMORY;
     }

@@ -3,6 +3,7 @@
 #include "pq_native.h"
 
 #include "falcon_host.h"
+#include "int128.h"
 
 #include <oqs/oqs.h>
 
@@ -80,8 +81,9 @@ static uint64_t fingerprint(const pq_scheme *scheme, const uint8_t *key) {
     for (size_t i = 0; i < bytes; i += 7) {
         uint64_t word = 0;
         memcpy(&word, key + i, bytes - i < 7 ? bytes - i : 7);
-        const unsigned __int128 product = (unsigned __int128)hash * scheme->point + word;
-        hash = ((uint64_t)product & prime) + (uint64_t)(product >> 61);
+        const int128 product =
+            int128_sum(int128_unsigned_product(hash, scheme->point), int128_unsigned_product(word, 1));
+        hash = ((uint64_t)int128_shifted(product, 0) & prime) + (uint64_t)int128_shifted(product, 61);
         hash = hash >= prime ? hash - prime : hash;
     }
     return hash + 1; /* never 0, which stands for none */

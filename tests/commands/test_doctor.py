@@ -45,6 +45,8 @@ def test_a_missing_board_is_no_illness(monkeypatch):
     assert found("coincurve").healthy
     assert found("coincurve").fix == "pip install coincurve"
     assert not found("numpy").healthy
+    monkeypatch.setattr(doctor.platform, "machine", lambda: "armv7l")
+    assert found("numpy").healthy
 
 
 def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(monkeypatch):

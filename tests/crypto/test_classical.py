@@ -20,6 +20,7 @@ from pqchain.errors import (
     Unsupported,
     UsageError,
 )
+from pqchain.installation import install_command
 
 PACKAGES = {
     "coincurve/libsecp256k1": "coincurve",
@@ -450,10 +451,12 @@ def test_missing_package_says_what_to_install(name, implementation, monkeypatch)
     for module in [module for module in sys.modules if module.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Unsupported, match=f"{name} by {implementation} needs .* install pqchain"):
+    with pytest.raises(
+        Unsupported, match=f"{name} by {implementation} needs .* {install_command(package)}"
+    ):
         open_signer(name, implementation)
     assert available(implementation) == (
-        f"the Python package {package} is not installed: install pqchain again"
+        f"the Python package {package} is not installed: {install_command(package)}"
     )
 
 

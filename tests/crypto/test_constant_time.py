@@ -46,6 +46,7 @@ def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedPro
     subprocess.run(
         [
             *(compiler, "-std=gnu11", "-O3", "-g", "-Wall", "-Wextra", "-Werror", declassify),
+            f"-I{NATIVE}",
             *("-include", "valgrind/memcheck.h", *flags, "-o", program, *sources),
             ROOT / "tests" / "crypto" / "constant_time.c",
         ],

@@ -26,8 +26,17 @@ ROOT = Path(__file__).resolve().parents[2]
 WHEELS = sorted((ROOT / "dist").glob("*.whl"))
 SDISTS = sorted((ROOT / "dist").glob("*.tar.gz"))
 
-MACHINES = {"x86_64": 62, "aarch64": 183}
-"""Numbers of processors in the header of an ELF file."""
+MACHINES = {"x86_64": (64, 62), "aarch64": (64, 183), "armv7l": (32, 40)}
+"""Bits and numbers of processors in the header of an ELF file."""
+
+LAYOUT = {64: ("<Q10xHHH", 40, "<IIQQQQIIQQ", "<qQ"), 32: ("<I10xHHH", 32, "<10I", "<iI")}
+"""Of each kind of ELF file: where the sections are and at which place that stands, the header of a
+section, an entry of the dynamic section."""
+
+EVERYWHERE = {
+    "block", "blst-assembly", "falcon-kernel", "hawk-ref", "liboqs-0.13-ref", "liboqs-0.7.1-ref",
+}  # fmt: skip
+"""Libraries that every wheel has."""
 
 SYSTEM = re.compile(rb"lib(?:c|m)\.so\.6|ld-linux-[a-z0-9-]+\.so\.\d")
 """Libraries that every Linux with glibc has."""
@@ -52,19 +61,19 @@ def metadata(path: Path, name: str) -> bytes:
 
 
 def needed(library: bytes) -> list[bytes]:
-    """Return the libraries that an ELF file of 64 bits asks for, and its search paths."""
-    sections, size, count, names = struct.unpack_from("<Q10xHHH", library, 40)
-    assert size == 64
+    """Return the libraries that an ELF file asks for, and its search paths."""
+    where, at_byte, section, entry = LAYOUT[32 * library[4]]
+    sections, size, count, names = struct.unpack_from(where, library, at_byte)
+    assert size == struct.calcsize(section)
     assert names < count
     headers = [
-        struct.unpack_from("<IIQQQQIIQQ", library, sections + size * index)
-        for index in range(count)
+        struct.unpack_from(section, library, sections + size * index) for index in range(count)
     ]
     dynamic = next(header for header in headers if header[1] == 6)
     strings = headers[dynamic[6]][4]
     wanted = []
-    for at in range(dynamic[4], dynamic[4] + dynamic[5], 16):
-        tag, value = struct.unpack_from("<qQ", library, at)
+    for at in range(dynamic[4], dynamic[4] + dynamic[5], struct.calcsize(entry)):
+        tag, value = struct.unpack_from(entry, library, at)
         if tag in (1, 15, 29):  # DT_NEEDED, DT_RPATH, DT_RUNPATH
             start = strings + value
             wanted.append(library[start : library.index(b"\0", start)])
@@ -81,11 +90,11 @@ def test_name_says_any_python_3_and_manylinux(path):
 def test_libraries_are_for_the_named_processor_and_need_only_the_c_library(path):
     processor = next(name for name in MACHINES if path.stem.endswith(name))
     found = libraries(path)
-    assert {"liboqs-0.13-ref", "liboqs-0.7.1-ref", "falcon-kernel", "hawk-ref"} <= set(found)
+    assert set(found) >= EVERYWHERE
     assert any(name.endswith("-avx2") for name in found) == (processor == "x86_64")
     for name, library in found.items():
-        assert library[:5] == b"\x7fELF\x02"
-        assert struct.unpack_from("<H", library, 18)[0] == MACHINES[processor]
+        assert library[:4] == b"\x7fELF"
+        assert (32 * library[4], *struct.unpack_from("<H", library, 18)) == MACHINES[processor]
         for wanted in needed(library):
             # Rust unwinds a panic with the compiler's library, which every manylinux has.
             unwinding = name == "quic" and wanted == b"libgcc_s.so.1"

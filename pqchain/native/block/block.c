@@ -1,9 +1,9 @@
 /* Reading and settling of blocks; block.h says what each call does. */
 #include "block.h"
 
-#include <string.h>
+#include "int128.h"
 
-__extension__ typedef unsigned __int128 wide;
+#include <string.h>
 
 enum {
     VERSION = 1,
@@ -76,9 +76,9 @@ PQB_API int64_t pqb_read(const uint8_t *data, int64_t bytes, int64_t at,
 static uint64_t place_of(const uint8_t *address, const uint64_t *seeds) {
     uint64_t w[ADDRESS / 8];
     memcpy(w, address, ADDRESS);
-    const wide sum = (wide)(w[0] + seeds[0]) * (w[1] + seeds[1]) +
-                     (wide)(w[2] + seeds[2]) * (w[3] + seeds[3]);
-    return ((uint64_t)(sum >> 64) ^ (uint64_t)sum) * (seeds[4] | 1);
+    const int128 sum = int128_sum(int128_unsigned_product(w[0] + seeds[0], w[1] + seeds[1]),
+                                  int128_unsigned_product(w[2] + seeds[2], w[3] + seeds[3]));
+    return (uint64_t)(int128_shifted(sum, 64) ^ int128_shifted(sum, 0)) * (seeds[4] | 1);
 }
 
 PQB_API int64_t pqb_accounts(const uint8_t *data, const pqb_columns *columns, uint64_t *parties,

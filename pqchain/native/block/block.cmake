@@ -1,6 +1,7 @@
 # Blocks read, hashed and settled in bulk; no scheme is inside, so it is no pqchain_library().
 add_library(block SHARED "${PQCHAIN_NATIVE_DIR}/block/block.c" "${PQCHAIN_NATIVE_DIR}/block/sha3.c")
 set(BUILT_FLAGS -O3 -Wall -Wextra)
+target_include_directories(block PRIVATE "${PQCHAIN_NATIVE_DIR}")
 target_compile_options(block PRIVATE ${BUILT_FLAGS})
 set_target_properties(block PROPERTIES
   C_STANDARD 11 C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON
@@ -9,7 +10,8 @@ target_link_options(block PRIVATE LINKER:-Bsymbolic LINKER:--no-undefined LINKER
 
 file(SHA256 "${PQCHAIN_NATIVE_DIR}/block/block.c" reading)
 file(SHA256 "${PQCHAIN_NATIVE_DIR}/block/sha3.c" hashing)
-string(SHA256 BUILT_DIGEST "${reading} ${hashing}")
+file(SHA256 "${PQCHAIN_NATIVE_DIR}/int128.h" numbers)
+string(SHA256 BUILT_DIGEST "${reading} ${hashing} ${numbers}")
 set(BUILT_SOURCE pqchain)
 set(BUILT_VERSION "encoding 1")
 set(BUILT_ORIGIN pqchain/native/block)

@@ -22,22 +22,26 @@ PQB_API int64_t pqb_hash(uint8_t *digests, const uint8_t *prefix, int64_t prefix
                          const uint8_t *data, const uint64_t *starts, const uint64_t *ends,
                          int64_t count);
 
-/* What transactions are to be, and where what is found of them goes. */
+/* What transactions are to be, and where what is found of them goes. A pointer takes 8 bytes also
+ * where it has 4, so that callers lay out the same 13 numbers everywhere. */
+#define PQB_POINTER(type) __attribute__((aligned(8))) type *
 typedef struct {
-    uint64_t count;               /* of transactions, and of entries below if not said otherwise */
+    uint64_t count; /* of transactions, and of entries below if not said otherwise */
     uint64_t chain;
-    uint64_t kind;                /* identifier of the algorithm and form of the key: three bytes */
+    uint64_t kind; /* identifier of the algorithm and form of the key: three bytes */
     uint64_t public_key_bytes;
     uint64_t signature_max_bytes;
-    const uint8_t *signed_prefix; /* stands before each message that is signed */
+    PQB_POINTER(const uint8_t) signed_prefix; /* stands before each message that is signed */
     uint64_t signed_prefix_bytes;
-    uint64_t *starts;             /* of each transaction, and the end of the last: count + 1 */
-    uint64_t *keys;               /* where each public key is */
-    uint8_t *messages;            /* one after the other: count * signed_prefix_bytes + bytes */
-    uint64_t *message_offsets;    /* count + 1 */
-    uint8_t *signatures;          /* one after the other: bytes */
-    uint64_t *signature_offsets;  /* count + 1 */
+    PQB_POINTER(uint64_t) starts;          /* of each transaction, and the end of the last: count + 1 */
+    PQB_POINTER(uint64_t) keys;            /* where each public key is */
+    PQB_POINTER(uint8_t) messages;         /* in a row: count * signed_prefix_bytes + bytes */
+    PQB_POINTER(uint64_t) message_offsets; /* count + 1 */
+    PQB_POINTER(uint8_t) signatures;       /* in a row: bytes */
+    PQB_POINTER(uint64_t) signature_offsets; /* count + 1 */
 } pqb_columns;
+
+_Static_assert(sizeof(pqb_columns) == 13 * sizeof(uint64_t), "as chain/bulk.py lays it out");
 
 /* Read all transactions from data[at] on: one credential each, of that kind. Returns 0 if they are
  * all that is expected and end with the data, else -1. */

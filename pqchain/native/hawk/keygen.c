@@ -78,7 +78,8 @@ static int well_rounded(const hawk_set *set, const int32_t *q00) {
         }
         sum += (uint64_t)(INT64_MAX / z.re[i]);
     }
-    return ((hawk_uint128)sum * 2 * set->inverse_beta) << POINT < (hawk_uint128)set->n << 63;
+    /* sum 2 inverse_beta 2^POINT < n 2^63, in numbers that 64 bits hold */
+    return sum <= (((uint64_t)set->n << (63 - POINT)) - 1) / (2 * (uint64_t)set->inverse_beta);
 }
 
 /* A key pair from a seed, or 0 if the seed gives none. */

@@ -23,12 +23,24 @@ static void evaluate(hawk_points *z, const hawk_wide *a, size_t bits) {
     hawk_points_transform(z, half);
 }
 
-static int bit_length128(hawk_uint128 x) {
-    const uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
-    if (high != 0) {
-        return 128 - __builtin_clzll(high);
+static int bit_length(uint64_t x) { return x != 0 ? 64 - __builtin_clzll(x) : 0; }
+
+/* Of a number that is not negative, or of -1 less it. */
+static int bit_length128(int128 x) {
+    const uint64_t high = (uint64_t)int128_shifted(x, 64), sign = 0 - (high >> 63);
+    if (high != sign) {
+        return 64 + bit_length(high ^ sign);
     }
-    return low != 0 ? 64 - __builtin_clzll(low) : 0;
+    return bit_length((uint64_t)int128_shifted(x, 0) ^ sign);
+}
+
+/* x 2^-by, rounded down, where 64 bits hold it. */
+static int64_t shifted128(int128 x, int by) {
+    return by >= 0 ? int128_shifted(x, by) : int128_shifted(x, 0) * ((int64_t)1 << -by);
+}
+
+static int128 products(int64_t a, int64_t b, int64_t c, int64_t d) {
+    return int128_sum(int128_product(a, b), int128_product(c, d));
 }
 
 static int64_t shifted_right(int64_t x, long by) {
@@ -52,16 +64,18 @@ static int prepare(divisor *by, const hawk_wide *f, const hawk_wide *g) {
     by->bits = f_bits > g_bits ? f_bits : g_bits;
     evaluate(&by->f, f, by->bits);
     evaluate(&by->g, g, by->bits);
+    const int128 half = int128_product((int64_t)1 << 62, (int64_t)1 << 62);
+    const int128 unit = int128_sum(half, half); /* 2^125 */
     for (size_t i = 0; i < f->count / 2; i++) {
-        const hawk_int128 a = by->f.re[i], b = by->f.im[i], c = by->g.re[i], d = by->g.im[i];
-        const hawk_uint128 norm = (hawk_uint128)(a * a + b * b + c * c + d * d);
-        if (norm == 0) {
+        const int64_t a = by->f.re[i], b = by->f.im[i], c = by->g.re[i], d = by->g.im[i];
+        const int128 norm = int128_sum(products(a, a, b, b), products(c, c, d, d));
+        const int length = bit_length128(norm);
+        if (length == 0) {
             return 0;
         }
-        const int exponent = bit_length128(norm) - 63;
-        const hawk_uint128 lead = exponent >= 0 ? norm >> exponent : norm << -exponent;
-        by->inverse[i].mantissa = (uint64_t)(((hawk_uint128)1 << 125) / lead);
-        by->inverse[i].exponent = exponent;
+        const int64_t lead = shifted128(norm, length - 63);
+        by->inverse[i].mantissa = int128_quotient(unit, (uint64_t)lead);
+        by->inverse[i].exponent = length - 63;
     }
     return 1;
 }
@@ -72,18 +86,16 @@ static long divide(hawk_points *k, const divisor *by, const hawk_points *F,
                    const hawk_points *G, size_t count) {
     int exponents[POINTS], most = -1000;
     for (size_t i = 0; i < count; i++) {
-        const hawk_int128 fr = by->f.re[i], fi = by->f.im[i], gr = by->g.re[i], gi = by->g.im[i];
-        const hawk_int128 re = F->re[i] * fr + F->im[i] * fi + G->re[i] * gr + G->im[i] * gi;
-        const hawk_int128 im = F->im[i] * fr - F->re[i] * fi + G->im[i] * gr - G->re[i] * gi;
-        const hawk_uint128 larger = (hawk_uint128)(re < 0 ? ~re : re) |
-                                    (hawk_uint128)(im < 0 ? ~im : im);
-        const int shift = bit_length128(larger) - 62;
-        const int64_t x = (int64_t)(shift >= 0 ? re >> shift : re * ((hawk_int128)1 << -shift));
-        const int64_t y = (int64_t)(shift >= 0 ? im >> shift : im * ((hawk_int128)1 << -shift));
-        const hawk_int128 mantissa = by->inverse[i].mantissa;
-        k->re[i] = (int64_t)(x * mantissa >> 65);
-        k->im[i] = (int64_t)(y * mantissa >> 65);
-        exponents[i] = larger == 0 ? -1000 : shift - by->inverse[i].exponent - 60;
+        const int64_t fr = by->f.re[i], fi = by->f.im[i], gr = by->g.re[i], gi = by->g.im[i];
+        const int64_t Fr = F->re[i], Fi = F->im[i], Gr = G->re[i], Gi = G->im[i];
+        const int128 re = int128_sum(products(Fr, fr, Fi, fi), products(Gr, gr, Gi, gi));
+        const int128 im = int128_sum(products(Fi, fr, Fr, -fi), products(Gi, gr, Gr, -gi));
+        const int re_length = bit_length128(re), im_length = bit_length128(im);
+        const int length = re_length > im_length ? re_length : im_length, shift = length - 62;
+        const uint64_t mantissa = by->inverse[i].mantissa;
+        k->re[i] = int128_shifted(int128_multiple(shifted128(re, shift), mantissa), 65);
+        k->im[i] = int128_shifted(int128_multiple(shifted128(im, shift), mantissa), 65);
+        exponents[i] = length == 0 ? -1000 : shift - by->inverse[i].exponent - 60;
         most = exponents[i] > most ? exponents[i] : most;
     }
     for (size_t i = 0; i < count; i++) {
@@ -122,7 +134,7 @@ static int quotient(hawk_workspace *work, size_t *shift, const hawk_wide *F, con
     for (size_t i = 0; i < half; i++) {
         larger |= (uint64_t)(z->re[i] ^ z->re[i] >> 63) | (uint64_t)(z->im[i] ^ z->im[i] >> 63);
     }
-    const long length = bit_length128(larger);
+    const long length = bit_length(larger);
     const long drop = length + unit > (long)k_bits ? length - (long)k_bits : -unit;
     *shift = (size_t)(drop + unit);
     int any = 0;

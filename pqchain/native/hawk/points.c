@@ -1,18 +1,14 @@
 /* The complex transform in 64-bit fixed point, for key generation. */
 #include "tables.h"
 
-static int64_t product62(int64_t a, int64_t b, int64_t c, int64_t d) {
-    return (int64_t)(((hawk_int128)a * b + (hawk_int128)c * d + ((hawk_int128)1 << 61)) >> 62);
-}
-
 void hawk_points_transform(hawk_points *z, size_t count) {
     for (size_t m = 1, half = count / 2; m < count; m *= 2, half /= 2) {
         for (size_t u = 0; u < m; u++) {
             const int64_t c = hawk_cos62[m + u], s = hawk_sin62[m + u];
             for (size_t i = 2 * u * half; i < (2 * u + 1) * half; i++) {
                 const size_t j = i + half;
-                const int64_t x = product62(z->re[j], c, -z->im[j], s);
-                const int64_t y = product62(z->re[j], s, z->im[j], c);
+                const int64_t x = hawk_products62(z->re[j], c, -z->im[j], s);
+                const int64_t y = hawk_products62(z->re[j], s, z->im[j], c);
                 z->re[j] = (z->re[i] - x) >> 1;
                 z->im[j] = (z->im[i] - y) >> 1;
                 z->re[i] = (z->re[i] + x) >> 1;
@@ -31,8 +27,8 @@ void hawk_points_transform_back(hawk_points *z, size_t count) {
                 const int64_t x = (z->re[i] - z->re[j]) >> 1, y = (z->im[i] - z->im[j]) >> 1;
                 z->re[i] = (z->re[i] + z->re[j]) >> 1;
                 z->im[i] = (z->im[i] + z->im[j]) >> 1;
-                z->re[j] = product62(x, c, y, s);
-                z->im[j] = product62(y, c, -x, s);
+                z->re[j] = hawk_products62(x, c, y, s);
+                z->im[j] = hawk_products62(y, c, -x, s);
             }
         }
     }

@@ -35,8 +35,8 @@ static inline int hawk_divide(const hawk_set *set, int32_t *re, int32_t *im, con
         const int64_t inverse = INT64_MAX / divisor;
         const int64_t a = (int64_t)re[i] * q01_re[i] - (int64_t)im[i] * q01_im[i];
         const int64_t b = (int64_t)re[i] * q01_im[i] + (int64_t)im[i] * q01_re[i];
-        const int64_t x = (int64_t)((hawk_int128)(a * ((int64_t)1 << shift)) * inverse >> 63);
-        const int64_t y = (int64_t)((hawk_int128)(b * ((int64_t)1 << shift)) * inverse >> 63);
+        const int64_t x = int128_shifted(int128_product(a * ((int64_t)1 << shift), inverse), 63);
+        const int64_t y = int128_shifted(int128_product(b * ((int64_t)1 << shift), inverse), 63);
         wrong |= (x + limit) | (limit - x) | (y + limit) | (limit - y);
         re[i] = (int32_t)x;
         im[i] = (int32_t)y;

@@ -107,19 +107,15 @@ static void fill_q(void) {
 }
 
 /* The integer square root of x < 2^126, rounded down. */
-static int64_t square_root(hawk_uint128 x) {
-    uint64_t root = 0;
+static int64_t square_root(int128 x) {
+    int64_t root = 0;
     for (int bit = 62; bit >= 0; bit--) {
-        const uint64_t next = root | (uint64_t)1 << bit;
-        if ((hawk_uint128)next * next <= x) {
+        const int64_t next = root | (int64_t)1 << bit;
+        if (int128_shifted(int128_difference(x, int128_product(next, next)), 64) >= 0) {
             root = next;
         }
     }
-    return (int64_t)root;
-}
-
-static int64_t product62(int64_t a, int64_t b, int64_t c, int64_t d) {
-    return (int64_t)(((hawk_int128)a * b + (hawk_int128)c * d + ((hawk_int128)1 << 61)) >> 62);
+    return root;
 }
 
 static int32_t shorter(int64_t x) {
@@ -130,15 +126,15 @@ static int32_t shorter(int64_t x) {
 /* Roots of unity of order 4, 8 .. 2048 by halving the angle, the others as products of them. */
 static void fill_complex(void) {
     enum { BITS = 11 };
-    const int64_t one = (int64_t)1 << 62;
+    const int64_t one = (int64_t)1 << 62, half = one / 2;
     int64_t c[BITS], s[BITS]; /* of 2 pi 2^i / 2048 */
     c[BITS - 1] = -one;
     s[BITS - 1] = 0;
     c[BITS - 2] = 0;
     s[BITS - 2] = one;
     for (int i = BITS - 3; i >= 0; i--) {
-        c[i] = square_root((hawk_uint128)(one + c[i + 1]) << 61);
-        s[i] = (int64_t)(((hawk_int128)s[i + 1] << 61) / c[i]);
+        c[i] = square_root(int128_product(one + c[i + 1], half));
+        s[i] = (int64_t)int128_quotient(int128_product(s[i + 1], half), (uint64_t)c[i]);
     }
     for (unsigned m = 1, bits = 0; m <= HAWK_COMPLEX_MAX / 2; m *= 2, bits++) {
         for (unsigned u = 0; u < m; u++) {
@@ -147,8 +143,8 @@ static void fill_complex(void) {
             for (int i = 0; i < BITS; i++) {
                 if (angle >> i & 1) {
                     const int64_t old = re;
-                    re = product62(re, c[i], -im, s[i]);
-                    im = product62(old, s[i], im, c[i]);
+                    re = hawk_products62(re, c[i], -im, s[i]);
+                    im = hawk_products62(old, s[i], im, c[i]);
                 }
             }
             hawk_cos62[m + u] = re;

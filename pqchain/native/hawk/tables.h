@@ -3,9 +3,7 @@
 #define HAWK_TABLES_H
 
 #include "hawk.h"
-
-__extension__ typedef __int128 hawk_int128;
-__extension__ typedef unsigned __int128 hawk_uint128;
+#include "int128.h"
 
 /* Roots for the transforms over X^n + 1. All are in the order in which a transform that halves
  * polynomials needs them: entry m + u serves block u of the layer of m blocks, and is the base
@@ -83,6 +81,12 @@ void hawk_mod_transform_back(const hawk_set *set, uint32_t *a, const hawk_prime 
 typedef struct {
     int64_t re[HAWK_COMPLEX_MAX], im[HAWK_COMPLEX_MAX];
 } hawk_points;
+/* a b + c d in units of 2^62, rounded. */
+static inline int64_t hawk_products62(int64_t a, int64_t b, int64_t c, int64_t d) {
+    const int128 sum = int128_sum(int128_product(a, b), int128_product(c, d));
+    return int128_shifted(int128_sum(sum, int128_product((int64_t)1 << 61, 1)), 62);
+}
+
 void hawk_points_transform(hawk_points *z, size_t count);
 void hawk_points_transform_back(hawk_points *z, size_t count);
 

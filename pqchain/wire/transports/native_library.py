@@ -80,12 +80,17 @@ def file() -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
+_NEVER = "it is for processors"
+"""How a reason begins that no build changes."""
+
+
 def absence() -> str:
     """Say why there is no such file, and what to do."""
     for folder in folders():
         reason = folder / "_native/quic/reason.txt"
         if reason.is_file():
-            return f"{reason.read_text(encoding='utf-8').strip()}, and run make"
+            said = reason.read_text(encoding="utf-8").strip()
+            return said if said.startswith(_NEVER) else f"{said}, and run make"
     return "it was not built: install cargo (Rust 1.85 or newer), and run make"
 
 

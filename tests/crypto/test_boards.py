@@ -1,7 +1,8 @@
-"""The wheel for 64-bit ARM in dist/, its libraries run by QEMU: `make test-aarch64` runs this.
+"""The wheels for ARM in dist/, their libraries run by QEMU.
 
-Algorithms of liboqs must give the digests of NIST's known answers. Those of our own libraries must
-give the bytes that they give here: keys, signatures and verdicts.
+`make test-aarch64` runs those of 64 bits, `make test-armv7l` those of 32 bits. Algorithms of liboqs
+must give the digests of NIST's known answers. Those of our own libraries must give the bytes that
+they give here: keys, signatures and verdicts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,12 +28,30 @@ from tests.crypto.test_known_answers import ANSWERS, digest, kem_text, signature
 pytestmark = [pytest.mark.wheel, pytest.mark.native]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
-SYSTEM = "/usr/aarch64-linux-gnu"
-"""Where Debian puts the C library of the other processor."""
 
-LIMIT_SECONDS = 120
-"""How long one algorithm may take before its process is ended."""
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """How programs of another processor are made and run, as Debian has it."""
+
+    name: str
+    triplet: str
+    emulator: list[str]
+
+    @property
+    def command(self) -> list[str]:
+        """What stands before a program; Debian puts the other C library there."""
+        return [*self.emulator, "-L", f"/usr/{self.triplet}"]
+
+
+PROCESSORS = (
+    Processor("aarch64", "aarch64-linux-gnu", ["qemu-aarch64"]),
+    # The processor of a PYNQ-Z2: no fused multiply-add, so that whoever needs one fails.
+    Processor("armv7l", "arm-linux-gnueabihf", ["qemu-arm", "-cpu", "cortex-a9"]),
+)
+
+LIMIT_SECONDS = 290
+"""How long one algorithm may take before its process is ended, on a machine with other work too."""
 
 OWN = ("hawk/ref", "falcon/kernel", "blst/assembly")
 """Our own libraries; what they compute here has known-answer tests of its own."""
@@ -40,8 +60,7 @@ OWN = ("hawk/ref", "falcon/kernel", "blst/assembly")
 class Emulated:
     """One algorithm of a library, in a process of the other processor; see emulated.c."""
 
-    def __init__(self, program: Path, library: Path, name: str) -> None:
-        command = [EMULATOR, "-L", SYSTEM, program, library, name]
+    def __init__(self, command: list[str | Path]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.limit = threading.Timer(LIMIT_SECONDS, self.process.kill)
         self.limit.start()
@@ -108,27 +127,33 @@ def counted(data: bytes) -> bytes:
     return struct.pack("<Q", len(data)) + data
 
 
-@pytest.fixture(scope="module")
-def emulate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Emulated]:
+@pytest.fixture(scope="module", params=PROCESSORS, ids=lambda processor: processor.name)
+def emulate(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, str], Emulated]:
     """Unpack the wheel, compile the driver, and return what opens an algorithm of a library."""
-    wheels = sorted((ROOT / "dist").glob("*aarch64.whl"))
+    processor: Processor = request.param
+    wheels = sorted((ROOT / "dist").glob(f"*{processor.name}.whl"))
     if not wheels:
-        pytest.skip("dist/ has no wheel for aarch64: make wheel-aarch64")
-    for tool, package in ((COMPILER, "gcc-aarch64-linux-gnu"), (EMULATOR, "qemu-user")):
+        pytest.skip(f"dist/ has no wheel for {processor.name}: make wheel-{processor.name}")
+    compiler = f"{processor.triplet}-gcc"
+    packages = {compiler: f"gcc-{processor.triplet}", processor.emulator[0]: "qemu-user"}
+    for tool, package in packages.items():
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} was not found; install it (Debian: apt-get install {package})")
-    folder = tmp_path_factory.mktemp("aarch64")
+    folder = tmp_path_factory.mktemp(processor.name)
     with zipfile.ZipFile(wheels[0]) as wheel:
         wheel.extractall(folder)
     program = folder / "emulated"
     source = Path(__file__).with_name("emulated.c")
     header = ROOT / "pqchain" / "native"
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{header}", "-o", program]
-    subprocess.run([COMPILER, *flags, source, "-ldl"], check=True, timeout=LIMIT_SECONDS)
+    subprocess.run([compiler, *flags, source, "-ldl"], check=True, timeout=LIMIT_SECONDS)
 
     def opened(implementation: str, name: str) -> Emulated:
         stem = algorithms.implementation(implementation).library
-        return Emulated(program, folder / "pqchain/_native" / stem / "lib/liboqs.so", name)
+        library = folder / "pqchain/_native" / stem / "lib/liboqs.so"
+        return Emulated([*processor.command, program, library, name])
 
     return opened
 

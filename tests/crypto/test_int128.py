@@ -1,0 +1,23 @@
+"""Numbers of 128 bits where a compiler has none, against one that has them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(sys.maxsize < 2**32, reason="this compiler has no numbers of 128 bits")
+def test_the_same_results_as_the_compilers(tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    program, source = tmp_path / "int128", Path(__file__).with_name("int128.c")
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'pqchain/native'}"]
+    subprocess.run([compiler, *flags, "-o", program, source], check=True, timeout=60)
+    subprocess.run([program, "50000"], check=True, timeout=60)

@@ -1,0 +1,184 @@
+"""The wheel for 32-bit ARM in a Python of that processor, under QEMU: `make test-armv7l` runs this.
+
+The Python has numpy and pandas as Debian has them, and no other package that is compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.wheel
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEM = ROOT / "build" / "armhf"
+"""Where `make build/armhf/.unpacked` puts that Python."""
+
+PURE = ("oqs", "reedsolo.py", "simpy", "tqdm")
+"""What pip installs there: packages without compiled parts."""
+
+LIMIT_SECONDS = 800
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Return what runs a program there, after the wheel, and returns what it printed."""
+    wheels = sorted((ROOT / "dist").glob("*armv7l.whl"))
+    if not wheels or not (SYSTEM / ".unpacked").is_file() or not shutil.which("qemu-arm"):
+        pytest.skip("needs the wheel, a Python for it and qemu-arm: make test-armv7l")
+    folder = tmp_path_factory.mktemp("armv7l")
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        wheel.extractall(folder)
+    here = Path(sysconfig.get_path("purelib"))
+    for name in PURE:
+        copy = shutil.copytree if (here / name).is_dir() else shutil.copy
+        copy(here / name, folder / name)
+    environment = {
+        "PATH": os.defpath,
+        "HOME": str(folder),
+        "PYTHONHOME": str(SYSTEM / "usr"),
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = ["qemu-arm", "-cpu", "cortex-a9", "-L", SYSTEM, SYSTEM / "usr/bin/python3"]
+
+    def run(*words: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [*command, *words],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    return run
+
+
+def test_it_is_a_processor_of_32_bits_as_the_markers_of_the_packages_have_it(python):
+    said = python("-c", "import platform, sys; print(platform.machine(), sys.maxsize)")
+    assert said.split() == ["armv7l", str(2**31 - 1)]
+
+
+def test_every_scheme_of_the_wheel_signs_or_encapsulates(python):
+    said = python(
+        "-c",
+        """
+import pqchain as pq
+from pqchain.algorithms import ALGORITHMS
+from pqchain.crypto import available
+
+for name, algorithm in ALGORITHMS.items():
+    for implementation in algorithm.implementations:
+        if not algorithm.default_build or available(implementation) or "-s-" in name or (
+            name.startswith("SPHINCS") and "128f" not in name
+        ) or implementation.endswith("dispatch"):
+            continue
+        if algorithm.kind == "kem":
+            kem = pq.open_kem(name, implementation)
+            public_key, secret_key = kem.generate_keypair()
+            ciphertext, secret = kem.encapsulate(public_key)
+            assert kem.decapsulate(ciphertext, secret_key) == secret
+        else:
+            signer = pq.open_signer(name, implementation)
+            public_key, secret_key = signer.generate_keypair()
+            signature = signer.sign(b"right", secret_key)
+            assert signer.verify(b"right", signature, public_key)
+            assert not signer.verify(b"wrong", signature, public_key)
+            columns = [b"right", b"wrong"], [signature] * 2, [public_key] * 2
+            assert signer.verify_batch(*columns, threads=2) == [1]
+        print(implementation)
+""",
+    ).split()
+    assert set(said) == {
+        "blst/assembly", "falcon/kernel", "hawk/ref", "liboqs-0.13/ref", "liboqs-0.7.1/ref",
+    }  # fmt: skip
+    assert len(said) > 30
+
+
+SIGN = """
+import sys
+from hashlib import shake_256
+from itertools import count
+
+from pqchain.falcon import FalconSigner
+
+draws = count()
+def drawn(length):
+    return shake_256(b"draw %d" % next(draws)).digest(length)
+
+signer = FalconSigner(512, sys.argv[1], random_bytes=drawn)
+public_key, secret_key = signer.generate_keypair()
+for i in range(3):
+    print(signer.sign(b"message %d" % i, secret_key).hex())
+"""
+
+
+@pytest.mark.parametrize("backend", ["kernel", "reference"])
+def test_falcon_signer_gives_the_bytes_that_it_gives_here(python, backend):
+    here = subprocess.run(
+        [sys.executable, "-c", SIGN, backend], capture_output=True, text=True, check=True
+    )
+    signatures = python("-c", SIGN, backend).split()
+    assert len(signatures) == 3
+    assert signatures == here.stdout.split()
+
+
+def test_bench_runs_with_what_the_system_has(python):
+    words = [
+        "-m",
+        "pqchain",
+        "bench",
+        "--algorithm",
+        "Falcon-512",
+        "--operation",
+        "verify",
+        "--json",
+    ]
+    rows = json.loads(python(*words))["rows"]
+    measured = {row["implementation"]: row["seconds"] for row in rows if row["status"] == "ok"}
+    assert measured["falcon/kernel"] > 0
+    assert measured["liboqs-0.13/ref"] > 0
+
+
+def test_a_block_is_read_hashed_and_settled_in_c(python):
+    words = ["-m", "pqchain", "chain", "--algorithm", "Falcon-512", "--transactions", "3", "--json"]
+    told = json.loads(python(*words))
+    assert '"valid": true' in json.dumps(told).lower()
+
+
+def test_a_scheme_of_ones_own_is_built_from_what_is_in_the_wheel_and_tried(python, tmp_path):
+    compiler = shutil.which("arm-linux-gnueabihf-gcc")
+    assert compiler, "the wheel was built by it"
+    folder = json.loads(python("-m", "pqchain", "native", "--json"))["folder"]
+    parts = [f"{folder}/{name}.c" for name in ("example", "common", "no_kem")]
+    library = tmp_path / "libmine.so"
+    flags = ["-O3", "-shared", "-fPIC", f"-I{folder}", "-o", library, *parts, "-lpthread"]
+    subprocess.run([compiler, *flags], check=True, timeout=LIMIT_SECONDS)
+    assert json.loads(python("-m", "pqchain", "native", "--check", str(library), "--json"))["fine"]
+
+
+def test_what_lacks_a_package_says_which_and_how_it_is_installed(python):
+    said = python("-m", "pqchain", "plot", "sizes", code=1)
+    assert said.strip().endswith(
+        "matplotlib, which is not installed: apt-get install python3-matplotlib"
+    )
+    said = python("-c", "import pqchain; pqchain.open_signer('Ed25519')", code=1)
+    assert "pip install pycryptodome" in said or "apt-get install python3-cryptography" in said
+
+
+def test_doctor_finds_nothing_essential_broken(python):
+    told = json.loads(python("-m", "pqchain", "doctor", "--json"))
+    assert told["healthy"]
