@@ -147,8 +147,10 @@ def test_bench_runs_with_what_the_system_has(python):
         "verify",
         "--json",
     ]
-    rows = json.loads(python(*words))["rows"]
-    measured = {row["implementation"]: row["seconds"] for row in rows if row["status"] == "ok"}
+    rows = json.loads(python(*words))["measurements"]
+    measured = {
+        row["implementation"]: row["median_seconds"] for row in rows if row["status"] == "ok"
+    }
     assert measured["falcon/kernel"] > 0
     assert measured["liboqs-0.13/ref"] > 0
 
@@ -156,7 +158,7 @@ def test_bench_runs_with_what_the_system_has(python):
 def test_a_block_is_read_hashed_and_settled_in_c(python):
     words = ["-m", "pqchain", "chain", "--algorithm", "Falcon-512", "--transactions", "3", "--json"]
     told = json.loads(python(*words))
-    assert '"valid": true' in json.dumps(told).lower()
+    assert '"valid": "yes"' in json.dumps(told)
 
 
 def test_a_scheme_of_ones_own_is_built_from_what_is_in_the_wheel_and_tried(python, tmp_path):
