@@ -237,7 +237,7 @@ class Explorer:
         self._figure = make.Dropdown(
             options=outputs, description="figure", layout={"width": "auto"}
         )
-        self._form = make.ToggleButtons(options=_FORMS, style={"button_width": "6em"})
+        self._form = make.ToggleButtons(options=_FORMS, style={"button_width": "8em"})
         self._back = make.Button(description="as it began", icon="undo")
         self._said, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
         self._table.add_class("jp-RenderedHTMLCommon")
@@ -256,7 +256,7 @@ class Explorer:
             value=lever.values[lever.place],
             description=numbers.spoken(lever.name),
             tooltip=INPUTS[lever.name].meaning,
-            style={"description_width": "11em"},
+            style={"description_width": "13em"},
             layout={"width": "auto"},
         )
 
@@ -269,11 +269,11 @@ class Explorer:
         box = self._widgets
         left = box.VBox(
             [self._figure, self._schemes, self._tabs, self._back],
-            layout={"flex": "1 1 24em", "min_width": "22em"},
+            layout={"flex": "1 1 32em", "min_width": "22em"},
         )
         right = box.VBox(
             [self._said, self._picture, self._form, self._text],
-            layout={"flex": "1 1 28em", "min_width": "22em", "overflow": "hidden"},
+            layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
         )
         sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
         content = [sides, self._table]

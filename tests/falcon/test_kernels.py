@@ -234,6 +234,7 @@ def test_the_benches_pass_with_a_compiler_alone(tmp_path: Path) -> None:
     assert "92 digests of 1000 inputs each, all equal" in output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "tools"),
     [
