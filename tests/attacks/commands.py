@@ -240,7 +240,7 @@ ATTACKS = [
     _attack("no HOME", 0, 18),
     _attack("LANG=C", 0, 18),
     _attack("two at once", 1, 45),
-    _attack("ended by SIGKILL", 1, 300),
+    _attack("ended by SIGKILL", 1, 1000),
     _attack("ended by SIGTERM", 0, 300),
     _attack("ended by SIGINT", 0, 300),
 ]

@@ -99,7 +99,7 @@ def test_a_scheme_from_the_command_line():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Mine", "lacks public_key_bytes, lacks signature_bytes"),
+        ("Mine", "lacks public_key, signature, sign, verify"),
         ("Mine,key=3", "expected one of public_key"),
         ("Mine,sign=1", "expected a time in s, ms"),
         ("Mine,sign=fast", "expected a time in s, ms"),
