@@ -97,7 +97,7 @@ def measure_gas(
     """Price the worst verification of each scheme by anchors that are timed in the same rounds.
 
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
-    anchor_gas, gas (median over rounds), low and high (the ends of nine rounds of ten),
+    anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
     input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
     `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.

@@ -332,8 +332,8 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     yield from _given_remarks(runs, costs)
     if (runs["transactions_per_block"] % 1 != 0).any():
         yield (
-            "Signatures vary in length: tx / block is the mean, tx / s counts what the blocks that "
-            "were drawn hold; more --blocks or --seeds bring both together."
+            "Signatures vary in length: tx / block is the expected number, tx / s counts the "
+            "transactions of the simulated blocks; with more --blocks or --seeds they agree."
         )
     if (runs["network"] == "paper-serial").any():
         yield (

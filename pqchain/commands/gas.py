@@ -77,6 +77,6 @@ def _table(frame: Any) -> Table:
         remarks=remarks,
         row_headers=2,
         caption="One verification, the worst of several signatures, priced by an anchor that was "
-        "timed in the same rounds; in brackets nine rounds of ten.",
+        "timed in the same rounds; in brackets the range of 90 % of the rounds.",
         source=["measured", "given", "cited"] if given else ["measured", "cited"],
     )  # fmt: skip

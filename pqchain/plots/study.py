@@ -123,7 +123,7 @@ def plot_capacity(
             beside(
                 axes, limits.get(scheme, ""), (max(0.0, float(np.nan_to_num(end))), level), (5, 0)
             )
-        axes.set_xlabel("transactions per second in full blocks; beside each what binds")
+        axes.set_xlabel("transactions per second in full blocks; beside each bar its limit")
         grid(axes, "x")
     return axes
 

@@ -99,8 +99,8 @@ def conclusions(findings: Findings) -> list[str]:
     ]
     if below:
         sentences.append(
-            f"Capacity below the target load: {', '.join(below)}. Their queues grow without "
-            "bound, so that they have no latency at that load."
+            f"Capacity below the target load: {', '.join(below)}. At that load their queues "
+            "grow for ever, so no latency is given."
         )
     if plan.baseline and best and best not in refused:
         sentences.append(_from_baseline(findings, best))

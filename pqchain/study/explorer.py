@@ -167,7 +167,7 @@ class Explorer:
         quantity = QUANTITIES[self.figure]
         unit = {"1/s": "tx/s"}.get(quantity.unit, quantity.unit)
         about = "capacity" if is_capacity else quantity.about
-        binds = "; beside each what binds" if is_capacity else ""
+        binds = "; beside each bar its limit" if is_capacity else ""
         axes.set_xlabel(f"{about}{f' ({unit})' if unit else ''}{binds}; mark: as it began")
         return axes
 

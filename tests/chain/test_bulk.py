@@ -168,7 +168,7 @@ def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
         if repaired:
             try:
                 hostile = sealed(state, Block.decode(hostile).transactions)
-            except (Malformed, ValueError):  # no block at all: tried above, as it is
+            except (Malformed, ValueError):  # no block: tried as it is, unrepaired
                 continue
         found, expected = fates(state, hostile, monkeypatch)
         assert found == expected
