@@ -158,7 +158,7 @@ bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
 bench-import: install ## how long `import pqchain` and `pqchain --help` take
 	$(BIN)/python benchmarks/startup.py
 
-measurements: install ## every scheme with preset paper, into data/measurements (15 to 25 minutes)
+measurements: install ## every scheme with preset paper, into data/measurements (12 to 25 minutes)
 	$(BIN)/python benchmarks/measurements.py
 
 bench-chain: install ## a block and its signatures on 1, 2 and 4 threads, against a bare loop of C

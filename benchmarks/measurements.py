@@ -11,7 +11,7 @@ from pqchain.bench import stored
 def main() -> None:
     """Measure, and keep the run under this machine's name."""
     print(
-        "Every scheme in every implementation, preset paper: 15 to 25 minutes on an idle machine."
+        "Every scheme in every implementation, preset paper: 12 to 25 minutes on an idle machine."
     )
     measured = pq.measure(preset="paper", progress=sys.stderr.isatty())
     folder = stored.folder() / measured.attrs["provenance"]["machine_id"]

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import number, whole
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from pqchain.results import Contract
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MEASUREMENT = Contract.of(
     "measurement",

@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
 from pqchain.installation import MOST_JSON_BYTES, read_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 3
 """Version of the file format. 1: the first one. 2: the sidecar names the columns itself. 3: it has
@@ -43,12 +43,14 @@ class Contract:
 
     def frame(self, rows: Iterable[Any] = ()) -> pd.DataFrame:
         """Return a checked frame of rows: dictionaries, or sequences in the contract's order."""
+        import pandas as pd  # late, here and below: to name a contract takes none
+
         return check(pd.DataFrame(list(rows), columns=list(self.columns)), self)
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
     "str": str,
-    "Int64": lambda text: int(text) if text else pd.NA,
+    "Int64": lambda text: int(text) if text else None,
     "float64": lambda text: float(text) if text else float("nan"),
     "bool": lambda text: text == "True",
 }
@@ -68,6 +70,8 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
 
     Raises DataError if columns are missing or unexpected, or a value has the wrong type.
     """
+    import pandas as pd
+
     columns, kind = contract.columns, contract.name
     if sorted(map(str, frame.columns)) != sorted(columns):
         raise DataError(
@@ -88,6 +92,8 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
 
 def joined(frames: Iterable[pd.DataFrame], contract: Contract) -> pd.DataFrame:
     """Return the rows of all frames of a contract in one; there may be none. attrs are dropped."""
+    import pandas as pd
+
     filled = [check(frame, contract) for frame in frames if len(frame)]
     for frame in filled:
         frame.attrs = {}
@@ -142,6 +148,8 @@ def load(path: str | Path) -> pd.DataFrame:
     of an unknown schema version, if the CSV is not the one that the sidecar describes, or if it
     breaks its contract.
     """
+    import pandas as pd
+
     path = _csv_path(path)
     sidecar = _sidecar(path)
     try:
@@ -336,6 +344,8 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
     """Return the column as that dtype; text is never parsed and nothing is rounded."""
+    import numpy as np
+
     if dtype == "str":
         fits = column.map(lambda value: isinstance(value, str) and "\r" not in value)
     elif dtype == "bool":

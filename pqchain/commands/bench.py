@@ -10,7 +10,7 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and show."""
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     names = console.beside(arguments.algorithm or (), own) or None
     from pqchain.bench import comparing, operations, presets, tables
 

@@ -11,7 +11,7 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     for name in arguments.algorithm or ():
         algorithms.several(name)
     from pqchain.bench import blocks, presets, tables

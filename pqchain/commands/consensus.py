@@ -172,7 +172,7 @@ _RUN_REMARKS = {
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, refused before anything is measured or run."""
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
     everything = [name.casefold() for name in names] == ["all"]
     names = ["all"] if everything else console.beside(names, own)

@@ -177,7 +177,10 @@ def format_of(path: Path) -> Any:
 
 
 def own_schemes(texts: Iterable[str]) -> list[str]:
-    """Add the schemes of --scheme to the registry; return their names."""
+    """Add the schemes of --scheme to the registry; return their names.
+
+    It comes before each command, which finds them as `arguments.own`: a slip is told at once.
+    """
     if not texts:
         return []
     from pqchain import schemes

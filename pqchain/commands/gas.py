@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and price them."""
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     names = console.beside(arguments.algorithm or (), own)
     from pqchain.bench import gas
 

@@ -81,6 +81,7 @@ def _answer(command: str, words: Sequence[str]) -> int:
     try:
         arguments = parser(command).parse_args(words)
         with _forgetting(words):
+            arguments.own = console.own_schemes(getattr(arguments, "scheme", ()))
             code: int = arguments.run(arguments)
     except SystemExit as end:  # argparse has written its message or help
         return end.code if isinstance(end.code, int) else console.WRONG_USE

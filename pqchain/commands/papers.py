@@ -66,14 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
 def _coverage(arguments: argparse.Namespace) -> int:
     """Show what stands against every printed number, of one work or counted for all."""
     from pqchain import results
+    from pqchain.bench import stored
     from pqchain.report.chapter import coverage_table
     from pqchain.works import coverage, registry
     from pqchain.works.work import Bench
 
     works = registry.works() if arguments.key is None else [registry.get(arguments.key)]
-    frames = {work.key: coverage.coverage(work, frames=work.compute(Bench())) for work in works}
+    measured = stored.load()
+    frames = {work.key: coverage.coverage(work, measured, work.compute(Bench())) for work in works}
     whole = results.joined(frames.values(), coverage.COVERAGE)
-    remarks = ["What is measured or replayed is filled in by `pqchain reproduce`."]
+    remarks = [
+        "What is measured is of the run that comes with pqchain; `pqchain reproduce` measures on "
+        "this machine, and fills in what needs a whole run."
+    ]
     if arguments.key is not None:
         return console.show(
             arguments, console.records(whole), coverage_table(whole), remarks=remarks

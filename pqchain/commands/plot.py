@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     console.picture(output, "--output")
     if arguments.format and output.suffix != suffix:
         raise UsageError(f"--output {output} and --format {arguments.format} differ; give one")
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     source = _sizes(arguments, own) if kind == "sizes" else _frame(arguments, own)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
         drawn = draw(source, *_more(kind, draw, arguments.what))

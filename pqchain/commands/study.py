@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         page.check_page(arguments.page)
     elif arguments.matters_for is not None:
         raise UsageError(f"--matters-for {figure} is of the page; add --page FILE.html")
-    own = console.own_schemes(arguments.scheme)
+    own: list[str] = arguments.own
     plan = _beside(_changed(_with_own(studies.load(arguments.study), own), arguments.set), own)
     given = arguments.measurements
     answer = studies.run(

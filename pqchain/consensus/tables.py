@@ -30,7 +30,7 @@ _FILL = Column("tx / block", key="transactions_per_block", numeric=True, show="{
 
 _PREDICTED = (
     Column("± 95 %", key="latency_half_width_seconds", numeric=True, show=numbers.seconds),
-    Column("law host", key="predicted_latency_seconds", numeric=True, show=numbers.seconds),
+    Column("predicted", key="predicted_latency_seconds", numeric=True, show=numbers.seconds),
     Column(
         "error",
         key="prediction_error_percent",

@@ -97,7 +97,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
-        axes.set(xlabel="delegates N   (dashed: law host)", ylabel="latency of a block")
+        axes.set(xlabel="delegates N   (dashed: predicted)", ylabel="latency of a block")
         legend_above(axes, 3)
     return axes
 

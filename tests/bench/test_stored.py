@@ -48,3 +48,4 @@ def test_every_run_that_comes_along_is_what_it_says() -> None:
         frame = stored.load(machine)
         assert frame.attrs["provenance"]["preset"] == "paper"
         assert not (frame["status"] == "failed").any()
+    assert stored.machines()

@@ -27,6 +27,10 @@ REFUSED = {
     "reproduce --only nope": 2,
     "bench --algorithm nope": 2,
     "plot nope": 2,
+    "bench --scheme Mine,size=3": 2,
+    "study pqdpol --scheme Mine,size=3": 2,
+    "plot sizes --scheme Mine,size=3": 2,
+    "reproduce --scheme Mine,size=3": 2,
 }
 
 HEAVY = ("pandas", "matplotlib", "pyperf", "oqs", "simpy", "numba")

@@ -441,6 +441,8 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
 def test_a_busy_machine_is_told():
     assert "load of 3.5" in overview.busy({"load_average": 3.5, "cpu_count": 4})
     assert overview.busy({"load_average": 0.5, "cpu_count": 4}) == ""
+    assert "load of 1.2" in overview.busy({"load_average": 1.2, "cpu_count": 2})
+    assert overview.busy({"load_average": 1.0, "cpu_count": 2}) == ""  # the run itself
     assert overview.busy({}) == ""
 
 

@@ -7,7 +7,7 @@ set(PQCHAIN_LIBOQS_GIT "https://github.com/open-quantum-safe/liboqs.git")
 macro(pqchain_remedies out)
   string(REPLACE "liboqs-" "liboqs " spoken "${release}")
   string(CONCAT ${out}
-    "pqchain needs the source of ${spoken}, once. Any one of these mends it:\n"
+    "pqchain needs the source of ${spoken}, once. Do one of these:\n"
     "  - install cargo (Debian: apt-get install cargo) and let it reach the Rust package registry;\n"
     "  - install git and let it reach ${PQCHAIN_LIBOQS_GIT};\n"
     "  - unpack ${spoken} by hand and set ${source_variable}=<that folder>;\n"
