@@ -19,10 +19,10 @@ from tests.consensus.scenarios import SIZES, scenario, scenarios, table
 QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
-# 2,100 scenarios in seven parts, so that they can run side by side: two in `make test`, the others
+# 2,100 scenarios in seven parts, so that they can run side by side: one in `make test`, the others
 # in `make test-long`. Each part on its own has every network, every rule and every fault, or fails.
 @pytest.mark.parametrize(
-    "part", [0, 1, *(pytest.param(part, marks=pytest.mark.long) for part in range(2, 7))]
+    "part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 7))]
 )
 def test_reference_and_fast_engine_agree_in_every_nanosecond(part: int) -> None:
     tried: dict[str, Scenario] = {}

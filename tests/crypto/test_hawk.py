@@ -23,6 +23,12 @@ pytestmark = pytest.mark.native
 NAMES = ("Hawk-512", "Hawk-1024")
 VARIANTS = ("hawk/avx2", "hawk/ref")
 CASES = [(name, variant) for name in NAMES for variant in VARIANTS]
+SLOW = [
+    pytest.param(*case, marks=[pytest.mark.long] if case == ("Hawk-1024", "hawk/ref") else [])
+    for case in CASES
+]
+"""The slowest of them in `make test-long`."""
+
 VECTORS = json.loads(
     (Path(__file__).parent.parent / "vectors" / "hawk_kat_sha256.json").read_text(encoding="utf-8")
 )
@@ -84,7 +90,7 @@ def test_every_vector_is_reproduced_from_the_seed_of_its_key(name: str, variant:
         assert signer.verify(message, signature, public_key)
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), SLOW)
 def test_the_whole_program_gives_the_vectors_but_for_those_named(name: str, variant: str) -> None:
     need(variant)
     signer, library = open_signer(name, variant), native.library(variant)
@@ -145,7 +151,7 @@ def test_fresh_keys_and_signatures_verify(name: str, variant: str) -> None:
         assert signer.verify(message, signer.sign(message, secret_key), public_key)
 
 
-@pytest.mark.parametrize(("name", "variant"), CASES)
+@pytest.mark.parametrize(("name", "variant"), SLOW)
 def test_every_flipped_bit_is_refused(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)

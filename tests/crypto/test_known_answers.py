@@ -42,6 +42,9 @@ def pairs(kind: str) -> list[tuple[str, tuple[str, str]]]:
 SLOW = ("Falcon", "MAYO")
 """Families whose portable build takes seconds for a hundred vectors (`make test-long`)."""
 
+SLOWEST = ("SPHINCS+-SHA2-192s-simple", "SPHINCS+-SHA2-256s-simple")
+"""Whose portable build takes seconds for one."""
+
 
 def cells(kind: str, which: str) -> list[Any]:
     """Return algorithm, build and digest of every answer of the kind that is quick to check."""
@@ -56,8 +59,8 @@ def cells(kind: str, which: str) -> list[Any]:
 
 def marks(name: str, build: str, which: str) -> list[pytest.MarkDecorator]:
     """Return how a test of these vectors is marked."""
-    slow = which == "all" and build.endswith("/ref") and name.startswith(SLOW)
-    return [pytest.mark.long] if slow else []
+    slow = (which == "all" and name.startswith(SLOW)) or name in SLOWEST
+    return [pytest.mark.long] if slow and build.endswith("/ref") else []
 
 
 def signed_message(name: str, message: bytes, signature: bytes) -> bytes:
@@ -167,7 +170,13 @@ def test_every_kem_vector(name, implementation, expected):
     assert digest(kem_response(name, implementation, counts)) == expected
 
 
-@pytest.mark.parametrize(("name", "builds"), pairs("signature"))
+@pytest.mark.parametrize(
+    ("name", "builds"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.long] if pair[0] in SLOWEST else [])
+        for pair in pairs("signature")
+    ],
+)
 def test_builds_sign_alike(name, builds):
     """Keys, signatures and verdicts agree, with a context where the scheme has one."""
     made, signers = [], []

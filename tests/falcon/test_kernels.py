@@ -226,6 +226,7 @@ def make(target: str, *needed: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_benches_pass_with_a_compiler_alone(tmp_path: Path) -> None:
     output = make("csim", folder=tmp_path)
     assert "512 of 512" in output

@@ -40,6 +40,7 @@ def request_of(degree: int, seed: int = 1) -> bytearray:
         return bytearray(request)
 
 
+@pytest.mark.long
 def test_the_benches_of_the_netlist() -> None:
     """Every kernel's bits at every size, the sampler's recorded answers, whole attempts."""
     _, said = need_netlist("rtl-quick")
