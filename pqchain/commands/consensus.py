@@ -143,7 +143,7 @@ def _computer(
     from pqchain.consensus.delegate import prices
 
     names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])
-    console.talk("Measuring what this computer needs, to predict these runs by the law host ...")
+    console.talk("Measuring what this computer needs, to predict these runs ...")
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
