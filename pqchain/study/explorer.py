@@ -44,6 +44,12 @@ _FORMS = ("command", "Python", "TOML")
 _FRAME = "measured.csv"
 """How the printed lines call the measurements."""
 
+_WHOLE_TITLES = (
+    "<style>.pqchain-inputs.jupyter-widgets.widget-tab > .lm-TabBar .lm-TabBar-tab "
+    "{ flex: 0 0 auto; padding: 0 6px }</style>"
+)
+"""Tabs as wide as their titles, which are cut otherwise."""
+
 
 def explore(
     study: str | Path | Plan = "pqdpol",
@@ -243,6 +249,7 @@ class Explorer:
         self._table.add_class("jp-RenderedHTMLCommon")
         self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
         self._tabs = make.Tab()
+        self._tabs.add_class("pqchain-inputs")
         self._back.on_click(lambda _: self.reset())
         self._schemes.observe(self._moved, "value")
         self._figure.observe(self._chosen, "value")
@@ -276,7 +283,7 @@ class Explorer:
             layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
         )
         sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
-        content = [sides, self._table]
+        content = [box.HTML(_WHOLE_TITLES, layout={"display": "none"}), sides, self._table]
         self.widget.children = content
 
     def _strongest(self) -> list[str]:

@@ -300,7 +300,11 @@ def test_a_slider_that_is_moved_changes_the_figure(lab: Lab, page: Any) -> None:
     handle = picture.element_handle()
     page.wait_for_function("([image, before]) => image.src !== before", arg=[handle, before])
     followed = time.monotonic() - begun
-    assert "--set nodes=35" in command.inner_text()
+    command.filter(has_text="--set nodes=35").wait_for()  # the text comes after the picture
+    titles = page.locator(".pqchain-inputs .lm-TabBar-tabLabel")
+    assert titles.count() == 6
+    cut = "labels => labels.filter(each => each.scrollWidth > each.clientWidth).length"
+    assert titles.evaluate_all(cut) == 0
     page.set_viewport_size({"width": 1280, "height": 1500})
     page.wait_for_timeout(1000)
     page.screenshot(path=SCREENSHOTS / "explorer.png")
