@@ -65,7 +65,8 @@ def page(key: str) -> str:
     for heading, remark, verdicts in _PARTS:
         rows = statements[statements["verdict"].isin(verdicts)]
         if len(rows):
-            lines += [f"## {heading}", "", *[remark, ""][: 2 * bool(remark)]]
+            lines += [f"## {heading}", ""]
+            lines += [remark, ""] if remark else []
             lines += [_table(rows).markdown(), ""]
     sizes = compare.sizes(work.published)
     if len(sizes):
