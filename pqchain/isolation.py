@@ -203,12 +203,12 @@ def call(
 
     `function` is "module:name". `schemes` are registered there first (`pqchain.register`). With
     `keep` the child serves further calls with the same schemes. What the function prints is
-    dropped. Raises the PqchainError that it raised; CallTimeout after `limit_seconds`; CryptoFailure
-    with file and line, where they are known, if it raised anything else or ended the process.
+    dropped. Raises the PqchainError that it raised; CallTimeout after `limit_seconds`;
+    CryptoFailure with file and line, where they are known, if it raised anything else or ended the
+    process.
     """
     key = (os.getpid(), *schemes)
-    with _lock:
-        caller = _kept.pop(key, None) if keep else None
+    caller = _take(key) if keep else None
     if caller is None:
         caller = _Caller(schemes, limit_seconds)
     result = caller.call(function, limit_seconds, arguments)
@@ -216,31 +216,45 @@ def call(
         caller.child.end()
         return result
     with _lock:
-        _kept[key] = caller
-        surplus = [_kept.pop(name) for name in list(_kept)[:-_MAX_CHILDREN]]
-    for other in surplus:
-        other.child.end()
+        _kept.append((key, caller))
+        surplus = _kept[:-_MAX_CHILDREN]
+        del _kept[: len(surplus)]
+    _end(surplus)
     return result
 
 
 def forget(scheme: str) -> None:
     """End the children that know a scheme, because its file may have changed."""
     with _lock:
-        stale = [_kept.pop(key) for key in list(_kept) if scheme in key]
-    for caller in stale:
-        caller.child.end()
+        stale = [row for row in _kept if scheme in row[0]]
+        _kept[:] = [row for row in _kept if row not in stale]
+    _end(stale)
+
+
+def _take(key: tuple[object, ...]) -> _Caller | None:
+    """Return an idle child for the caller alone, if there is one."""
+    with _lock:
+        for index, (other, caller) in enumerate(_kept):
+            if other == key:
+                del _kept[index]
+                return caller
+    return None
 
 
 _lock = threading.Lock()
-_kept: dict[tuple[object, ...], _Caller] = {}
-"""Idle children, by the process that started them (a fork must not use them) and their schemes."""
+_kept: list[tuple[tuple[object, ...], _Caller]] = []
+"""Idle children, each with the process that started it (a fork must not use it) and its schemes."""
+
+
+def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
+    for key, caller in rows:
+        if key[0] == os.getpid():
+            caller.child.end()
 
 
 @atexit.register
-def _end_children() -> None:
-    for key, caller in _kept.items():
-        if key[0] == os.getpid():
-            caller.child.end()
+def _end_all() -> None:
+    _end(_kept)
 
 
 class _Caller:
@@ -302,7 +316,7 @@ _ERRORS: dict[str, type[PqchainError]] = {
 
 def serve() -> None:
     """Answer the requests of `call` until stdin ends."""
-    global is_child  # noqa: PLW0603 - a fact of the process, set once before anything else runs
+    global is_child
     is_child = True
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         # User code finds an empty stdin, and what it prints goes to stderr.
