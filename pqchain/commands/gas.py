@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         "statements": gas.STATEMENTS,
         "anchor": checked,
     }
-    fine = bool((frame["status"] == "ok").any())
+    fine = bool((frame["status"] == "ok").any()) and not (frame["status"] == "failed").any()
     return console.show(arguments, plain, _table(frame), remarks=[checked], fine=fine)
 
 
