@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import algorithms, crypto, installation, machine
+from pqchain import algorithms, checks, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
 from pqchain.crypto import isolated
@@ -42,6 +42,8 @@ SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
 
 ROUNDS = 15
 """Rounds in which all schemes are timed, one after the other; each gives a ratio."""
+
+MOST_ROUNDS = 1000
 
 REPEATS = 7
 """How often one signature is verified in a round; the median stands for it."""
@@ -121,8 +123,7 @@ def measure_gas(
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    if rounds < 2:
-        raise UsageError(f"rounds is {rounds}; expected at least 2, for an interval")
+    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
     rows_of = list(map(algorithms.get, schemes))
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")

@@ -64,7 +64,12 @@ def test_the_check_of_the_anchor_says_why_it_is_missed():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"anchor_gas": 0.0}, "anchor_gas is 0.0"), ({"rounds": 1}, "rounds is 1")],
+    [
+        ({"anchor_gas": 0.0}, "anchor_gas is 0.0"),
+        ({"rounds": 1}, "rounds is 1; expected a whole number from 2 to 1000"),
+        ({"rounds": 1001}, "rounds is 1001"),
+        ({"rounds": 2.5}, "rounds is 2.5"),
+    ],
 )
 def test_wrong_use_is_refused(given, message):
     with pytest.raises(UsageError, match=message):
