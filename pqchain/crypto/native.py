@@ -36,6 +36,9 @@ from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
+MAX_SCHEMES = 10_000
+"""Schemes of one library."""
+
 Memory = Any
 """Memory of others that may be written to: an array of the standard library or of numpy."""
 
@@ -58,10 +61,19 @@ class Library:
         if abi != ABI:
             said = f"{path} has interface {abi}, this pqchain needs {ABI}: {MEND}"
             raise NativeLibraryMissing(said)
-        self.source: str = self._handle.pq_source().decode()
-        names = map(self._handle.pq_name, range(self._handle.pq_count()))
+        self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
+        if (count := self._handle.pq_count()) > MAX_SCHEMES:
+            raise UsageError(
+                f"pq_count() of {path.name} must be at most {MAX_SCHEMES}; got {count}."
+            )
+        names = map(self._handle.pq_name, range(count))
+        schemes = {
+            name.decode(errors="replace"): self._handle.pq_open(name)
+            for name in names
+            if name is not None
+        }
         self._schemes: dict[str, int] = {
-            name.decode(): self._handle.pq_open(name) for name in names if name is not None
+            name: handle for name, handle in schemes.items() if handle is not None
         }
 
     def names(self) -> list[str]:

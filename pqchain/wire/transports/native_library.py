@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqchain.crypto import foreign
+from pqchain.crypto import external_libraries
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.installation import folders
 from pqchain.wire.session import Buffer
@@ -100,7 +100,7 @@ def load() -> Library:
     path = file()
     if path is None:
         raise Unsupported(f"the transport native needs the QUIC library of pqchain; {absence()}")
-    handle = foreign.library(path, functions=_FUNCTIONS)
+    handle = external_libraries.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
         raise Unsupported(f"{path} does not speak interface {_ABI}; build it again: make -B")
     return Library(handle)
