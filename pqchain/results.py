@@ -8,6 +8,7 @@ module itself reads is `machine_id`, because frames of different machines must n
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MOST_JSON_BYTES, MOST_TABLE_BYTES, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,11 +152,11 @@ def load(path: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     path = _csv_path(path)
-    sidecar = _sidecar(path)
     try:
-        table = path.read_bytes()
+        table = read_bytes(path, MOST_TABLE_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+    sidecar = _sidecar(path)
     if hashlib.sha256(table).hexdigest() != sidecar.get("csv_sha256"):
         raise DataError(
             f"{path} was changed after its sidecar was written, so its provenance no longer holds; "
@@ -163,8 +164,7 @@ def load(path: str | Path) -> pd.DataFrame:
         )
     contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
     columns = contract.columns
-    with path.open(encoding="utf-8", newline="") as file:
-        printed = pd.read_csv(file, dtype=str, keep_default_na=False)
+    printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
     if list(printed.columns) != list(columns):
         raise DataError(
             f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "

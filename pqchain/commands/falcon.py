@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_KEY_FILE_BYTES = 1 << 16
+_LONGEST_SIGNATURE_FILE_BYTES = 1 << 16
+_LONGEST_MESSAGE_BYTES = 1 << 30
+"""Messages are held in memory."""
 
 
 def _key(path: Path, field: str) -> tuple[int, bytes]:
@@ -73,7 +76,7 @@ def sign_file(arguments: argparse.Namespace) -> int:
     _check_place("--output", arguments.output, inputs)
     degree, secret_key = _key(key, "secret_key_bytes")
     signer = FalconSigner(degree, arguments.backend, bitstream=bitstream)
-    signature = signer.sign(message.read_bytes(), secret_key)
+    signature = signer.sign(read_bytes(message, _LONGEST_MESSAGE_BYTES), secret_key)
     write_atomically(arguments.output, signature)
     if arguments.json:
         about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
@@ -86,7 +89,8 @@ def verify_file(arguments: argparse.Namespace) -> int:
     """Verify a signature of a file."""
     degree, public_key = _key(arguments.public_key, "public_key_bytes")
     signer = FalconSigner(degree, "reference")
-    message, signature = arguments.message.read_bytes(), arguments.signature.read_bytes()
+    message = read_bytes(arguments.message, _LONGEST_MESSAGE_BYTES)
+    signature = read_bytes(arguments.signature, _LONGEST_SIGNATURE_FILE_BYTES)
     valid = signer.verify(message, signature, public_key)
     if arguments.json:
         console.write_json({"algorithm": signer.algorithm.name, "valid": valid})
