@@ -33,7 +33,10 @@ SECONDS = 20
 """In which a command must answer on a quiet machine."""
 
 MEMORY_MB = 512
-"""The most that the largest process of a command may take."""
+"""The most that the largest process of a command may take, but for code that the user brings."""
+
+JUDGED = ("refused", "slow", "memory_mb")
+"""Fields of a line that its group may give."""
 
 WORDS = {
     "digits": "9" * 4000,
@@ -55,6 +58,7 @@ class CommandLine:
     """Whether exit code 0 would be wrong."""
     slow: bool = False
     """Whether it waits for code that hangs, or measures."""
+    memory_mb: int = MEMORY_MB
 
     @property
     def what(self) -> str:
@@ -82,8 +86,8 @@ def read(kind: str) -> list[CommandLine]:
                 encoded = tuple(map(unquote_to_bytes, words))
                 for environment in group.get("environments", [{}]):
                     variables = {name: value or None for name, value in environment.items()}
-                    refused, slow = group.get("refused", False), group.get("slow", False)
-                    found.append(CommandLine(text, encoded, variables, refused, slow))
+                    about = {key: group[key] for key in JUDGED if key in group}
+                    found.append(CommandLine(text, encoded, variables, **about))
     return found
 
 
@@ -218,7 +222,7 @@ def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
         return Outcome.ORPHAN, f"still running: {result['left_running'][:3]}"
     if code not in (0, 1, 2):
         return Outcome.WRONG, f"exit code {code}: {stderr[-300:]}"
-    if result["memory_mb"] > MEMORY_MB:
+    if result["memory_mb"] > line.memory_mb:
         return Outcome.MEMORY, f"{result['memory_mb']} MB"
     if not stderr.strip() and not stdout.strip():
         return Outcome.WRONG, f"exit code {code} without a word"
