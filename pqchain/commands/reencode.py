@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain import checks
+from pqchain import checks, outputs
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.reencode import scenario
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
-    """Make a folder, better now than after minutes. Raises UsageError."""
+    """Make a folder before the work for it. Raises UsageError."""
     if folder is None:
         return
     if not {one.mode, one.transport} & set(needs):
@@ -76,10 +76,7 @@ def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list
             f"{option} works with {' and '.join(needs)} only, this run is {one.mode} over "
             f"{one.transport}; leave it out"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{option} {folder} cannot be made: {error.strerror}") from error
+    outputs.claim(folder)
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:

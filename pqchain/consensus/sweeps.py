@@ -34,6 +34,9 @@ BATCH = 50
 ATTEMPTS = 5
 """How often a batch is given out again after the process that ran it died."""
 
+SCHEDULER_SECONDS = 5
+"""How long to wait for the answer of a Dask scheduler."""
+
 Row = dict[str, Any]
 
 _LINE = b'{"schema_version": '
@@ -177,11 +180,11 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
         encrypted = Security().get_connection_args("client")["ssl_context"]
         if scheduler.startswith("tls:") and encrypted is None:
             raise ValueError("Dask's configuration has no certificates for TLS")
-        client = Client(scheduler, timeout=20, set_as_default=False)
+        client = Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"no Dask scheduler answers at {scheduler!r} ({error}); start one with "
-            "`dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
+            f"no Dask scheduler answers at {scheduler!r} within {SCHEDULER_SECONDS} s ({error}); "
+            "start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
         ) from error
     with client:
         futures = [client.submit(run_batch, *task, pure=False, retries=ATTEMPTS) for task in tasks]

@@ -44,7 +44,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--repeats", "0"], "--repeats 0: give 1 to 10000"),
         (["--seed=-1"], "seed is -1"),
         (["--streams", "foo"], "unknown streams 'foo'; expected one of single, multiplexed"),
-        (["--resume", "/proc/nothing"], "--resume /proc/nothing cannot be made"),
+        (["--resume", "/proc/nothing"], "/proc/nothing cannot be written"),
         (["--streams", "single-"], "did you mean 'single'?"),
         (["--loss", "1.5"], "a loss of 1.5 is no probability below 1"),
         (["--bits-per-second", "-1"], "link rate is -1.0 bit/s; expected a finite number above 0"),
