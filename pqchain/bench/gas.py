@@ -21,7 +21,7 @@ import pandas as pd
 from pqchain import algorithms, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 GAS = Contract.of(
@@ -99,7 +99,8 @@ def measure_gas(
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
+    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status ("ok",
+    "unsupported", "failed"), reason.
     `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
@@ -112,16 +113,16 @@ def measure_gas(
     names = list(dict.fromkeys(row.name for row in rows_of))
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
-    refused: dict[str, str] = {}
+    errors: dict[str, PqchainError] = {}
     for name in with_bar(wanted, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
-            refused[name] = str(error)
+            errors[name] = error
     with one_processor():
         worst = _rounds(prepared, rounds)
     rows = [
-        _row(name, anchor, worst, prepared, refused, anchor_gas)
+        _row(name, anchor, worst, prepared, errors, anchor_gas)
         for name in wanted
         for anchor in ANCHORS
     ]
@@ -206,13 +207,14 @@ def _row(
     anchor: Anchor,
     worst: Mapping[str, list[float]],
     prepared: Mapping[str, _Timed],
-    refused: Mapping[str, str],
+    errors: Mapping[str, PqchainError],
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
     row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    if missing := [each for each in (name, anchor.scheme) if each in refused]:
-        return row | {"status": "unsupported", "reason": refused[missing[0]]}
+    if error := errors.get(name) or errors.get(anchor.scheme):
+        status = "unsupported" if isinstance(error, Unsupported) else "failed"
+        return row | {"status": status, "reason": str(error)}
     ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
     size = float(prepared[name].input_bytes)
     return row | {
