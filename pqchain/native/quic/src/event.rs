@@ -1,5 +1,5 @@
 //! What has happened at a host, and how it is handed to the caller: records and their bytes.
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u32)]
@@ -35,6 +35,75 @@ impl Event {
     }
 }
 
+/// What a waiting event costs besides its bytes: itself, its place in the queue, an allocation.
+const EVENT_BYTES: usize = 128;
+
+/// Events that wait for the caller, in order, with their cost in bytes by session.
+///
+/// The caller may be slower than its peers. A session whose events cost more than `session_bytes`,
+/// or any session while all together cost more than `host_bytes`, is not read any further, so that
+/// QUIC's flow control stops the sender.
+pub struct Events {
+    queue: VecDeque<Event>,
+    by_session: HashMap<u32, usize>,
+    bytes: usize,
+    session_bytes: usize,
+    host_bytes: usize,
+}
+impl Events {
+    pub fn new(session_bytes: usize, host_bytes: usize) -> Self {
+        Events {
+            queue: VecDeque::new(),
+            by_session: HashMap::new(),
+            bytes: 0,
+            session_bytes,
+            host_bytes,
+        }
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let cost = event.data.len() + EVENT_BYTES;
+        self.bytes += cost;
+        *self.by_session.entry(event.session).or_default() += cost;
+        self.queue.push_back(event);
+    }
+
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Cost of all events that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes that may still be read from a session; 0 stops reading.
+    pub fn room(&self, session: u32) -> usize {
+        let waiting = self.by_session.get(&session).copied().unwrap_or(0);
+        let of_session = self.session_bytes.saturating_sub(waiting);
+        of_session.min(self.host_bytes.saturating_sub(self.bytes))
+    }
+
+    /// Whether reading a session is worth a turn again: half of its bound is free.
+    pub fn may_resume(&self, session: u32) -> bool {
+        self.room(session) >= self.session_bytes.min(self.host_bytes).div_ceil(2)
+    }
+
+    fn free(&mut self, session: u32, cost: usize) {
+        self.bytes -= cost;
+        if let Some(waiting) = self.by_session.get_mut(&session) {
+            *waiting -= cost;
+            if *waiting == 0 {
+                self.by_session.remove(&session);
+            }
+        }
+    }
+}
+
 /// `pqq_event` of quic.h.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +132,8 @@ impl<'a> Room<'a> {
     }
 
     /// Move events here; return whether all found room. Data that finds too little is divided.
-    pub fn take(&mut self, events: &mut VecDeque<Event>, host: u32, time_ns: u64) -> bool {
-        while let Some(event) = events.front_mut() {
+    pub fn take(&mut self, events: &mut Events, host: u32, time_ns: u64) -> bool {
+        while let Some(event) = events.queue.front_mut() {
             let free = self.data.len() - self.filled;
             let length = event.data.len().min(free);
             let divided = length < event.data.len();
@@ -88,11 +157,14 @@ impl<'a> Room<'a> {
                 length: length as u32,
             };
             self.used += 1;
+            let session = event.session;
             if divided {
                 event.data.drain(..length);
+                events.free(session, length);
                 return false;
             }
-            events.pop_front();
+            events.queue.pop_front();
+            events.free(session, length + EVENT_BYTES);
         }
         true
     }

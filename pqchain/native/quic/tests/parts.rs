@@ -1,18 +1,19 @@
 //! The small parts: room for events, settings, tickets, ports.
 mod common;
 use common::NONE;
-use pqchain_quic::event::{Event, Kind, Room, END};
+use pqchain_quic::event::{Event, Events, Kind, Room, END};
 use pqchain_quic::network::{Network, Port};
 use pqchain_quic::settings::{Identity, Settings};
 use pqchain_quic::tls::GivenTickets;
 use rustls::server::StoresServerSessions;
-use std::collections::VecDeque;
 
 #[test]
 fn data_without_room_is_divided_and_its_end_comes_last() {
     let data: Vec<u8> = (0..100).collect();
     let whole = Event { data: data.clone(), flags: END, stream: 4, ..Event::of(Kind::Data, 1, 0) };
-    let mut events: VecDeque<Event> = [whole, Event::of(Kind::Filled, 1, 0)].into();
+    let mut events = Events::new(1000, 1000);
+    events.push(whole);
+    events.push(Event::of(Kind::Filled, 1, 0));
     let (mut came, mut kinds) = (Vec::<u8>::new(), Vec::new());
     while !events.is_empty() {
         let (mut records, mut bytes) = ([NONE; 2], [0; 30]);
@@ -29,9 +30,11 @@ fn data_without_room_is_divided_and_its_end_comes_last() {
 
 #[test]
 fn settings_outside_their_bounds_are_refused() {
-    let good = [0, 1452, 0, 1, 1, 1, 1_000_000, 1, 0];
+    let good = [0, 1452, 0, 1, 1, 1, 1_000_000, 1, 0, 1, 1, 1, 1];
     assert!(Settings::read(&good).is_ok());
-    for (at, value) in [(1, 1199), (1, 16_001), (2, 3), (4, 0), (5, u64::MAX), (6, 0), (7, 0)] {
+    let wrong =
+        [(1, 1199), (1, 16_001), (2, 3), (4, 0), (5, u64::MAX), (6, 0), (7, 0), (9, 0), (12, 0)];
+    for (at, value) in wrong {
         let mut wrong = good;
         wrong[at] = value;
         assert!(Settings::read(&wrong).is_err(), "{at}: {value}");
