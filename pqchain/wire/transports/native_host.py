@@ -22,7 +22,7 @@ from pqchain.wire.transports.native_memory import Memory
 from pqchain.wire.transports.proof import Owner, Proving
 from pqchain.wire.transports.registry import Place
 
-_MOST_SESSIONS = 16
+_MOST_SESSIONS = 4
 """Sessions that a member may have dialled and not closed; one more ends its oldest."""
 
 _LENT_BYTES = 16 << 10

@@ -38,22 +38,29 @@ impl Event {
 /// What a waiting event costs besides its bytes: itself, its place in the queue, an allocation.
 const EVENT_BYTES: usize = 128;
 
-/// Events that wait for the caller, in order, with their cost in bytes by session.
+/// Events that wait for the caller, with their cost in bytes by session.
+///
+/// Those of one session stay in order. With two lines, sessions of clients without proof stand in one
+/// of their own, and the lines take turns: a client that dials does not wait behind all that members
+/// have sent. On a modelled clock there is one line, in order of time.
 ///
 /// The caller may be slower than its peers. A session whose events cost more than `session_bytes`,
 /// or any session while all together cost more than `host_bytes`, is not read any further, so that
 /// QUIC's flow control stops the sender.
 pub struct Events {
-    queue: VecDeque<Event>,
-    by_session: HashMap<u32, usize>,
+    lines: Vec<VecDeque<Event>>,
+    turn: usize,
+    /// What waits of each session, and in which line.
+    by_session: HashMap<u32, (usize, usize)>,
     bytes: usize,
     session_bytes: usize,
     host_bytes: usize,
 }
 impl Events {
-    pub fn new(session_bytes: usize, host_bytes: usize) -> Self {
+    pub fn new(lines: usize, session_bytes: usize, host_bytes: usize) -> Self {
         Events {
-            queue: VecDeque::new(),
+            lines: (0..lines).map(|_| VecDeque::new()).collect(),
+            turn: 0,
             by_session: HashMap::new(),
             bytes: 0,
             session_bytes,
@@ -61,19 +68,30 @@ impl Events {
         }
     }
 
-    pub fn push(&mut self, event: Event) {
+    /// Add an event, of a client that has not proven who it is if it is `unproven`.
+    pub fn push(&mut self, event: Event, unproven: bool) {
         let cost = event.data.len() + EVENT_BYTES;
         self.bytes += cost;
-        *self.by_session.entry(event.session).or_default() += cost;
-        self.queue.push_back(event);
+        let line = usize::from(unproven).min(self.lines.len() - 1);
+        // Once proven, a session changes its line when nothing of it waits.
+        let (waiting, line) = self.by_session.entry(event.session).or_insert((0, line));
+        *waiting += cost;
+        self.lines[*line].push_back(event);
     }
 
     pub fn len(&self) -> usize {
-        self.queue.len()
+        self.lines.iter().map(VecDeque::len).sum()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.lines.iter().all(VecDeque::is_empty)
+    }
+
+    /// The line whose turn it is, if an event waits in any.
+    fn line(&mut self) -> Option<usize> {
+        let count = self.lines.len();
+        let line = (0..count).map(|step| (self.turn + step) % count);
+        line.into_iter().find(|&line| !self.lines[line].is_empty())
     }
 
     /// Cost of all events that wait.
@@ -83,7 +101,7 @@ impl Events {
 
     /// Bytes that may still be read from a session; 0 stops reading.
     pub fn room(&self, session: u32) -> usize {
-        let waiting = self.by_session.get(&session).copied().unwrap_or(0);
+        let waiting = self.by_session.get(&session).map_or(0, |(waiting, _)| *waiting);
         let of_session = self.session_bytes.saturating_sub(waiting);
         of_session.min(self.host_bytes.saturating_sub(self.bytes))
     }
@@ -95,7 +113,7 @@ impl Events {
 
     fn free(&mut self, session: u32, cost: usize) {
         self.bytes -= cost;
-        if let Some(waiting) = self.by_session.get_mut(&session) {
+        if let Some((waiting, _)) = self.by_session.get_mut(&session) {
             *waiting -= cost;
             if *waiting == 0 {
                 self.by_session.remove(&session);
@@ -133,7 +151,8 @@ impl<'a> Room<'a> {
 
     /// Move events here; return whether all found room. Data that finds too little is divided.
     pub fn take(&mut self, events: &mut Events, host: u32, time_ns: u64) -> bool {
-        while let Some(event) = events.queue.front_mut() {
+        while let Some(line) = events.line() {
+            let Some(event) = events.lines[line].front_mut() else { break };
             let free = self.data.len() - self.filled;
             let length = event.data.len().min(free);
             let divided = length < event.data.len();
@@ -163,7 +182,8 @@ impl<'a> Room<'a> {
                 events.free(session, length);
                 return false;
             }
-            events.queue.pop_front();
+            events.lines[line].pop_front();
+            events.turn = line + 1;
             events.free(session, length + EVENT_BYTES);
         }
         true

@@ -65,6 +65,7 @@ impl Host {
         identity: &Identity,
         clock: Option<Arc<AtomicU64>>,
     ) -> Result<Self, Fault> {
+        let lines = if clock.is_some() { 1 } else { 2 };
         let modelled = clock.map(ModelledTime).map(Arc::new);
         let time =
             modelled.clone().map(|time| time as Arc<dyn rustls::time_provider::TimeProvider>);
@@ -93,7 +94,7 @@ impl Host {
         }
         let segments =
             if settings.segmentation { BURST_BYTES / settings.datagram_bytes as usize } else { 1 };
-        let events = Events::new(settings.unread_bytes, settings.host_unread_bytes);
+        let events = Events::new(lines, settings.unread_bytes, settings.host_unread_bytes);
         Ok(Host {
             settings,
             events,
@@ -130,7 +131,7 @@ impl Host {
         self.sessions += 1;
         let link = Link::new(quic, self.sessions, Some(peer), now, &self.settings);
         if link.early() {
-            self.events.push(Event::of(Kind::Early, link.session, link.peer));
+            self.events.push(Event::of(Kind::Early, link.session, link.peer), false);
         }
         self.add(handle.0, link);
         Ok(self.sessions)
@@ -457,5 +458,5 @@ impl Host {
 fn end(link: &mut Link, now: Instant, code: u32, reason: &str, events: &mut Events) {
     let data = reason.as_bytes().to_vec();
     link.close(now, code, &data);
-    events.push(Event { data, ..Event::of(Kind::Closed, link.session, link.peer) });
+    events.push(Event { data, ..Event::of(Kind::Closed, link.session, link.peer) }, false);
 }

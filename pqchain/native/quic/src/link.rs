@@ -227,7 +227,7 @@ impl Link {
     ) -> Option<&'static str> {
         match event {
             QuicEvent::HandshakeDataReady if !self.dialled => {
-                events.push(Event::of(Kind::Hello, self.session, self.peer));
+                events.push(Event::of(Kind::Hello, self.session, self.peer), true);
             }
             QuicEvent::Connected => self.connected(),
             QuicEvent::ConnectionLost { reason } => {
@@ -239,7 +239,8 @@ impl Link {
                         other => other.to_string().into_bytes(),
                     };
                     data.truncate(REASON_BYTES);
-                    events.push(Event { data, ..Event::of(Kind::Closed, self.session, self.peer) });
+                    let closed = Event::of(Kind::Closed, self.session, self.peer);
+                    events.push(Event { data, ..closed }, false);
                 }
             }
             QuicEvent::Stream(StreamEvent::Opened { dir }) => {
@@ -370,7 +371,8 @@ impl Link {
     /// peer send no more than its windows allow. A client without proof is bounded otherwise.
     fn read(&mut self, id: StreamId, now: Instant, events: &mut Events) {
         let stream = VarInt::from(id).into_inner();
-        let room = if self.deadline.is_some() { usize::MAX } else { events.room(self.session) };
+        let unproven = self.deadline.is_some();
+        let room = if unproven { usize::MAX } else { events.room(self.session) };
         if room == 0 {
             self.leave(id);
             return;
@@ -417,19 +419,14 @@ impl Link {
         }
         let cut = place.as_ref().map_or(0, |place| place.left) == 0 && loose.len() == room;
         let _ = chunks.finalize(); // what it asks to send leaves with the next datagrams
-        if self.deadline.is_some() {
+        if unproven {
             self.unproven += came;
         }
         *self.told.entry(stream).or_default() += came;
         let last = if end && loose.is_empty() { END } else { 0 };
         let mut event = |kind, count, flags, data| {
-            events.push(Event {
-                stream,
-                count,
-                flags,
-                data,
-                ..Event::of(kind, self.session, self.peer)
-            });
+            let event = Event::of(kind, self.session, self.peer);
+            events.push(Event { stream, count, flags, data, ..event }, unproven);
         };
         let mut told_end = false;
         if let Some(place) = place {

@@ -11,9 +11,9 @@ use rustls::server::StoresServerSessions;
 fn data_without_room_is_divided_and_its_end_comes_last() {
     let data: Vec<u8> = (0..100).collect();
     let whole = Event { data: data.clone(), flags: END, stream: 4, ..Event::of(Kind::Data, 1, 0) };
-    let mut events = Events::new(1000, 1000);
-    events.push(whole);
-    events.push(Event::of(Kind::Filled, 1, 0));
+    let mut events = Events::new(1, 1000, 1000);
+    events.push(whole, false);
+    events.push(Event::of(Kind::Filled, 1, 0), false);
     let (mut came, mut kinds) = (Vec::<u8>::new(), Vec::new());
     while !events.is_empty() {
         let (mut records, mut bytes) = ([NONE; 2], [0; 30]);
@@ -26,6 +26,27 @@ fn data_without_room_is_divided_and_its_end_comes_last() {
     assert_eq!(came, data);
     let data = Kind::Data as u32;
     assert_eq!(kinds, [(data, 0), (data, 0), (data, 0), (data, END), (Kind::Filled as u32, 0)]);
+}
+
+#[test]
+fn clients_without_proof_do_not_wait_behind_members() {
+    let mut events = Events::new(2, 1 << 20, 1 << 20);
+    let event = |session, count| Event { count, ..Event::of(Kind::Filled, session, 0) };
+    (0..6).for_each(|count| events.push(event(1, count), false));
+    events.push(event(2, 0), true);
+    events.push(event(2, 1), true);
+    // Proven by now; what follows stays behind what came before.
+    events.push(event(2, 2), false);
+    assert_eq!((events.len(), events.bytes()), (9, 9 * 128));
+    let (mut records, mut bytes) = ([NONE; 9], [0; 1]);
+    let mut room = Room::new(&mut records, &mut bytes);
+    assert!(room.take(&mut events, 0, 0));
+    let order: Vec<_> = records.iter().map(|record| (record.session, record.count)).collect();
+    let turns = [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (1, 4), (1, 5)];
+    assert_eq!(order, turns);
+    events.push(event(2, 3), false);
+    events.push(event(3, 0), true);
+    assert_eq!((events.len(), events.bytes()), (2, 2 * 128));
 }
 
 #[test]
