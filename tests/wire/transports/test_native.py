@@ -358,6 +358,6 @@ def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
 def test_an_address_in_use_is_an_error_of_the_system():
     library = native_library.load()
     with pytest.raises(PqchainError, match="no address and port"):
-        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, 1, 1)
+        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
         key = (0).to_bytes(8, "little")
         library.call("socket", *numbers, key, len(key), b"nowhere", 7)
