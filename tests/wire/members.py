@@ -32,6 +32,7 @@ from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout
 from pqchain.consensus.scenario import Scenario as Consensus
+from pqchain.errors import PqchainError
 from pqchain.reencode import runs
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers.job import Job
@@ -223,6 +224,13 @@ class Member:
             await asyncio.sleep(0.001)
         return session if session in self.opened else None
 
+    def open(self, session: int) -> int:
+        """Return a channel; of a session that has just ended, one that nothing is sent on."""
+        with suppress(KeyError, PqchainError):
+            return int(self.transport.open(session))
+        self.closed.add(session)
+        return 0
+
     async def send(self, session: int, channel: int, data: bytes, *, end: bool = False) -> bool:
         """Send when there is room; return whether the session lives."""
         self.flush()
@@ -231,7 +239,8 @@ class Member:
             self.flush()
         if session in self.closed:
             return False
-        self.transport.send(session, channel, data, end=end)
+        with suppress(KeyError, PqchainError):
+            self.transport.send(session, channel, data, end=end)
         self.flush()
         await asyncio.sleep(0)
         return True
@@ -255,7 +264,7 @@ async def channels(member: Member) -> Channels:
         for _ in range(_CHANNELS):
             if session in member.closed:
                 break
-            yield session, member.transport.open(session)
+            yield session, member.open(session)
 
 
 def filled(message: bytes) -> bytes:
@@ -281,7 +290,7 @@ def beat() -> bytes:
 async def refused_frame(member: Member, node: str, block: str) -> None:
     """A length that no message has, and garbage behind it."""
     async for session in sessions(member):
-        channel, data = member.transport.open(session), b"\xff" * 4
+        channel, data = member.open(session), b"\xff" * 4
         while await member.send(session, channel, data):
             data = b"\xa5" * _PIECE_BYTES
 
@@ -305,7 +314,7 @@ async def valid(member: Member, node: str, block: str) -> None:
     status = messages.encode(Message(Kind.STATUS, HOSTILE, 0, 0, b""))
     data = filled(status) + filled(vote()) if node == "delegate" else filled(beat())
     async for session in sessions(member):
-        channel = member.transport.open(session)
+        channel = member.open(session)
         while await member.send(session, channel, data):
             pass
 
@@ -315,7 +324,7 @@ async def deaf_requests(member: Member, node: str, block: str) -> None:
     get = pack({"type": "get", "block": block, "epoch": 1, "index": VICTIM})
     data = filled(get)
     async for session in sessions(member):
-        channel = member.transport.open(session)
+        channel = member.open(session)
         while await member.send(session, channel, data):
             pass
 
@@ -439,7 +448,8 @@ async def _measured(
             dials.append(await _dialled(member))
             await asyncio.sleep(0.2)
     finally:
-        hostile.kill()
+        with suppress(ProcessLookupError):
+            hostile.kill()
         said = (await hostile.stdout.read()).decode().splitlines()
         await hostile.wait()
     with suppress(ConnectionError):
