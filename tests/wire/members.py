@@ -389,19 +389,21 @@ async def attack(
     transport: str, node: str, flood: str, port: str, shared: str, block: str = ""
 ) -> None:
     """Be the flood until we are killed."""
+    logging.disable(logging.WARNING)
     act, deaf, _ = FLOODS[flood]
     speaks = be_deaf(transport) if deaf else transport
     member = Member(job(transport, node), speaks, HOSTILE, Path(shared), int(port))
     await member.listen()
-    told = asyncio.create_task(_tell(member))
+    telling = asyncio.create_task(_tell(member))
     await act(member, node, block)
-    await told
+    await telling
 
 
 async def _tell(member: Member) -> None:
     while True:
-        await asyncio.sleep(0.5)
-        _say({"opened": len(member.opened), "cut_off": member.cut_off})
+        if member.opened:
+            _say({"opened": len(member.opened), "cut_off": member.cut_off})
+        await asyncio.sleep(0.2)
 
 
 # The honest member, which measures.
@@ -443,6 +445,7 @@ async def _measured(
     assert hostile.stdout is not None
     try:
         report = asyncio.ensure_future(hurt.stdout.readline())
+        await asyncio.wait_for(hostile.stdout.readline(), 20)  # it has begun
         dials, began = [], time.monotonic()
         while time.monotonic() - began < seconds and not report.done():
             dials.append(await _dialled(member))
