@@ -192,7 +192,7 @@ class Member:
         identities = known(shared)
         self.closed: set[int] = set()
         self.opened: set[int] = set()
-        self.cut_off = 0
+        self.cut_off = self.sent_bytes = 0
         addresses = {VICTIM: ("127.0.0.1", port)}
         directory = [each.public for each in identities]
         row = registry.get(speaks)
@@ -241,6 +241,7 @@ class Member:
             return False
         with suppress(KeyError, PqchainError):
             self.transport.send(session, channel, data, end=end)
+            self.sent_bytes += len(data)
         self.flush()
         await asyncio.sleep(0)
         return True
@@ -355,8 +356,8 @@ def be_deaf(transport: str) -> str:
         from aioquic.quic.configuration import QuicConfiguration
         from aioquic.quic.connection import QuicConnection
 
-        QuicConnection._write_connection_limits = lambda *_: None  # type: ignore[method-assign]
-        QuicConnection._write_stream_limits = lambda *_: None  # type: ignore[method-assign]
+        QuicConnection._write_connection_limits = lambda *_, **__: None  # type: ignore[method-assign]
+        QuicConnection._write_stream_limits = lambda *_, **__: None  # type: ignore[method-assign]
         made = QuicConfiguration.__init__
 
         def small_windows(self: Any, *given: Any, **more: Any) -> None:
@@ -402,7 +403,8 @@ async def attack(
 async def _tell(member: Member) -> None:
     while True:
         if member.opened:
-            _say({"opened": len(member.opened), "cut_off": member.cut_off})
+            sent_mb = (member.sent_bytes - member.transport.queued_bytes()) / 1e6
+            _say({"opened": len(member.opened), "cut_off": member.cut_off, "sent_mb": sent_mb})
         await asyncio.sleep(0.2)
 
 
@@ -460,7 +462,7 @@ async def _measured(
         await hurt.stdin.drain()
     found = json.loads(await report)
     await member.shut()
-    counts = json.loads(said[-1]) if said else {"opened": 0, "cut_off": 0}
+    counts = json.loads(said[-1]) if said else {"opened": 0, "cut_off": 0, "sent_mb": 0.0}
     return {**found, "dial": max(dials, default=float("nan")), **counts}
 
 
@@ -493,14 +495,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     given = parser.parse_args()
     missed = 0
-    heads = ("transport", "node", "flood", "grown MB", "turn ms", "late ms", "dial s", "cut off")
+    heads = ("transport", "node", "flood", "sent MB", "grown MB", "turn ms", "late ms", "dial s", "cut off")
     sys.stdout.write("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n")
     for transport in [given.transport] if given.transport else registry.TRANSPORTS:
         for flood in [given.flood] if given.flood else FLOODS:
             for node in [given.node] if given.node else FLOODS[flood][2]:
                 found = asyncio.run(measure(transport, node, flood, given.seconds))
                 sys.stdout.write(
-                    f"| {transport} | {node} | {flood} | {found['grown']:.0f} | "
+                    f"| {transport} | {node} | {flood} | {found['sent_mb']:.1f} | "
+                    f"{found['grown']:.0f} | "
                     f"{found['busy'] * 1e3:.0f} | {found['late'] * 1e3:.0f} | "
                     f"{found['dial']:.2f} | {found['cut_off']} of {found['opened']} |\n"
                 )

@@ -60,6 +60,7 @@ LIBRARY = Library(
     longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
+    streams=lambda quic: quic._streams,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,
         "alpn_protocols": [ALPN, _LENGTHENING],

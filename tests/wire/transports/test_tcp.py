@@ -8,7 +8,7 @@ import pytest
 
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import tcp
+from pqchain.wire.transports import limits, tcp
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.tcp import TcpTls
 
@@ -172,7 +172,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
 
 
 def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
-    monkeypatch.setattr(tcp, "MOST_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
 
     async def main():
         server, told, [(client, session, events)] = await connected(
@@ -182,13 +182,13 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
         there = (await wait_for(told, Opened))[0].session
         client.sessions[session]._transport.pause_reading()
         line = server.sessions[there]
-        most = 0
-        while there in server.sessions and most <= tcp.MOST_QUEUED:
-            server.send(there, 1, bytes(60_000))
-            most = max(most, line._queued)
+        most, data = 0, memoryview(bytearray(60_000))
+        while there in server.sessions and most <= limits.MOST_QUEUED:
+            server.send(there, 1, data)
+            most = max(most, line._queued.pieces)
             await asyncio.sleep(0)
         assert line.queued_bytes() == 0
-        assert (await wait_for(told, Closed))[0].peer == 0
+        assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.READS_NOTHING)
         await client.shut()
         await server.shut()
 
