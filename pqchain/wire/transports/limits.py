@@ -21,8 +21,11 @@ READS_NOTHING = "the other side reads nothing"
 MOST_UNREAD_BYTES = 4 << 20
 """Received bytes that may wait on one session for the node; the transport reads no further."""
 
-MOST_CHANNELS = 1 << 14
-"""Open channels of one session. A node that gathers 10,000 blocks at once opens 10,000."""
+MOST_CHANNELS = 4096
+"""Channels that may be open at once on one session; a QUIC peer waits until others have ended."""
+
+MOST_AHEAD_BYTES = 32 << 20
+"""Bytes that a QUIC peer may be allowed to send ahead of those that were delivered."""
 
 TURN_SECONDS = 0.01
 """Work of one turn of the event loop, after which the rest waits for the next turn.

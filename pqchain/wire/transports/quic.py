@@ -20,7 +20,13 @@ from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.admission import Admission, Names
-from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, QuicOwner
+from pqchain.wire.transports.quic_connection import (
+    WINDOW_BYTES,
+    Connection,
+    Library,
+    QuicOwner,
+    remember,
+)
 from pqchain.wire.transports.registry import Place
 
 ALPN = "pqchain-reencode/1"
@@ -289,7 +295,7 @@ class QuicEndpoint(QuicOwner):
                 connection.negotiated()
             elif isinstance(event, events.StopSendingReceived):
                 connection.drop(event.stream_id)
-                connection.stopped.add(event.stream_id)
+                remember(connection.stopped, event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)

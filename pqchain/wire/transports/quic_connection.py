@@ -8,13 +8,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.wire.session import Buffer, Closed
-from pqchain.wire.transports.limits import MOST_QUEUED_BYTES, READS_NOTHING, Queued
+from pqchain.wire.transports.limits import (
+    MOST_CHANNELS,
+    MOST_QUEUED_BYTES,
+    READS_NOTHING,
+    Queued,
+)
 from pqchain.wire.transports.proof import REFUSED, UNPROVEN_SECONDS, Owner, Proving
 
 WINDOW_BYTES = 4 << 20
 """What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
 
 SLICE_BYTES = 256 << 10
+
+
+def remember(streams: dict[int, None], stream: int) -> None:
+    """Add a stream to the last ones, of which no more are kept than may be open at once."""
+    streams[stream] = None
+    if len(streams) > MOST_CHANNELS:
+        del streams[next(iter(streams))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +44,8 @@ class Library:
     """Says which streams are open; empty if the library itself allows only a few."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
+    trust: Callable[[Any], None] = lambda quic: None
+    """Is told of a connection whose peer has proven its identity."""
     logger: Callable[[Callable[[], float]], Any] | None = None
     """Makes a qlog on the caller's clock, where the library can write one."""
     over: tuple[type[Exception], ...] = ()
@@ -57,10 +71,10 @@ class Connection(Proving):
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    stopped: set[int] = field(default_factory=set)
-    """Streams on which the other side wants nothing more."""
-    ended: set[int] = field(default_factory=set)
-    """Streams that the other side has ended: older versions say so again at every repetition."""
+    stopped: dict[int, None] = field(default_factory=dict)
+    """The last streams on which the other side wants nothing more."""
+    ended: dict[int, None] = field(default_factory=dict)
+    """The last streams that the other side has ended: older versions say so again and again."""
     timer: float | None = None
     queued: Queued = field(default_factory=Queued)
 
@@ -74,12 +88,17 @@ class Connection(Proving):
         stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
         self.write(stream, data, end=True)
 
+    def prove(self, *, early: bool = False) -> None:
+        """Tell the library and the node that the peer is known."""
+        self.owner.library.trust(self.quic)
+        Proving.prove(self, early=early)
+
     def take(self, stream: int, data: bytes, end: bool) -> None:
         """Take in bytes of a stream, of whose end older versions tell more than once."""
         if stream in self.ended:
             return
         if end:
-            self.ended.add(stream)
+            remember(self.ended, stream)
         self.received(stream, data, end)
 
     def check_time(self, now: float) -> None:
