@@ -33,8 +33,8 @@ TURN_SECONDS = 0.01
 The promise is 50 ms; a piece that has begun, and other callbacks, need the rest.
 """
 
-PIECE_BYTES = 64 << 10
-"""Received bytes that a node is given at once: 600 heartbeats take it some 20 ms."""
+PIECE_BYTES = 32 << 10
+"""Received bytes that a node is given at once: 300 heartbeats take it some 10 ms."""
 
 
 @dataclass(slots=True)

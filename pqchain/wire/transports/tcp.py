@@ -26,7 +26,7 @@ from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
 
 _HEADER = struct.Struct("!IIB")
-_FRAME_BYTES = PIECE_BYTES
+_FRAME_BYTES = 64 << 10
 
 HANDSHAKE_SECONDS = 5.0
 """How long a client may take to prove who it is."""
@@ -50,9 +50,12 @@ class _Line(asyncio.Protocol):
     _transport: asyncio.Transport | None = None
     _paused: bool = False
     _came: bytearray = field(default_factory=bytearray)
-    """Bytes of frames that were not delivered yet; while whole ones wait nothing is read."""
+    """Bytes that were not delivered yet."""
+    _frame: tuple[int, int, bool] | None = None
+    """Of the frame that comes: channel, bytes that were not delivered yet, whether it is the last.
+    """
     _unread: bool = False
-    """Whether that is so."""
+    """Whether nothing is read until the loop has time for what has come."""
     _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     _queued: Queued = field(default_factory=Queued)
     """What waits in them."""
@@ -85,11 +88,11 @@ class _Line(asyncio.Protocol):
         self._deliver()
 
     def _deliver(self) -> None:
-        """Deliver complete frames; those that this turn has no time for wait, and the rest too."""
+        """Deliver pieces of frames; those that this turn has no time for wait, unread ones too."""
         transport = self._transport
         assert transport is not None
         while not self.owner.turn.is_over:
-            if (event := self._next_frame()) is None:
+            if (event := self._next_piece()) is None:
                 if self._unread and not transport.is_closing():
                     self._unread = False
                     transport.resume_reading()
@@ -102,25 +105,33 @@ class _Line(asyncio.Protocol):
 
     def _deliver_all(self) -> None:
         """Deliver what had come before the connection ended."""
-        while (event := self._next_frame()) is not None:
+        while (event := self._next_piece()) is not None:
             self.owner.deliver(event)
 
-    def _next_frame(self) -> Received | None:
-        """Return the next frame, if a complete one has come and the session is not over."""
-        if self.session not in self.owner.sessions or len(self._came) < _HEADER.size:
+    def _next_piece(self) -> Received | None:
+        """Return the next piece of a frame, if it has come and the session is not over."""
+        if self.session not in self.owner.sessions:
             return None
-        channel, length, last = _HEADER.unpack_from(self._came)
-        end = _HEADER.size + length
-        if length > _FRAME_BYTES:
-            self._came.clear()
-            self._reason = f"a frame of {length} bytes; expected at most {_FRAME_BYTES}"
-            self.end()
+        if self._frame is None:
+            if len(self._came) < _HEADER.size:
+                return None
+            channel, length, last = _HEADER.unpack_from(self._came)
+            if length > _FRAME_BYTES:
+                self._came.clear()
+                self._reason = f"a frame of {length} bytes; expected at most {_FRAME_BYTES}"
+                self.end()
+                return None
+            del self._came[: _HEADER.size]
+            self._frame = channel, length, bool(last)
+        channel, left, last = self._frame
+        count = min(left, PIECE_BYTES)
+        if len(self._came) < count:
             return None
-        if end > len(self._came):
-            return None
-        frame = bytes(memoryview(self._came)[_HEADER.size : end])
-        del self._came[:end]
-        return Received(self.session, channel, frame, bool(last))
+        with memoryview(self._came) as view:
+            piece = bytes(view[:count])
+        del self._came[:count]
+        self._frame = (channel, left - count, last) if count < left else None
+        return Received(self.session, channel, piece, last and count == left)
 
     def pause_writing(self) -> None:
         self._paused = True
