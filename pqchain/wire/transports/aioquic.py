@@ -12,7 +12,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.stream import QuicStream
 
-from pqchain.wire.transports.limits import MOST_AHEAD_BYTES, MOST_CHANNELS
+from pqchain.wire.transports.limits import MOST_AHEAD_BYTES
 from pqchain.wire.transports.quic import ALPN, QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
@@ -29,52 +29,39 @@ def _number(stream: QuicStream) -> int:
 QuicStream.__hash__ = _number  # type: ignore[assignment, method-assign]
 
 
-_STRANGER_STREAMS = 128
-"""Open streams of a peer that has not proven its identity; aioquic's own first limit."""
-
 _write_connection_limits = QuicConnection._write_connection_limits
 _write_stream_limits = QuicConnection._write_stream_limits
 
 
 def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
-    """Let the limits of a connection grow with what has ended and was delivered.
+    """Let the limit of a connection's bytes grow with what was delivered.
 
-    aioquic doubles a limit whenever half of it is used, whether or not anything has ended: by a few
-    datagrams a peer could open a million streams, or fill gigabytes with gaps.
+    aioquic doubles a limit whenever half of it is used, delivered or not: by few datagrams, each
+    with a byte far ahead, a peer could fill gigabytes with gaps.
     """
-    most = getattr(self, "most_streams", _STRANGER_STREAMS)
-    for limit in (self._local_max_streams_bidi, self._local_max_streams_uni):
-        _restrain(limit, limit.used - len(self._streams) + most)
     data = self._local_max_data
-    if data.used * 2 > data.value and data.value >= MOST_AHEAD_BYTES // 2:
+    if data.used * 2 > data.value and data.value * 2 > MOST_AHEAD_BYTES:
         receivers = [stream.receiver for stream in self._streams.values()]
         undelivered = sum(each.highest_offset - each._buffer_start for each in receivers)
-        _restrain(data, data.used - undelivered + MOST_AHEAD_BYTES)
+        data.value = _halved(data.value, data.used - undelivered)
     _write_connection_limits(self, builder, space)
 
 
-def _restrain(limit: Any, most: int) -> None:
-    """Change a limit so that aioquic, which is about to double it, does not exceed `most`."""
-    if limit.used * 2 > limit.value and limit.value * 2 > most:
-        limit.value = max(limit.value, most) // 2
-
-
 def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
-    """Let the limit of a stream grow with what was delivered, as above."""
+    """Let the limit of a stream grow in the same way."""
     limit, receiver = stream.max_stream_data_local, stream.receiver
-    most = receiver._buffer_start + MOST_AHEAD_BYTES
-    if receiver.highest_offset * 2 > limit > 0 and limit * 2 > most:
-        stream.max_stream_data_local = max(limit, most) // 2
+    if receiver.highest_offset * 2 > limit > 0:
+        stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
     _write_stream_limits(self, builder, space, stream)
+
+
+def _halved(limit: int, delivered: int) -> int:
+    """Return what to set a limit to that aioquic is about to double."""
+    return min(limit, max(limit, delivered + MOST_AHEAD_BYTES) // 2)
 
 
 QuicConnection._write_connection_limits = _limit_connection  # type: ignore[method-assign]
 QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assign]
-
-
-def _trust(quic: QuicConnection) -> None:
-    """Let a peer that has proven its identity open more streams."""
-    quic.most_streams = MOST_CHANNELS  # type: ignore[attr-defined]
 
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
@@ -111,7 +98,6 @@ LIBRARY = Library(
     buffer=Buffer,
     buffered=_buffered,
     streams=lambda quic: quic._streams,
-    trust=_trust,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,
         "alpn_protocols": [ALPN, _LENGTHENING],

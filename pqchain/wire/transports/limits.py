@@ -21,8 +21,8 @@ READS_NOTHING = "the other side reads nothing"
 MOST_UNREAD_BYTES = 4 << 20
 """Received bytes that may wait on one session for the node; the transport reads no further."""
 
-MOST_CHANNELS = 4096
-"""Channels that may be open at once on one session; a QUIC peer waits until others have ended."""
+MOST_CHANNELS, MOST_UNPROVEN_CHANNELS = 1 << 14, 256
+"""Open QUIC streams of a session: a node that gathers 10,000 blocks at once opens 10,000."""
 
 MOST_AHEAD_BYTES = 32 << 20
 """Bytes that a QUIC peer may be allowed to send ahead of those that were delivered."""

@@ -299,6 +299,7 @@ class QuicEndpoint(QuicOwner):
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)
+        connection.check_streams()
         if connection.opened:
             self._admission.left(connection.session)
 

@@ -11,6 +11,7 @@ from pqchain.wire.session import Buffer, Closed
 from pqchain.wire.transports.limits import (
     MOST_CHANNELS,
     MOST_QUEUED_BYTES,
+    MOST_UNPROVEN_CHANNELS,
     READS_NOTHING,
     Queued,
 )
@@ -44,8 +45,6 @@ class Library:
     """Says which streams are open; empty if the library itself allows only a few."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
-    trust: Callable[[Any], None] = lambda quic: None
-    """Is told of a connection whose peer has proven its identity."""
     logger: Callable[[Callable[[], float]], Any] | None = None
     """Makes a qlog on the caller's clock, where the library can write one."""
     over: tuple[type[Exception], ...] = ()
@@ -88,11 +87,6 @@ class Connection(Proving):
         stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
         self.write(stream, data, end=True)
 
-    def prove(self, *, early: bool = False) -> None:
-        """Tell the library and the node that the peer is known."""
-        self.owner.library.trust(self.quic)
-        Proving.prove(self, early=early)
-
     def take(self, stream: int, data: bytes, end: bool) -> None:
         """Take in bytes of a stream, of whose end older versions tell more than once."""
         if stream in self.ended:
@@ -106,6 +100,16 @@ class Connection(Proving):
         unproven = not self.dialled and not self.opened and not self.over
         if unproven and now > self.created + UNPROVEN_SECONDS:
             self.end("no proof of identity in time", REFUSED)
+
+    def check_streams(self) -> None:
+        """Close a connection with too many open streams; older versions let a peer open any."""
+        count = len(self.owner.library.streams(self.quic))
+        if self.over or count <= MOST_UNPROVEN_CHANNELS:
+            return
+        if not self.opened:
+            self.end("too many streams before a proof of identity", REFUSED)
+        elif count > MOST_CHANNELS:
+            self.cut_off("too many open streams")
 
     def end(self, reason: str, code: int = 0) -> None:
         """Say goodbye with a CONNECTION_CLOSE."""
