@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import abi, foreign, native
+from pqchain.crypto import abi, external_libraries, native
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
@@ -48,7 +48,7 @@ def module() -> ModuleType:
     library = native.library(IMPLEMENTATION)
     with (
         _LOCK,
-        foreign.only(library.path),
+        external_libraries.only(library.path),
         redirect_stdout(io.StringIO()),
         warnings.catch_warnings(),
     ):

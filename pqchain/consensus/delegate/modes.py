@@ -195,6 +195,11 @@ def run(
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
     refuse(scenario, mode, transport)
     if mode == "virtual" and transport in (None, PLAIN):
+        if log is not None:
+            raise UsageError(
+                f"log must be None over {PLAIN}, which writes no files; got {log}. Use a transport "
+                "as well, such as native."
+            )
         return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
