@@ -304,7 +304,7 @@ sanitize-quic: ## the QUIC library's tests under AddressSanitizer and ThreadSani
 		echo "sanitize-quic: not run: rustup toolchain install nightly --component rust-src"; exit 1; }
 	for sanitizer in address thread; do \
 		CARGO_TARGET_DIR=$(abspath build/quic)-$$sanitizer RUSTFLAGS=-Zsanitizer=$$sanitizer \
-		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test -Zbuild-std --locked \
+		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --tests -Zbuild-std --locked \
 		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml || exit 1; done
 
 clean: ## remove what was built here; the cache outside the checkout stays

@@ -98,7 +98,7 @@ def test_every_pointer_argument_has_an_owner() -> None:
     stated = rows()
     used = set().union(*map(mentioned, sources().values()))
     assert {"pq_sign", "pqb_read", "pqq_lend", "bls_aggregate", "falcon_run_request"} <= used
-    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, which functions take
+    used |= {"pq_batch", "pq_random_source", "pqb_columns"}  # structures of pointers, which functions take
     missing = {}
     for name in sorted(used - EXTERNAL.keys()):
         if (expected := declarations()[name]) and stated.get(name) != expected:

@@ -1,8 +1,7 @@
 //! Several threads in one process: worlds at once, and hosts on sockets with a caller each. The
 //! sanitizers run this; see `make sanitize-quic`.
 mod common;
-use bytes::Bytes;
-use common::{connect, events, identity, settings, world, NONE};
+use common::{connect, events, identity, piece, settings, world, NONE};
 use pqchain_quic::event::{Kind, Record, Room, END};
 use pqchain_quic::live::Live;
 use pqchain_quic::settings::Identity;
@@ -22,7 +21,7 @@ fn digest(seed: u64) -> Vec<u8> {
     let (session, _) = connect(&mut world);
     let send = |host: &mut pqchain_quic::host::Host, _| {
         let stream = host.open(session, false)?;
-        host.send(session, stream, Bytes::from(message()), true, true)
+        host.send(session, stream, piece(message()), true, true)
     };
     world.with(0, send).unwrap();
     let is_end = |(record, _): &(Record, Vec<u8>)| record.flags & END != 0;
@@ -84,7 +83,7 @@ fn hosts_on_sockets_talk_while_their_callers_call() {
                 if !is_sent {
                     let send = |host: &mut pqchain_quic::host::Host, _| {
                         let stream = host.open(session, false)?;
-                        host.send(session, stream, Bytes::from(message()), true, true)
+                        host.send(session, stream, piece(message()), true, true)
                     };
                     is_sent = client.with(send).is_ok();
                 }
