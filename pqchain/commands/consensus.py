@@ -234,7 +234,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
     for part in map(str.strip, arguments.delegates.split(",")):
         counts += [None] if part == "all" else values.whole_numbers(part, "--delegates", least=1)
     if arguments.nodes is None:
-        exponents = arguments.exponents or "1..5"
+        exponents = "1..5" if arguments.exponents is None else arguments.exponents
         most = MAX_NODES.bit_length() - 1
         powers = values.whole_numbers(exponents, "--exponents", most=most)
         nodes = [2**power for power in powers]

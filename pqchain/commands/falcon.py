@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,8 @@ def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> Non
     from pqchain.results import check_writable
 
     for what, other in others.items():
-        if other is not None and other.resolve() == path.resolve():
+        # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
+        if other is not None and os.path.realpath(other) == os.path.realpath(path):
             raise UsageError(
                 f"{option} {path} is {what} {other} too, which would be lost; name another file"
             )
@@ -53,7 +55,7 @@ def make_keys(arguments: argparse.Namespace) -> int:
     from pqchain.results import write_atomically
 
     for path in (arguments.public_key, arguments.secret_key):
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; keys are not overwritten: name another file")
     _check_place("--public-key", arguments.public_key, {"--secret-key": arguments.secret_key})
     _check_place("--secret-key", arguments.secret_key, {})
