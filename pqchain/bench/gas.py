@@ -129,19 +129,17 @@ def measure_gas(
     names = list(dict.fromkeys(row.name for row in rows_of))
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
-    refused: dict[str, str] = {}
-    failed: dict[str, str] = {}
+    refused: dict[str, tuple[str, str]] = {}
     for name in with_bar(wanted, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
-        except CryptoFailure as error:
-            failed[name] = str(error)
         except PqchainError as error:
-            refused[name] = str(error)
+            status = "failed" if isinstance(error, CryptoFailure) else "unsupported"
+            refused[name] = status, str(error)
     with one_processor():
-        worst = _rounds(prepared, rounds, failed)
+        worst = _rounds(prepared, rounds, refused)
     rows = [
-        _row(name, anchor, worst, prepared, refused, failed, anchor_gas)
+        _row(name, anchor, worst, prepared, refused, anchor_gas)
         for name in wanted
         for anchor in ANCHORS
     ]
@@ -216,23 +214,23 @@ def worst_verification_seconds(name: str) -> float:
 
 
 def _rounds(
-    prepared: Mapping[str, _Timed], rounds: int, failed: dict[str, str]
+    prepared: Mapping[str, _Timed], rounds: int, refused: dict[str, tuple[str, str]]
 ) -> dict[str, list[float]]:
     """Return the seconds of the slowest signature of each scheme, round by round.
 
-    User code that fails is added to `failed` and timed no more.
+    User code that fails is added to `refused` and timed no more.
     """
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):
         for name, timed_calls in prepared.items():
-            if name in failed:
+            if name in refused:
                 continue
             try:
                 worst[name].append(timed_calls.worst_seconds())
             except PqchainError as error:
                 if timed_calls.user_scheme is None:
                     raise
-                failed[name] = str(error)
+                refused[name] = "failed", str(error)
     return worst
 
 
@@ -251,15 +249,14 @@ def _row(
     anchor: Anchor,
     worst: Mapping[str, list[float]],
     prepared: Mapping[str, _Timed],
-    refused: Mapping[str, str],
-    failed: Mapping[str, str],
+    refused: Mapping[str, tuple[str, str]],
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
     row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    for status, reasons in (("failed", failed), ("unsupported", refused)):
-        if missing := [each for each in (name, anchor.scheme) if each in reasons]:
-            return row | {"status": status, "reason": reasons[missing[0]]}
+    if missing := [each for each in (name, anchor.scheme) if each in refused]:
+        status, reason = refused[missing[0]]
+        return row | {"status": status, "reason": reason}
     ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
     size = float(prepared[name].input_bytes)
     return row | {

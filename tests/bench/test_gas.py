@@ -24,12 +24,12 @@ def test_gas_is_the_ratio_of_one_round_times_the_anchor():
 
 def test_the_slowest_signature_counts():
     calls = (lambda: True, lambda: sum(range(20_000)) >= 0)
-    both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3)
+    both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3, {})
     assert min(both["X"]) > max(both["fast"])
 
 
 def test_what_cannot_run_is_a_row():
-    row = _row("X", gas.ANCHORS[0], {}, {}, {"ecrecover": "no coincurve"}, None)
+    row = _row("X", gas.ANCHORS[0], {}, {}, {"ecrecover": ("unsupported", "no coincurve")}, None)
     assert (row["status"], row["reason"]) == ("unsupported", "no coincurve")
 
 
