@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import algorithms, crypto, installation, machine
+from pqchain import algorithms, checks, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
 from pqchain.crypto import isolated
-from pqchain.errors import CryptoFailure, PqchainError, UsageError
+from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 GAS = Contract.of(
@@ -42,6 +42,8 @@ SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
 
 ROUNDS = 15
 """Rounds in which all schemes are timed, one after the other; each gives a ratio."""
+
+MOST_ROUNDS = 1000
 
 REPEATS = 7
 """How often one signature is verified in a round; the median stands for it."""
@@ -116,30 +118,29 @@ def measure_gas(
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
+    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status ("ok",
+    "unsupported", "failed"), reason.
     `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    if rounds < 2:
-        raise UsageError(f"rounds is {rounds}; expected at least 2, for an interval")
+    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
     rows_of = list(map(algorithms.get, schemes))
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
     names = list(dict.fromkeys(row.name for row in rows_of))
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
-    refused: dict[str, tuple[str, str]] = {}
+    errors: dict[str, PqchainError] = {}
     for name in with_bar(wanted, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
-            status = "failed" if isinstance(error, CryptoFailure) else "unsupported"
-            refused[name] = status, str(error)
+            errors[name] = error
     with one_processor():
-        worst = _rounds(prepared, rounds, refused)
+        worst = _rounds(prepared, rounds, errors)
     rows = [
-        _row(name, anchor, worst, prepared, refused, anchor_gas)
+        _row(name, anchor, worst, prepared, errors, anchor_gas)
         for name in wanted
         for anchor in ANCHORS
     ]
@@ -214,23 +215,23 @@ def worst_verification_seconds(name: str) -> float:
 
 
 def _rounds(
-    prepared: Mapping[str, _Timed], rounds: int, refused: dict[str, tuple[str, str]]
+    prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
     """Return the seconds of the slowest signature of each scheme, round by round.
 
-    User code that fails is added to `refused` and timed no more.
+    User code that fails is added to `errors` and timed no more.
     """
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):
         for name, timed_calls in prepared.items():
-            if name in refused:
+            if name in errors:
                 continue
             try:
                 worst[name].append(timed_calls.worst_seconds())
             except PqchainError as error:
                 if timed_calls.user_scheme is None:
                     raise
-                refused[name] = "failed", str(error)
+                errors[name] = error
     return worst
 
 
@@ -249,14 +250,14 @@ def _row(
     anchor: Anchor,
     worst: Mapping[str, list[float]],
     prepared: Mapping[str, _Timed],
-    refused: Mapping[str, tuple[str, str]],
+    errors: Mapping[str, PqchainError],
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
     row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    if missing := [each for each in (name, anchor.scheme) if each in refused]:
-        status, reason = refused[missing[0]]
-        return row | {"status": status, "reason": reason}
+    if error := errors.get(name) or errors.get(anchor.scheme):
+        status = "unsupported" if isinstance(error, Unsupported) else "failed"
+        return row | {"status": status, "reason": str(error)}
     ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
     size = float(prepared[name].input_bytes)
     return row | {

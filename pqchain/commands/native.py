@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check is not None:
         return _check(arguments)
     if arguments.example:
-        console.write((FOLDER / "example.c").read_text(encoding="utf-8").rstrip())
-        return console.FINE
+        example = (FOLDER / "example.c").read_text(encoding="utf-8").rstrip()
+        return console.show(arguments, {"example": example}, example)
     commands = [
         "pqchain native --example > mine.c",
         build("mine.c", "libmine.so"),
