@@ -15,7 +15,7 @@ PAGE = ROOT / "docs/design/memory-contract.md"
 CALLED = re.compile(r"(pq|pqb|pqq|bls|falcon|falcon_rtl|ec)_[a-z0-9_]+")
 """Names of native functions; a new library's prefix belongs here."""
 
-PREFIXES = ("pq_", "pqq_", "falcon_")
+PREFIXES = ("pqq_", "falcon_")
 """What wrappers put before the name that is their first argument."""
 
 EXTERNAL = {"ec_init_tables": 2, "ec_encode_data": 3}
