@@ -22,10 +22,12 @@ from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
-_MESSAGE_BYTES = 1 << 20
+_MESSAGE_BYTES = 128 << 10
+"""The library holds a message of each call until it is complete: 32 MB for a connection's 256."""
+
 _OPTIONS = (
-    ("grpc.max_receive_message_length", 2 * _MESSAGE_BYTES),
-    ("grpc.max_send_message_length", 2 * _MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
 )
 
