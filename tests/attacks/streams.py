@@ -185,7 +185,7 @@ def _reader(folder: Path) -> tuple[Inputs, Try]:
     return inputs, attempt
 
 
-_TRANSPORTS = ("tcp-tls", "grpc", "aioquic", "qh3", "native")
+_TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
 _FLOOD_SECONDS = 3.0
 
 _FLOODS = {
