@@ -39,7 +39,7 @@ _MAX_CHILDREN = 4
 _MAX_TEXT = 300
 """Characters of an error message that is quoted."""
 
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 3.0
 """Between the watchdog of the child itself, which names the line, and the end by its parent."""
 
 _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"

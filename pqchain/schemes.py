@@ -220,6 +220,12 @@ def _add(row: Algorithm, by: Implementation) -> None:
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
+    before = algorithms.IMPLEMENTATIONS.get(by.name)
+    if before is not None and before.place != by.place:
+        raise UsageError(
+            f"{by.name} is the code at {before.place or 'another object'} already; rename the "
+            "class or the library"
+        )
     algorithms.add(row, by)
 
 

@@ -15,8 +15,6 @@ from pqchain.reencode.scenario import Compute, Link, Scenario
 from pqchain.render import numbers
 from pqchain.wire.transports import registry
 
-_MOST_REPEATS = 10_000
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where the time goes."""
@@ -24,8 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT
 
     repeats: int = arguments.repeats
-    if not 1 <= repeats <= _MOST_REPEATS:
-        raise UsageError(f"--repeats {repeats}: give 1 to {_MOST_REPEATS}")
+    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
     known = checks.meanings(Scenario)["streams"][1].choices
     streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
     one = _scenario(arguments, streams)

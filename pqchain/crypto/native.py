@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 import json
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -23,7 +23,6 @@ from pqchain.crypto.abi import (
     OK,
     POINTER,
     PROTOTYPES,
-    RANDOM,
     REJECTED,
     SIZE,
     TEXT,
@@ -34,7 +33,8 @@ from pqchain.crypto.abi import (
 )
 from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+from pqchain.crypto.random_source import replaced
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported
 
 MAX_SCHEMES = 10_000
 """Schemes of one library."""
@@ -101,33 +101,15 @@ class Library:
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
         return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
 
-    @contextmanager
-    def randomness(self, source: Callable[[int], bytes] | None) -> Iterator[None]:
-        """Let the library draw its randomness from `source(count) -> bytes` within the block.
+    def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
+        """Let the calling thread draw from `source(count) -> bytes` within the block.
 
-        For reproducible runs and tests only: it holds for the whole process, and draws of several
-        threads interleave. An exception of the source is raised when the block ends.
+        For reproducible runs and tests only. Other threads draw from the operating system, and
+        where blocks are nested the inner one holds. An exception of the source is raised when the
+        block ends; until then the library draws from the operating system. Do not await or yield
+        within the block: UsageError is raised where it ends in another thread.
         """
-        errors: list[BaseException] = []
-
-        def draw(buffer: Any, count: int) -> None:
-            try:
-                data = source(count) if source is not None else b""
-                if len(data) != count:
-                    raise UsageError(f"the source gave {len(data)} bytes; {count} were asked for")
-            except BaseException as error:  # noqa: BLE001 - C cannot pass it on, the block's end does
-                errors.append(error)
-                data = bytes(count)
-            ctypes.memmove(buffer, data, count)
-
-        callback = RANDOM(draw) if source is not None else RANDOM()
-        self._handle.pq_random(callback)
-        try:
-            yield
-        finally:
-            self._handle.pq_random(RANDOM())
-        if errors:
-            raise errors[0]
+        return replaced(self._handle.pq_random, source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles of each sample, warm-up included.

@@ -59,35 +59,40 @@ class UserSigner(Signer):
                 f"{self.algorithm.name}.{method}() raised {describe(error)}"
             ) from error
 
+    def failure(self, method: str, requirement: str) -> CryptoFailure:
+        """Return the error of a method that breaks a requirement, with the line where it begins."""
+        code = getattr(getattr(self._instance, method, None), "__code__", None)
+        where = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
+        return CryptoFailure(f"{where}{self.algorithm.name}.{method}() {requirement}.")
+
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a fresh key pair, of the lengths that the class states."""
         pair = self._call("generate_keypair")
         expected = [self._public_key_bytes, self._secret_key_bytes]
         lengths = [_length(key) for key in pair] if type(pair) in (tuple, list) else _length(pair)
         if lengths != expected:
-            raise CryptoFailure(
-                f"{self.algorithm.name}.generate_keypair() must return a public key and a secret "
-                f"key of {expected[0]} and {expected[1]} bytes; got {lengths}."
+            raise self.failure(
+                "generate_keypair",
+                f"must return a public key and a secret key of {expected[0]} and {expected[1]} "
+                f"bytes; got {lengths}",
             )
         return pair[0], pair[1]
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature: bytes = self._call("sign", message, secret_key)
         if _length(signature) not in self._possible:
-            raise CryptoFailure(
-                f"{self.algorithm.name}.sign() must return {self._possible[0]} to "
-                f"{self._possible[-1]} bytes; got {_length(signature)}. Correct signature_bytes or "
-                "signature_max_bytes of the class."
+            raise self.failure(
+                "sign",
+                f"must return {self._possible[0]} to {self._possible[-1]} bytes; got "
+                f"{_length(signature)}. Correct the sizes that the class states",
             )
         return signature
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         verdict = self._call("verify", message, signature, public_key)
         if verdict is not True and verdict is not False:
-            raise CryptoFailure(
-                f"{self.algorithm.name}.verify() must return True or False; got a value of type "
-                f"{type(verdict).__name__}."
-            )
+            kind = type(verdict).__name__
+            raise self.failure("verify", f"must return True or False; got a value of type {kind}")
         return verdict
 
 
