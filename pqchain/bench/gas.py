@@ -22,7 +22,7 @@ from pqchain import algorithms, checks, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
 from pqchain.crypto import isolated
-from pqchain.errors import CryptoFailure, PqchainError, UsageError
+from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 GAS = Contract.of(
@@ -118,7 +118,8 @@ def measure_gas(
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
+    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status ("ok",
+    "unsupported", "failed"), reason.
     `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
@@ -130,19 +131,16 @@ def measure_gas(
     names = list(dict.fromkeys(row.name for row in rows_of))
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
-    refused: dict[str, str] = {}
-    failed: dict[str, str] = {}
+    errors: dict[str, PqchainError] = {}
     for name in with_bar(wanted, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
-        except CryptoFailure as error:
-            failed[name] = str(error)
         except PqchainError as error:
-            refused[name] = str(error)
+            errors[name] = error
     with one_processor():
-        worst = _rounds(prepared, rounds, failed)
+        worst = _rounds(prepared, rounds, errors)
     rows = [
-        _row(name, anchor, worst, prepared, refused, failed, anchor_gas)
+        _row(name, anchor, worst, prepared, errors, anchor_gas)
         for name in wanted
         for anchor in ANCHORS
     ]
@@ -217,23 +215,23 @@ def worst_verification_seconds(name: str) -> float:
 
 
 def _rounds(
-    prepared: Mapping[str, _Timed], rounds: int, failed: dict[str, str]
+    prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
     """Return the seconds of the slowest signature of each scheme, round by round.
 
-    User code that fails is added to `failed` and timed no more.
+    User code that fails is added to `errors` and timed no more.
     """
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):
         for name, timed_calls in prepared.items():
-            if name in failed:
+            if name in errors:
                 continue
             try:
                 worst[name].append(timed_calls.worst_seconds())
             except PqchainError as error:
                 if timed_calls.user_scheme is None:
                     raise
-                failed[name] = str(error)
+                errors[name] = error
     return worst
 
 
@@ -252,15 +250,14 @@ def _row(
     anchor: Anchor,
     worst: Mapping[str, list[float]],
     prepared: Mapping[str, _Timed],
-    refused: Mapping[str, str],
-    failed: Mapping[str, str],
+    errors: Mapping[str, PqchainError],
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
     row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    for status, reasons in (("failed", failed), ("unsupported", refused)):
-        if missing := [each for each in (name, anchor.scheme) if each in reasons]:
-            return row | {"status": status, "reason": reasons[missing[0]]}
+    if error := errors.get(name) or errors.get(anchor.scheme):
+        status = "unsupported" if isinstance(error, Unsupported) else "failed"
+        return row | {"status": status, "reason": str(error)}
     ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
     size = float(prepared[name].input_bytes)
     return row | {

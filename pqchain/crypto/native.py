@@ -211,10 +211,10 @@ class NativeSigner(_Native, Signer):
     ) -> list[int] | None:
         """Do as `verify_batch` with what lies side by side already.
 
-        None if keys or signatures have lengths that the scheme does not know.
+        None if keys or signatures have lengths that the scheme does not know. Raises UsageError if
+        offsets leave their memory, or keys have another length than stated.
         """
-        offsets = packed.signature_offsets
-        lengths = set(map(int.__sub__, offsets[1:].tolist(), offsets[:-1].tolist()))
+        lengths = packed.check()
         if packed.key_bytes != self._public_key_bytes or not lengths <= set(self._possible):
             return None
         return self._verify_packed(packed, threads, stop_at_first)
@@ -250,6 +250,22 @@ class Packed:
     public_keys: bytes
     """One for all, or one for each."""
     key_bytes: int
+
+    def check(self) -> set[int]:
+        """Return the lengths of signatures; raises UsageError if C would leave this memory."""
+        lengths = _differences("signature", self.signature_offsets, self.signatures)
+        count = len(lengths)
+        messages = len(_differences("message", self.message_offsets, self.messages))
+        if messages != count:
+            raise UsageError(
+                f"there must be one message for each signature; got {messages} and {count}"
+            )
+        if len(self.public_keys) not in (self.key_bytes, self.key_bytes * count):
+            raise UsageError(
+                f"public_keys must hold 1 or {count} keys of {self.key_bytes} bytes; got "
+                f"{len(self.public_keys)} bytes"
+            )
+        return set(lengths)
 
 
 def pack(columns: Columns) -> Packed:
@@ -319,6 +335,20 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
         return None
     batch = Batch(signer, pack(columns))
     return lambda: batch.run(threads)
+
+
+def _differences(what: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
+    """Return the lengths between offsets; raises UsageError unless they rise within the memory."""
+    import numpy as np  # whoever has packed columns has loaded it
+
+    edges = np.frombuffer(offsets, np.uint64)
+    if len(edges) < 2 or edges[-1] > memoryview(memory).nbytes or (edges[1:] < edges[:-1]).any():
+        raise UsageError(
+            f"{what} offsets must rise from item to item and stay within the "
+            f"{memoryview(memory).nbytes} bytes of the {what}s, with one item at least"
+        )
+    lengths: list[int] = np.diff(edges).tolist()
+    return lengths
 
 
 def _offsets(items: list[bytes]) -> array[int]:

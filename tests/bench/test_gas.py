@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.bench import gas
 from pqchain.bench.gas import _rounds, _row, _Timed
-from pqchain.errors import UsageError
+from pqchain.errors import CryptoFailure, PackageMissing, UsageError
 
 
 def priced(worst, anchor_gas=None):
@@ -29,8 +29,11 @@ def test_the_slowest_signature_counts():
 
 
 def test_what_cannot_run_is_a_row():
-    row = _row("X", gas.ANCHORS[0], {}, {}, {"ecrecover": "no coincurve"}, None)
+    errors = {"ecrecover": PackageMissing("no coincurve")}
+    row = _row("X", gas.ANCHORS[0], {}, {}, errors, None)
     assert (row["status"], row["reason"]) == ("unsupported", "no coincurve")
+    row = _row("X", gas.ANCHORS[0], {}, {}, errors | {"X": CryptoFailure("no signature")}, None)
+    assert (row["status"], row["reason"]) == ("failed", "no signature")
 
 
 @pytest.mark.native
