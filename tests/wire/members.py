@@ -499,7 +499,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     given = parser.parse_args()
     missed = 0
-    heads = ("transport", "node", "flood", "sent MB", "grown MB", "turn ms", "late ms", "dial s", "cut off")
+    heads = (
+        "transport",
+        "node",
+        "flood",
+        "sent MB",
+        "grown MB",
+        "turn ms",
+        "late ms",
+        "dial s",
+        "cut off",
+    )
     sys.stdout.write("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads) + "\n")
     for transport in [given.transport] if given.transport else registry.TRANSPORTS:
         for flood in [given.flood] if given.flood else FLOODS:
