@@ -142,7 +142,17 @@ def build_libraries(folder: Path) -> None:
     (folder / "random.so").write_bytes(whole[:64] + random.Random(1).randbytes(5000))
 
 
-_COMPILES = "consensus --blocks 1 --exponents 1,2 --network paper-serial,mesh --workers 1".split()
+_COMPILES = [
+    "consensus",
+    "--blocks",
+    "1",
+    "--exponents",
+    "1,2",
+    "--network",
+    "paper-serial,mesh",
+    "--workers",
+    "1",
+]
 """Has numba keep what it compiles, which otherwise each process would do for itself."""
 
 _SANDBOX = r"""
