@@ -179,10 +179,11 @@ bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published
 bench-keys: install ## what the look at a secret key costs, beside a signature
 	$(BIN)/python benchmarks/secret_keys.py
 
-bench-flood: install ## a flood of forged first datagrams at a node: memory, and an honest dial
+bench-flood: install ## floods at a node by strangers and by a member: memory, turns, an honest dial
 	$(BIN)/python -m tests.wire.flood aioquic
 	$(BIN)/python -m tests.wire.flood qh3
 	for each in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$each || exit 1; done
+	$(BIN)/python -m tests.wire.members
 
 bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
 	$(BIN)/python benchmarks/consensus.py

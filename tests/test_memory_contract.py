@@ -15,7 +15,7 @@ PAGE = ROOT / "docs/design/memory-contract.md"
 CALLED = re.compile(r"(pq|pqb|pqq|bls|falcon|falcon_rtl|ec)_[a-z0-9_]+")
 """Names of native functions; a new library's prefix belongs here."""
 
-PREFIXES = ("pq_", "pqq_", "falcon_")
+PREFIXES = ("pqq_", "falcon_")
 """What wrappers put before the name that is their first argument."""
 
 EXTERNAL = {"ec_init_tables": 2, "ec_encode_data": 3}
@@ -98,7 +98,7 @@ def test_every_pointer_argument_has_an_owner() -> None:
     stated = rows()
     used = set().union(*map(mentioned, sources().values()))
     assert {"pq_sign", "pqb_read", "pqq_lend", "bls_aggregate", "falcon_run_request"} <= used
-    used |= {"pq_batch", "pq_random_source", "pqb_columns"}  # structures of pointers, which functions take
+    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, which functions take
     missing = {}
     for name in sorted(used - EXTERNAL.keys()):
         if (expected := declarations()[name]) and stated.get(name) != expected:

@@ -34,7 +34,7 @@ from pqchain.crypto.abi import (
 from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.random_source import replaced
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported
+from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
 """Schemes of one library."""

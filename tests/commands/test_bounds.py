@@ -64,7 +64,7 @@ NAMED_FILES = {
     "costs": "consensus --nodes 4 --blocks 1 --costs {}.csv",
     "plan": "study {}.toml",
     "measurements": "study pqdpol --measurements {}.csv",
-    "vectors": "conform run --verifier pqchain --vectors {}",
+    "vectors": "conform run --vectors {}",
     "table": "plot speed {}.csv",
     "runs": "compare {}.csv {}.csv",
     "library": "native --check {}",
@@ -173,3 +173,62 @@ def test_hostile_numbers_in_a_plan_are_refused(name: str, value: str, tmp_path: 
     said = capsys.readouterr().err
     assert f"{path}" in said
     assert len(said) < 2000
+
+
+PLACES = {
+    "conform vectors --output {}": "/dev/null",
+    "conform run --output {}": "/dev/null",
+    "reproduce --output {}": "/dev/null",
+    "reencode --resume {}": "/dev/null",
+    "reencode --qlog {}": "/dev/null",
+    "consensus --mode virtual --nodes 4 --log {}": "/dev/null",
+    "plot networks --output {}": "named.svg",
+    "study pqdpol --page {}": "named.html",
+    **{
+        f"{command} --output {{}}": "named.csv"
+        for command in (
+            "bench", "chain", "gas", "links", "reencode", "study pqdpol", "consensus --nodes 4",
+            "conform mutants", "compare a.csv b.csv",
+        )
+    },
+}  # fmt: skip
+"""What commands write, each with a name that leads to a device."""
+
+
+@pytest.mark.parametrize("line", PLACES)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("named.svg", "named.html", "named.csv"):
+        (tmp_path / name).symlink_to("/dev/null")
+    before = time.monotonic()
+    assert main(line.format(PLACES[line]).split()) == 2
+    assert time.monotonic() - before < 20
+    said = capsys.readouterr().err
+    assert "is a file; expected a folder" in said or "is no ordinary file" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"named.svg", "named.html", "named.csv"}
+
+
+@pytest.mark.parametrize("place", ["/", "/etc", "mine"])
+@pytest.mark.parametrize("line", [line for line, place in PLACES.items() if place == "/dev/null"])
+def test_folders_of_others_are_refused_before_the_work(
+    line: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("mine")
+    assert main(line.format(place).split()) == 2
+    assert f"{place} must be new, empty or written by pqchain" in capsys.readouterr().err
+    assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine"]
+
+
+def test_a_scheduler_that_does_not_answer_is_given_up_soon(capsys) -> None:
+    pytest.importorskip("dask.distributed")
+    before = time.monotonic()
+    words = ["consensus", "--nodes", "4", "--blocks", "1"]
+    assert main([*words, "--scheduler", "tcp://127.0.0.1:1"]) == 2
+    assert time.monotonic() - before < 20
+    waiting, refused = capsys.readouterr().err.splitlines()[:2]
+    assert waiting == "Waiting up to 5 s for the Dask scheduler at tcp://127.0.0.1:1 ..."
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 5 s" in refused

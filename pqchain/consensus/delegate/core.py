@@ -30,11 +30,9 @@ CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: 
 
 _OTHER = 3
 
-_WAITING_MESSAGES, _LEAST_WAITING_BYTES = 8, 1 << 20
-"""What may wait of one sender: so many of the longest messages, and this at least."""
-
-_MESSAGE_BYTES = 256
-"""What a waiting message takes besides its bytes."""
+_WAITING_MESSAGES, _LEAST_WAITING_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
+"""What may wait of one sender: eight of the longest messages, 1 MB at least; each costs 256 more.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +111,7 @@ class Delegate:
         self.out = []
         self._inbox: list[tuple[int, int, int, int, bytes]] = []
         self.waiting: Counter[int] = Counter()
-        """Bytes that wait of each sender; all that is passed on counts as of -1."""
+        """Bytes that wait of each sender."""
         self._busy = False
         self._signing: list[Work] = []
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)

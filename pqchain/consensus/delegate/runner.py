@@ -188,11 +188,7 @@ class Runner(Delegate):
             self._ask(link, height)
             kept = self._early.setdefault(link, [])
             held = len(data) + sum(len(each) for _, each in kept)
-            if (
-                height == self.height + 1
-                and len(kept) < _EARLY_EACH
-                and held <= self._most_waiting
-            ):
+            if height == self.height + 1 and len(kept) < _EARLY_EACH and held <= self._most_waiting:
                 kept.append((link, data))
         else:
             super().receive(link, data, now)

@@ -96,4 +96,4 @@ def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], Path(sys.argv[5]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]))

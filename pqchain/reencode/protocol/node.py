@@ -310,9 +310,9 @@ class ReencodingNode:
         self._peers.heard(peer)
         key = (event.session, event.channel)
         reader = self._peers.readers.get(key)
-        if reader is None:
-            if event.session == peer.session or self._fetcher.asks_on(peer, event.session):
-                return  # of a channel that we have stopped
+        ours = event.session == peer.session or self._fetcher.asks_on(peer, event.session)
+        if reader is None and ours:
+            return  # of a channel that we have stopped
         try:
             reader = reader or self._peers.accept(key)
             if isinstance(event, Filled):

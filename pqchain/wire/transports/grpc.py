@@ -22,14 +22,21 @@ from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.sockets import Sockets
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
-_MESSAGE_BYTES = 1 << 20
+_MESSAGE_BYTES = 128 << 10
+"""The library holds a message of each call until it is complete: 13 MB for 100 calls.
+
+Its windows do not grow with what a link could hold (bdp_probe), else it would hold gigabytes.
+"""
+
 _OPTIONS = (
-    ("grpc.max_receive_message_length", 2 * _MESSAGE_BYTES),
-    ("grpc.max_send_message_length", 2 * _MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MESSAGE_BYTES),
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", _MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
 )
 
-MOST_CONNECTIONS, MOST_CALLS = 512, 256
+MOST_CONNECTIONS, MOST_CALLS = 512, 100
 """Of a server, whoever made them; and of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
@@ -171,6 +178,10 @@ class Grpc(Sockets[_Session]):
             session = self._by_address[address] = _Session(self, next(self.numbers), peer)
             self.sessions[session.number] = session
             self.deliver(Opened(session.number, peer, False))
+        elif session.number not in self.sessions:
+            # The library cannot close a client's connection; nothing more is read from it.
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "the session is over")
+            return
         number, channel = session.add_channel()
         reading = self.loop.create_task(self._read(session, number, requests))
         try:

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_QUEUED = 100_000
-"""Pieces that may wait to be sent on one session: 40 MB of small ones."""
+MOST_QUEUED = 1 << 15
+"""Pieces that may wait to be sent on one session: 13 MB of small ones.
+
+The most that an honest peer lets wait are two for each of 10,000 chunks that it asks for at once.
+"""
 
 MOST_QUEUED_BYTES = 32 << 20
 """Bytes that may wait on one session, before the piece that exceeds them."""

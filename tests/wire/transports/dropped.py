@@ -11,6 +11,7 @@ import gc
 import sys
 from pathlib import Path
 
+from pqchain.errors import UsageError
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened, Received
 from pqchain.wire.transports import registry
@@ -75,7 +76,7 @@ async def main(use: str, end: str) -> None:
         assert handle
         try:
             library.call("port", handle)
-        except Exception as error:
+        except UsageError as error:
             sys.stdout.write(f"{error} ")
 
 

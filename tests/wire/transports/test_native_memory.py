@@ -121,7 +121,7 @@ def test_what_python_does_not_read_stays_with_the_sender():
     """Once the window and some events are full, the peer waits: nothing more is kept of it."""
 
     async def flooded():
-        nodes, here, there, heard = await dropped.connected()
+        nodes, here, _, heard = await dropped.connected()
         sender, receiver = nodes
         asyncio.get_running_loop().remove_reader(receiver._descriptor)
         beats, length = memoryview(bytes(1 << 20)), 100 << 20

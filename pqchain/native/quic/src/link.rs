@@ -155,7 +155,7 @@ impl Link {
 
     /// Whether more waits already than may.
     pub fn is_deaf(&self, settings: &Settings) -> bool {
-        self.pieces >= settings.queued_pieces || self.owned > settings.queued_bytes
+        self.pieces >= settings.queued_pieces || self.owned >= settings.queued_bytes
     }
 
     pub fn send(&mut self, stream: u64, piece: Piece) {

@@ -188,7 +188,7 @@ fn a_peer_that_reads_nothing_is_let_go() {
     type Change = fn(&mut Settings);
     let bounds: [(Change, usize); 2] = [
         (|settings| settings.queued_pieces = 50, 50),
-        (|settings| settings.queued_bytes = 50_000, 51),
+        (|settings| settings.queued_bytes = 50_000, 50),
     ];
     for (change, pieces) in bounds {
         let (mut world, here, _) = bounded(0, change);
