@@ -64,9 +64,9 @@ def refuse(scenario: Scenario) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Given:
-    """What delegates in different processes have in common, as plain values."""
+    """What delegates in different processes have in common, as plain values; not shown."""
 
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
