@@ -32,9 +32,9 @@ them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchai
 there are tracebacks, wrong answers, signals, half files, files that nobody needs, changed files of
 others, processes left running, more than 20 s for one input (of commands, 300), more than 64 MB for
 all (of a command line, 512). *Memory*: how much the peak of the process grew (not of programs in C,
-which the sanitizers watch, nor of command lines, which are processes of their own). The temporary files of a killed command must be
-gone after the next one. The attacks are in `tests/attacks`; a small part of most is in
-`make test`.
+which the sanitizers watch, nor of command lines, which are processes of their own). The temporary
+files of a killed command must be gone after the next one. The attacks are in `tests/attacks`; a
+small part of most is in `make test`.
 
 """
 

@@ -142,6 +142,19 @@ def build_libraries(folder: Path) -> None:
     (folder / "random.so").write_bytes(whole[:64] + random.Random(1).randbytes(5000))
 
 
+_COMPILES = [
+    "consensus",
+    "--blocks",
+    "1",
+    "--exponents",
+    "1,2",
+    "--network",
+    "paper-serial,mesh",
+    "--workers",
+    "1",
+]
+"""Has numba keep what it compiles, which otherwise each process would do for itself."""
+
 _SANDBOX = r"""
 set -e
 root=$0
@@ -184,6 +197,8 @@ def started(folder: Path) -> subprocess.Popen[str]:
     root.mkdir()
     files.mkdir()
     fixtures(files)
+    compiling = [sys.executable, "-m", "pqchain", *_COMPILES]
+    subprocess.run(compiling, cwd=ROOT, capture_output=True, check=True)
     unshare = ["unshare", "-mpf" if os.geteuid() == 0 else "-rmpf", "--kill-child"]
     variables = {
         **os.environ,

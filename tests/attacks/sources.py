@@ -26,10 +26,11 @@ include("${{PQCHAIN_NATIVE_DIR}}/cmake/sources.cmake")
 pqchain_fetch({RELEASE} "$ENV{{INTO}}" origin)
 """
 
-_DIGEST = """
-include("$ENV{NATIVE}/cmake/sources.cmake")
-pqchain_digest("$ENV{PQCHAIN_LIBOQS_SOURCE}" found)
-message("${found}")
+_DIGEST = f"""
+include("$ENV{{NATIVE}}/cmake/sources.cmake")
+include("$ENV{{NATIVE}}/sources/{RELEASE}/release.cmake")
+pqchain_digest("$ENV{{PQCHAIN_LIBOQS_SOURCE}}" found ENTRIES ${{entries}})
+message("${{found}}")
 """
 
 
@@ -90,7 +91,8 @@ def files_of(tree: Path) -> list[str]:
     def kind(name: str) -> str:
         return Path(name).suffix or Path(name).name
 
-    rng, chosen = random.Random(1), {"CMakeLists.txt", "LICENSE.txt", "README.md"}
+    rng = random.Random(1)
+    chosen = {str(path.relative_to(tree)) for path in (*tree.glob("*.txt"), *tree.glob("tests/*"))}
     for _, group in groupby(sorted(names, key=lambda name: (kind(name), name)), key=kind):
         of_kind = list(group)
         chosen |= set(rng.sample(of_kind, min(FILES_OF_A_KIND, len(of_kind))))

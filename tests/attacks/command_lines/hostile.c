@@ -43,7 +43,6 @@ __attribute__((constructor)) static void loaded(void) {
     misbehave("load");
 }
 
-PQ_API void pq_random(pq_random_fn source) { (void)source; misbehave("random"); }
 PQ_API const char *pq_source(void) {
     misbehave("source");
     return is("source_null") ? NULL : is("source_bytes") ? "\xff\xfe" : "hostile";
