@@ -278,6 +278,7 @@ class QuicEndpoint(QuicOwner):
             session_ticket_fetcher=fetch if self._resumes else None,
             session_ticket_handler=give if self._resumes else None,
         )
+        self.library.limit_data(connection.quic, False)
         self._by_name[names.retried or names.original] = connection
         return connection
 
@@ -301,6 +302,8 @@ class QuicEndpoint(QuicOwner):
         connection.check_time(self._now)
         connection.check_streams()
         if connection.opened:
+            if not connection.dialled:
+                self.library.limit_data(connection.quic, True)
             self._admission.left(connection.session)
 
     def _terminated(self, connection: Connection, reason: str) -> None:

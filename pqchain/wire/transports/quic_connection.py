@@ -43,6 +43,10 @@ class Library:
     """Says how many bytes of a stream it holds."""
     streams: Callable[[Any], Collection[int]]
     """Says which streams are open; empty if the library itself allows only a few."""
+    forget_streams: Callable[[Any], None] = lambda quic: None
+    """Drops what a closed connection holds, where the library would keep it for a while."""
+    limit_data: Callable[[Any, bool], None] = lambda quic, proven: None
+    """Limits what a client may send until it has proven who it is, where the library allows it."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
     logger: Callable[[Callable[[], float]], Any] | None = None
@@ -118,6 +122,7 @@ class Connection(Proving):
         self.drop_queues()
         self.waiting.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
+        self.owner.library.forget_streams(self.quic)
 
     def cut_off(self, reason: str) -> None:
         """Close the connection and tell the node, which has not asked for it."""

@@ -5,6 +5,7 @@ import pytest
 from pqchain.wire.session import Closed, Opened
 from pqchain.wire.transports import limits, quic_connection
 from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
+from pqchain.wire.transports.aioquic import UNPROVEN_DATA_BYTES
 from tests.wire.pair import Pair
 
 
@@ -87,13 +88,8 @@ def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     assert pair.endpoints[1].sessions == {}
 
 
-def test_gaps_in_streams_are_bounded(pair, monkeypatch):
-    """A peer that sends the last byte that it may, again and again, and never the first one."""
-    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
-    opened(pair)
-    (there,) = events(pair, 1, Opened)
-    server = pair.endpoints[1].sessions[there.session].quic
-    client = next(iter(pair.endpoints[0].sessions.values())).quic
+def send_gaps(pair, client):
+    """Send the last byte that is allowed, again and again, and never the first one."""
     for _ in range(200):
         stream = client.get_next_available_stream_id()
         client.send_stream_data(stream, b"x")
@@ -109,4 +105,48 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
         pair.run()
     else:
         raise AssertionError("its room never ends")
+
+
+def test_gaps_in_streams_are_bounded(pair, monkeypatch):
+    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
+    opened(pair)
+    (there,) = events(pair, 1, Opened)
+    server = pair.endpoints[1].sessions[there.session].quic
+    client = next(iter(pair.endpoints[0].sessions.values())).quic
+    send_gaps(pair, client)
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
+
+
+def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
+    """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
+    answered = quic_connection.Connection._answered
+    monkeypatch.setattr(quic_connection.Connection, "_answered", lambda *_: None)
+    opened(pair)
+    assert events(pair, 1, Opened) == []
+    (server,) = pair.endpoints[1].sessions.values()
+    (client,) = pair.endpoints[0].sessions.values()
+    send_gaps(pair, client.quic)
+    held = sum(len(each.receiver._buffer) for each in server.quic._streams.values())
+    assert 0 < held <= UNPROVEN_DATA_BYTES
+    assert client.quic._remote_max_data == UNPROVEN_DATA_BYTES
+    monkeypatch.setattr(quic_connection.Connection, "_answered", answered)
+    session = opened(pair)
+    assert len(events(pair, 1, Opened)) == 1
+    allowed = pair.endpoints[0].sessions[session].quic._remote_max_data
+    assert allowed == 4 * quic_connection.WINDOW_BYTES
+
+
+def test_a_session_that_is_closed_holds_nothing_of_what_was_not_acknowledged(pair):
+    opened(pair)
+    (there,) = events(pair, 1, Opened)
+    server = pair.endpoints[1]
+    quic = server.sessions[there.session].quic
+    for _ in range(10):
+        server.send(there.session, server.open(there.session), bytes(100_000), end=True)
+    server.datagrams(pair.now)
+    assert sum(AIOQUIC.buffered(quic, at) for at in AIOQUIC.streams(quic)) > 900_000
+    server.close(there.session, "enough", now=pair.now)
+    pair.run()
+    assert not AIOQUIC.streams(quic)
+    assert not any(space.sent_packets for space in quic._loss.spaces if not space.discarded)
+    assert [event.reason for event in events(pair, 0, Closed)] == ["enough"]
