@@ -1,6 +1,6 @@
 """Try every attack with many inputs, and write what came of them.
 
-python -m tests.attacks                      all of them, into docs/attacks.md
+python -m tests.attacks                      all of them, into docs/robustness.md
 python -m tests.attacks --only ledger        those whose surface or name has the word
 python -m tests.attacks --inputs 1000        another number of inputs for each
 python -m tests.attacks --seed 2             other inputs
@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.attacks.harness import ALLOWED, Tally
 from tests.attacks.registry import ATTACKS, run_listed
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "robustness.md"
 
 _TOP = """# Attacks, and what came of them
 
