@@ -74,6 +74,8 @@ class Connection(Proving):
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    handed: set[int] = field(default_factory=set)
+    """The channels of which QUIC may hold something."""
     stopped: dict[int, None] = field(default_factory=dict)
     """The last streams on which the other side wants nothing more."""
     ended: dict[int, None] = field(default_factory=dict)
@@ -172,6 +174,7 @@ class Connection(Proving):
                     self.queued.add(rest)
                     queue.appendleft((rest, end))
                 self.write(channel, part, end=end and not len(rest))
+                self.handed.add(channel)
                 buffered += len(part)
                 held += len(part)
             if not queue:
@@ -179,10 +182,11 @@ class Connection(Proving):
 
     def _held_bytes(self) -> int:
         """Return what QUIC holds of all streams; 0 while they are too few to matter."""
-        library, streams = self.owner.library, self.owner.library.streams(self.quic)
-        if len(streams) * SLICE_BYTES <= MOST_HANDED_BYTES:
+        if len(self.handed) * SLICE_BYTES <= MOST_HANDED_BYTES:
             return 0
-        return sum(library.buffered(self.quic, stream) for stream in streams)
+        held = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.handed}
+        self.handed = {stream for stream, count in held.items() if count}
+        return sum(held.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""

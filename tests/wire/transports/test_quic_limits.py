@@ -60,7 +60,8 @@ def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind)
     assert [event.reason for event in events(either, 0, Closed)] == [limits.READS_NOTHING]
 
 
-def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
+def test_what_is_handed_to_a_library_for_many_channels_is_bounded(either, monkeypatch):
+    pair = either
     monkeypatch.setattr(quic_connection, "MOST_HANDED_BYTES", 1 << 20)
     monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
