@@ -76,8 +76,8 @@ def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int
     return len(stream.sender._buffer) if stream is not None else 0
 
 
-def _forget_streams(quic: QuicConnection) -> None:
-    """Drop what a closed connection has not sent, or has sent and not had acknowledged."""
+def _forget(quic: QuicConnection) -> None:
+    """Drop what a connection has not sent, or has sent without an acknowledgement."""
     quic._streams.clear()
     quic._streams_queue.clear()
     for space in quic._loss.spaces:
@@ -121,7 +121,7 @@ LIBRARY = Library(
     buffer=Buffer,
     buffered=_buffered,
     streams=lambda quic: quic._streams,
-    forget_streams=_forget_streams,
+    forget=_forget,
     limit_data=_limit_data,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,

@@ -43,8 +43,9 @@ class Library:
     """Says how many bytes of a stream it holds."""
     streams: Callable[[Any], Collection[int]]
     """Says which streams are open; empty if the library itself allows only a few."""
-    forget_streams: Callable[[Any], None] = lambda quic: None
-    """Drops what a closed connection holds, where the library would keep it for a while."""
+    forget: Callable[[Any], None]
+    """Drops the buffers of a connection that is over; its objects refer to each other, so that
+    they would last until a garbage collection."""
     limit_data: Callable[[Any, bool], None] = lambda quic, proven: None
     """Limits what a client may send until it has proven who it is, where the library allows it."""
     settings: Callable[[str], dict[str, Any]]
@@ -74,6 +75,8 @@ class Connection(Proving):
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    tickets: list[Any] = field(default_factory=list)
+    """Tickets for the client, which has not proven who it is yet."""
     handed: set[int] = field(default_factory=set)
     """The channels of which QUIC may hold something."""
     stopped: dict[int, None] = field(default_factory=dict)
@@ -124,7 +127,6 @@ class Connection(Proving):
         self.drop_queues()
         self.waiting.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
-        self.owner.library.forget_streams(self.quic)
 
     def cut_off(self, reason: str) -> None:
         """Close the connection and tell the node, which has not asked for it."""
@@ -181,9 +183,7 @@ class Connection(Proving):
                 del self.outgoing[channel]
 
     def _held_bytes(self) -> int:
-        """Return what QUIC holds of all streams; 0 while they are too few to matter."""
-        if len(self.handed) * SLICE_BYTES <= MOST_HANDED_BYTES:
-            return 0
+        """Return what QUIC holds of all streams."""
         held = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.handed}
         self.handed = {stream for stream, count in held.items() if count}
         return sum(held.values())
