@@ -11,7 +11,6 @@ from pqchain.commands import console
 from pqchain.errors import BadLength, PqchainError, UsageError
 from pqchain.falcon import BACKENDS, FalconSigner
 from pqchain.installation import read_bytes
-from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
@@ -101,10 +100,10 @@ def show_profile(arguments: argparse.Namespace) -> int:
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
     plain = {"backend": signer.backend, "why": signer.why, "steps": console.records(frame)}
-    time = Column("time", key="seconds", numeric=True, show=numbers.seconds)
-    columns = [Column("step"), time, Column("calls", numeric=True), Column("where")]
     remark = f"One run with {signer.backend} ({signer.why}); `pqchain bench` measures."
-    return console.show(arguments, plain, Table.of(frame, columns), remarks=[remark])
+    return console.show(
+        arguments, plain, Table.of(frame, ["step", "seconds", "calls", "where"]), remarks=[remark]
+    )
 
 
 def show_model(arguments: argparse.Namespace) -> int:

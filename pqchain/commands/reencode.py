@@ -10,9 +10,9 @@ from typing import Any
 from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
+from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
-from pqchain.render import numbers
 from pqchain.wire.transports import registry
 
 _MOST_REPEATS = 10_000
@@ -36,9 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
         frame = replay.unsupported(one, reason)
     else:
         runs = repeats * max(len(streams), 1)
+        size = BYTES.text(one.transfer_bytes, exact=True)
         console.talk(
-            f"About {numbers.duration(runs * replay.estimate_seconds(one))} on an idle machine: "
-            f"{runs} run{'s'[: runs != 1]} of {numbers.byte_count(one.transfer_bytes)} of chunks."
+            f"About {SECONDS.text(runs * replay.estimate_seconds(one), 2)} on an idle machine: "
+            f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
         )
         frame = replay.replay(
             one,

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
 from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
-from pqchain.render import numbers
 
 _TIE = 1.005
 """A lead below this is none: it would be shown as 1.00."""
@@ -69,7 +69,7 @@ def plot_cells(
         if per_pair:
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
-            label = f"{label} {'/' if seconds else numbers.TIMES} N²"
+            label = f"{label} {'/' if seconds else figures.TIMES} N²"
         drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
         drawn = drawn or "markers: printed, lines: modelled"
         axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
@@ -158,7 +158,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xticks(range(len(nodes)), map(_power, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
-            amount = numbers.integer(cells[0]["amount"])
+            amount = figures.integer(cells[0]["amount"])
             title = f"lowest latency, {amount} transactions a block"
             if cells[0]["ranked_by"] == "throughput_per_second":
                 title = f"highest throughput, blocks of {amount} B"
@@ -178,7 +178,7 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     lead = ""
     if cell["lead"] >= _TIE:
-        lead = f"\n{numbers.TIMES}{cell['lead']:.2f}"
+        lead = f"\n{figures.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
         lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
     axes.text(x, y, f"{winner}{lead}", ha="center", va="center", size=paper.scaled(6.5), color=INK)
@@ -210,4 +210,4 @@ def _power(nodes: float) -> str:
 
 
 def _long(value: float) -> str:
-    return brief(value) if value < 1 else f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"
+    return brief(value) if value < 1 else f"{figures.integer(value)}{figures.NARROW_SPACE}s"

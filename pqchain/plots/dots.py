@@ -13,12 +13,12 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
+from pqchain import figures
 from pqchain.algorithms import ALGORITHMS, GIVEN, OPERATIONS, Algorithm
 from pqchain.errors import DataError
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
 from pqchain.plots.marks import brief, edge, grid, log_ticks, props
-from pqchain.render import numbers
 
 OPERATION_LOOK = dict(zip(OPERATIONS, LOOKS, strict=False))
 """Colour and marker of every operation."""
@@ -94,7 +94,7 @@ def dots(
             if origin is not None:
                 axes.hlines(levels, origin, group[value], linewidth=0.8, **faint)
             style = _marker(marker, colour, rank) | props(zorder=3, markersize=4.6)
-            axes.plot(group[value], levels, label=numbers.spoken(operation), **style)
+            axes.plot(group[value], levels, label=figures.humanize(operation), **style)
         # The first row on top; one without a dot says that it was not measured.
         axes.set_yticks(list(heights.values()), list(heights))
         axes.set_ylim(max(heights.values()) + 0.7, -0.7)
@@ -162,7 +162,7 @@ def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
 def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) -> None:
     """Explain markers, and fillings where more than one is in use, above the plot."""
     handles = [
-        Line2D([], [], linestyle="none", color=colour, marker=marker, label=numbers.spoken(name))
+        Line2D([], [], linestyle="none", color=colour, marker=marker, label=figures.humanize(name))
         for name, (colour, marker) in looks.items()
         if name in set(frame["operation"])
     ]

@@ -12,14 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Transform, blended_transform_factory
 
+from pqchain import figures
+from pqchain.figures import SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import GRID, INK, figure_of
-from pqchain.render import numbers
 
-with_prefix = partial(EngFormatter, sep=numbers.NARROW_SPACE)
+with_prefix = partial(EngFormatter, sep=figures.NARROW_SPACE)
 """Labels of ticks in a unit, by its prefixes: `with_prefix("B")` writes 10 kB."""
 
-brief = partial(numbers.seconds, digits=1)
+brief = partial(SECONDS.text, digits=1)
 """Label of a tick in the unit of time that fits."""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain.figures import SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
 from pqchain.plots.marks import (
@@ -18,7 +19,6 @@ from pqchain.plots.marks import (
     name_levels,
     props,
 )
-from pqchain.render import numbers
 
 _PHASES = {
     "transfer": ("#0072B2", ""),
@@ -65,7 +65,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
-            size = f"{first['payload_bytes'] / 1e6:g} MB in {numbers.seconds(total)}"
+            size = f"{first['payload_bytes'] / 1e6:g} MB in {SECONDS.text(total)}"
             labels.append(f"{run} ({first['kind']})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
@@ -141,7 +141,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             colour = _TRANSPORTS.get(str(row["transport"]), MUTED)
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=colour, **whisker)
-            beside(axes, numbers.seconds(time), (high, level), (5, 0), size=8)
+            beside(axes, SECONDS.text(time), (high, level), (5, 0), size=8)
         limit = table["wire_limit_seconds"].max()
         if np.isfinite(limit):
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.2, label="the link alone")

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain import figures
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
+from pqchain.figures import SECONDS
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, look, require
 from pqchain.plots.dots import dots, ranked
 from pqchain.plots.marks import (
@@ -22,7 +24,6 @@ from pqchain.plots.marks import (
     name_levels,
     props,
 )
-from pqchain.render import numbers
 
 _BARS = (
     ("ref", "published", "reference, printed", "#0072B2"),
@@ -77,7 +78,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     rows = compared["algorithm"] + (": " + compared["run"] if several else "")
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
-    show = f"{numbers.TIMES}{{:g}}".format
+    show = f"{figures.TIMES}{{:g}}".format
     frame = compared.assign(row=rows)
     return dots(
         frame, value="ratio", label=label, show=show, ax=ax, origin=1.0, whiskers=("low", "high")
@@ -101,12 +102,12 @@ def plot_history(together: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             colour, marker = look(index)
             line = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
             line |= props(linestyle=("-", "--", ":", "-.")[index // len(LOOKS) % 4])
-            name = f"{key[0]}, {numbers.spoken(str(key[2]))} ({key[1]})"
+            name = f"{key[0]}, {figures.humanize(str(key[2]))} ({key[1]})"
             places = group["run"].map(runs.index)
             axes.plot(places, group["median_seconds"], label=name, **line)
         short = [re.sub(r"^(\d+-\d+-\d+)T([\d:]+).*", r"\1\n\2", run) for run in runs]
         axes.set_xticks(range(len(runs)), short)
-        log_ticks(axes, "y", lambda value: numbers.seconds(value, 2))
+        log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
         grid(axes)
         axes.set_ylabel("median time of one operation")
         legend_above(axes, 2)
@@ -131,7 +132,7 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
-    show = f"{numbers.TIMES}{{:g}}".format
+    show = f"{figures.TIMES}{{:g}}".format
     return dots(frame, value=value, label=label, show=show, ax=ax, origin=1.0)
 
 
@@ -164,12 +165,12 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                     axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
                     continue
                 axes.barh(level, value - start, **bar)
-                beside(axes, numbers.seconds(value, 2), (value, level))
+                beside(axes, SECONDS.text(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{numbers.spoken(operation)}: median here and as published (log scale)")
+        axes.set_xlabel(f"{figures.humanize(operation)}: median here and as published (log scale)")
         legend_above(axes, 4)
     return axes
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
+from pqchain import figures
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
 from pqchain.plots.marks import (
@@ -24,7 +25,6 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
-from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
 """Beside colour, so that fields differ in print."""
@@ -47,11 +47,11 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.8)
-        axes.set_yticks(levels, [numbers.spoken(name) for name in frame["input"]])
+        axes.set_yticks(levels, [figures.humanize(name) for name in frame["input"]])
         axes.invert_yaxis()
         axes.margins(x=0.08)
         unit = f" ({first['unit']})" if first["unit"] else ""
-        axes.set_xlabel(f"{numbers.spoken(first['output'])}{unit}, {first['scheme']}")
+        axes.set_xlabel(f"{figures.humanize(first['output'])}{unit}, {first['scheme']}")
         axes.tick_params(axis="y", length=0)
         legend_within(axes, "lower right")
     return axes
@@ -80,15 +80,15 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
             for up, right in np.argwhere(fields == code) if hatch else ():
                 axes.fill_between([right, right + 1], up, up + 1, **style)
-        axes.set_xticks(corners[0][:-1] + 0.5, map(numbers.factor, across))
-        axes.set_yticks(corners[1][:-1] + 0.5, map(numbers.factor, upwards))
+        axes.set_xticks(corners[0][:-1] + 0.5, map(figures.factor, across))
+        axes.set_yticks(corners[1][:-1] + 0.5, map(figures.factor, upwards))
         # The field of the study as it is.
         if 1.0 in upwards and 1.0 in across:
             ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=7)
             axes.plot(across.index(1.0) + 0.5, upwards.index(1.0) + 0.5, **ring)
         axes.tick_params(length=0)
-        axes.set_xlabel(f"{numbers.spoken(frame['across'].iloc[0])}   (ring: the study as it is)")
-        axes.set_ylabel(numbers.spoken(frame["upwards"].iloc[0]))
+        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   (ring: the study as it is)")
+        axes.set_ylabel(figures.humanize(frame["upwards"].iloc[0]))
         handles = [
             Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
             for name, (colour, hatch) in zip(names, looks, strict=True)

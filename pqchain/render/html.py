@@ -10,20 +10,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-LABELS = {
-    "published": "as printed in the source",
-    "measured": "timed on the machine that is named",
-    "run": "counted or observed in a run on that machine",
-    "replayed": "the real protocol, run on a clock that is modelled",
-    "registry": "facts of the implementations, checked against the built libraries",
-    "modelled": "computed from a model, not timed",
-    "synthesised": "RTL of this project: cells after synthesis, cycles of its netlist; on no board",
-    "fitted": "from a model whose parameters were fitted to the printed table itself",
-    "estimated": "counted work times an assumed rate",
-    "cited": "published elsewhere, with its source",
-    "given": "by whoever asked, with their own source",
-}
-"""Where the numbers of a table come from: every table carries at least one of these."""
+from pqchain.figures import Kind
 
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
@@ -85,10 +72,13 @@ def badge(verdict: str, *, short: bool = False) -> Markup:
     return element("span", mark, word, class_=f"badge {tone}", title=verdict if short else "")
 
 
-def labels(*names: str) -> Markup:
-    """Show where numbers come from."""
+def labels(*kinds: str) -> Markup:
+    """Write the labels of kinds of evidence. Raises ValueError for a kind that does not exist."""
     return join(
-        *(element("span", name, class_=f"label {name}", title=LABELS[name]) for name in names)
+        *(
+            element("span", kind, class_=f"label {kind}", title=kind.meaning)
+            for kind in map(Kind, kinds)
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""One table, written once: shown on a terminal, in a page, in Markdown, or as records."""
+"""Tables that can be written as text, HTML, Markdown, LaTeX and records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from pqchain.render import html, latex, numbers
+from pqchain import figures
+from pqchain.figures import SECONDS, Unit
+from pqchain.render import html, latex
 from pqchain.render.html import Markup, element
 
 if TYPE_CHECKING:
@@ -24,59 +27,81 @@ class Column:
     title: str
     group: str = ""
     numeric: bool = False
-    show: Callable[[Any], str] = str
-    """How a value becomes text."""
+    show: Callable[[Any], str] | None = None
+    """The text of a value; None: numbers are written with their unit, anything else as it is."""
     key: str = ""
-    """Its name in a frame and in records; else its headings serve."""
+    """The name of the column in a frame and in records; "" for its headings."""
+    unit: str = ""
+    """The unit of its numbers; "" for the one that `name` ends in."""
+    digits: int = 3
+    exact: bool = False
+    """Write all digits, as of published values."""
+
+    @classmethod
+    def of(cls, name: str, frame: pd.DataFrame | None = None) -> Column:
+        """Return the column of that name in a frame, with the title and format of its unit."""
+        is_numeric = bool(Unit.of(name))
+        if frame is not None:
+            is_numeric = frame[name].dtype.kind in "iuf"
+        return cls(figures.title(name), numeric=is_numeric, key=name)
 
     @property
     def name(self) -> str:
         """The name of its values in records."""
         return self.key or f"{self.group} {self.title}".strip()
 
+    def text(self, value: Any) -> str:
+        """Write a value."""
+        if self.show is not None:
+            return self.show(value)
+        if self.numeric and isinstance(value, Real) and not isinstance(value, bool):
+            unit = Unit.of(self.name, self.unit)
+            return unit.text(float(value), self.digits, exact=self.exact)
+        return str(value)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cell with looks of its own, which its column cannot know."""
+    """A cell whose text or markup does not follow from its column."""
 
     value: Any
     text: str
     html: Markup | None = None
-    """What a page shows; without it the text."""
+    """The markup of a page; None for the text."""
 
 
 _WIDE = 9
-"""From so many columns on a page sets a table smaller, so that all of them are seen at once."""
+"""Tables of at least this many columns are set smaller on a page, so that all of them fit."""
 
 
 def verdict(word: str, *, short: bool = False) -> Shown:
-    """Show a verdict with its sign and tone."""
+    """Return the cell of a verdict, with its sign and tone on a page."""
     return Shown(word, word, html.badge(word, short=short))
 
 
-def ours(value: float, show: Callable[[float], str] = numbers.seconds) -> Shown:
-    """Show a number of this machine, which a page emphasises."""
+def ours(value: float, show: Callable[[float], str] = SECONDS.text) -> Shown:
+    """Return the cell of a number of this machine, emphasised on a page."""
     return Shown(value, show(value), element("span", show(value), class_="here"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of values, columns that know how to show them, and what a reader needs beside them."""
+    """Columns, rows of values, caption, kinds of evidence and notes."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
-    """Of each column a value, or `Shown`."""
+    """A value or `Shown` for each column."""
     caption: str = ""
     source: Sequence[str] = ()
-    """Where the numbers come from: names of `html.LABELS`."""
+    """Kinds of evidence, values of `figures.Kind`."""
     row_headers: int = 1
-    """So many first cells head their row; of two, equal neighbours in the first are shown once."""
+    """How many first cells head their row; with two, equal neighbours in the first are merged."""
     remarks: Sequence[str] = ()
-    """Of each row what is to be said about it, or ""."""
+    """A remark for each row, or ""."""
     notes: Sequence[str] = ()
-    """How to read the table, below it."""
+    """Notes below the table."""
     part: str = ""
-    """The part of a chapter that it belongs to."""
+    """The part of a chapter that the table belongs to."""
     style: str = ""
     """A class of the style sheet."""
 
@@ -84,17 +109,22 @@ class Table:
     def of(
         cls,
         frame: pd.DataFrame | Iterable[Mapping[Any, Any]],
-        columns: Sequence[Column],
+        columns: Sequence[Column | str],
         *,
         remark: str = "",
         **more: Any,
     ) -> Table:
-        """Make a table of the rows of a frame; `remark` names the column that holds remarks."""
-        records = list(frame.to_dict("records") if hasattr(frame, "to_dict") else frame)
-        rows = [[row[column.name] for column in columns] for row in records]
+        """Make a table of the rows of a frame; `remark` names the column that holds remarks.
+
+        A column given by its name has the title and format that follow from the name.
+        """
+        source: Any = frame if hasattr(frame, "to_dict") else None
+        records = list(frame if source is None else source.to_dict("records"))
+        made = [Column.of(each, source) if isinstance(each, str) else each for each in columns]
+        rows = [[row[column.name] for column in made] for row in records]
         if remark:
             more["remarks"] = [str(row[remark]) for row in records]
-        return cls(columns=columns, rows=rows, **more)
+        return cls(columns=made, rows=rows, **more)
 
     def text(self, width: int | None = None) -> str:
         """Lay the table out for a terminal; rows wider than `width` take several lines."""
@@ -184,11 +214,11 @@ class Table:
 
 
 def _text(column: Column, cell: Any) -> str:
-    return cell.text if isinstance(cell, Shown) else column.show(cell)
+    return cell.text if isinstance(cell, Shown) else column.text(cell)
 
 
 def _markup(column: Column, cell: Any) -> str:
-    return cell.html or cell.text if isinstance(cell, Shown) else column.show(cell)
+    return cell.html or cell.text if isinstance(cell, Shown) else column.text(cell)
 
 
 def _value(column: Column, cell: Any) -> str:

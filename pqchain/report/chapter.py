@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
+from pqchain import algorithms, figures
 from pqchain.bench.tables import measurement_tables
-from pqchain.render import html, numbers
+from pqchain.figures import RATIO, SECONDS, Kind, Unit
+from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from pqchain.report.run import SAID, Reproduction
@@ -114,7 +115,7 @@ def _byline(paper: Paper) -> list[str]:
 def claim_table(claims: pd.DataFrame) -> Table:
     """Show statements, each judged by the printed numbers and by ours."""
     found = set(claims["source"])
-    kinds = [kind for kind in html.LABELS if kind in found - {"published", "registry"}]
+    kinds = [kind for kind in Kind if kind in found - {"published", "registry"}]
     rows = []
     for _, group in claims.groupby("claim_id", sort=False):
         records = group.to_dict("records")
@@ -180,8 +181,11 @@ def coverage_table(coverage: pd.DataFrame) -> Table:
         [
             row["table"],
             ", ".join(part for part in (row["printed_name"], row["implementation"]) if part),
-            numbers.spoken(row["quantity"]),
-            Shown(row["printed"], numbers.quantity(row["printed"], row["quantity"], row["unit"])),
+            figures.humanize(row["quantity"]),
+            Shown(
+                row["printed"],
+                Unit.of(row["quantity"], row["unit"]).text(row["printed"], exact=True),
+            ),
             row["kind"],
             Shown(row["ours"], _rounded(row["ours"], row["quantity"], row["unit"])),
             row["reason"],
@@ -200,19 +204,19 @@ def coverage_table(coverage: pd.DataFrame) -> Table:
         ],
         rows=rows,
         caption="Every printed number, in tables and in the text, and what stands against it.",
-        source=["published", *(kind for kind in html.LABELS if kind in set(coverage["kind"]))],
+        source=["published", *(kind for kind in Kind if kind in set(coverage["kind"]))],
     )
 
 
 def _rounded(value: float, quantity: str, unit: str) -> str:
     """Show our number with as many digits as it deserves."""
     if value != value:
-        return numbers.MISSING
+        return figures.MISSING
     if unit == "s":
-        return numbers.seconds(value)
+        return SECONDS.text(value)
     if unit in ("B", "cycles", "") and value >= 1000:
-        return numbers.integer(value)
-    return numbers.quantity(float(f"{value:.4g}"), quantity, unit)
+        return figures.integer(value)
+    return Unit.of(quantity, unit).text(float(f"{value:.4g}"), exact=True)
 
 
 def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
@@ -236,7 +240,7 @@ def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
             Column("algorithm"),
             *[Column("variant")] * variants,
             *(
-                Column(title, numbers.spoken(name), True)
+                Column(title, figures.humanize(name), True)
                 for name in operations
                 for title in ("published", "here", "ratio")
             ),
@@ -253,12 +257,12 @@ def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
 
 def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
     if cell is None:
-        return [numbers.MISSING] * 3
+        return [figures.MISSING] * 3
     published, ratio = cell["published_seconds"], cell["ratio"]
     return [
-        Shown(published, numbers.exact_seconds(published)),
+        Shown(published, SECONDS.text(published, exact=True)),
         ours(cell["median_seconds"]),
-        Shown(ratio, numbers.ratio(ratio, 2)),
+        Shown(ratio, RATIO.text(ratio, 2)),
     ]
 
 
@@ -303,14 +307,14 @@ def size_table(sizes: pd.DataFrame) -> Table:
 def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
     """Show the printed sizes of one quantity, and the registry's with the worst verdict."""
     if not cells:
-        return [numbers.MISSING] * 2
+        return [figures.MISSING] * 2
     word = next((cell["verdict"] for cell in cells if cell["verdict"] != "equal"), "equal")
     size = cells[0]["registry_bytes"]
     badge = verdict(word, short=True)
     here = Shown(
         size,
-        f"{numbers.integer(size)} {badge.text}",
-        html.join(numbers.integer(size), " ", badge.html or ""),
+        f"{figures.integer(size)} {badge.text}",
+        html.join(figures.integer(size), " ", badge.html or ""),
     )
-    texts = dict.fromkeys(numbers.integer(cell["published_bytes"]) for cell in cells)
+    texts = dict.fromkeys(figures.integer(cell["published_bytes"]) for cell in cells)
     return [" / ".join(texts), here]

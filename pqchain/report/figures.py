@@ -9,24 +9,24 @@ import pandas as pd
 
 from pqchain import plots
 from pqchain.costs import schemes
-from pqchain.render.figure import Figure
+from pqchain.render.plot import Plot
 from pqchain.report.run import Reproduction
 from pqchain.works import shown
 from pqchain.works.work import SPEED, Work
 
 
-def drawn(done: Reproduction) -> dict[str, list[Figure]]:
+def drawn(done: Reproduction) -> dict[str, list[Plot]]:
     """Return the figures of each work by its key, and under "" those of this machine."""
     figures = {work.key: list(_of_work(done, work)) for work in done.works}
     return figures | {"": list(_measured(done.measurements))}
 
 
-def _of_work(done: Reproduction, work: Work) -> Iterator[Figure]:
+def _of_work(done: Reproduction, work: Work) -> Iterator[Plot]:
     """Yield our times over the printed ones, then the work's own figures."""
     rows = done.comparison[done.comparison["paper"] == work.key]
     ratios = rows.loc[rows["status"] == "ok", "ratio"]
     if ratios.notna().any():
-        yield Figure(
+        yield Plot(
             name="ratio",
             axes=plots.plot_ratio(rows),
             description=f"Dots on a logarithmic axis around 1, from {ratios.min():.2g} to "
@@ -39,7 +39,7 @@ def _of_work(done: Reproduction, work: Work) -> Iterator[Figure]:
     yield from work.figures(done.frames[work.key])
 
 
-def _measured(measurements: pd.DataFrame) -> Iterator[Figure]:
+def _measured(measurements: pd.DataFrame) -> Iterator[Plot]:
     """Yield what this machine measured: times, gains of AVX2, bytes against time, sizes."""
     kinds = measurements["algorithm"].map({row.name: row.kind for row in schemes(measurements)})
     signatures = measurements[kinds == "signature"]

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
 from pqchain.bench import stored
-from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 from pqchain.report.chapter import coverage_table, statement
 from pqchain.works import compare, registry
@@ -96,7 +96,7 @@ def page(key: str) -> str:
 
 
 def _size(row: Mapping[Any, Any]) -> str:
-    what = numbers.spoken(row["quantity"].removesuffix("_bytes"))
+    what = figures.humanize(row["quantity"].removesuffix("_bytes"))
     return f"{row['algorithm']}, {what}: {row['note']}; here {row['registry_bytes']:.0f}."
 
 

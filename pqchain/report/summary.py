@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
-from pqchain.render import html, numbers
+from pqchain.figures import SECONDS, Kind
+from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import SAID, Reproduction
@@ -141,7 +142,7 @@ def works_table(done: Reproduction) -> Table:
         columns=columns,
         rows=rows,
         caption="What was found, by work.",
-        source=[kind for kind in html.LABELS if kind in found],
+        source=[kind for kind in Kind if kind in found],
     )
 
 
@@ -172,7 +173,7 @@ def provenance(facts: Mapping[str, Any]) -> Markup:
         elif value not in ("", None, [], {}):
             text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
             if name.endswith("_seconds"):
-                text = numbers.seconds(float(value))
+                text = SECONDS.text(float(value))
             shown.append((name.replace("_", " "), text))
     return html.section("provenance", "Where our numbers were made", html.pairs(shown))
 
@@ -187,7 +188,7 @@ def _build(facts: Mapping[str, Any]) -> str:
 
 def reading() -> Markup:
     """Explain the labels and how the times were taken."""
-    labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
+    labels = (html.join(html.labels(kind), kind.meaning) for kind in Kind)
     compared, timed = (html.element("p", SAID[name]) for name in ("compared", "timed"))
     parts = [compared, html.bullets(labels), timed]
     return html.section("reading", "How to read these pages", *parts)
@@ -216,7 +217,7 @@ def tally(
     items = (
         html.join(
             html.element("b", str(count)),
-            html.labels(word) if word in html.LABELS and column == "kind" else html.badge(word),
+            html.labels(word) if word in set(Kind) and column == "kind" else html.badge(word),
         )
         for word, count in counts.items()
     )

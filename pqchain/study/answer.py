@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pqchain.render import numbers
+from pqchain import figures
+from pqchain.figures import RATIO, SECONDS
 from pqchain.study import calibration
 from pqchain.study.findings import Findings
 from pqchain.study.model import post_quantum
@@ -15,22 +16,22 @@ _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 def shown(value: float, unit: str, digits: int = 3) -> str:
     """Show a figure with three digits and the prefix that fits: 1.63 TB, 12.0 s, 73.3 tx/s."""
     if not math.isfinite(value):
-        return numbers.MISSING
+        return figures.MISSING
     if unit == "s":
-        return numbers.duration(value, digits)
+        return SECONDS.text(value, digits)
     if unit == "×":
-        return numbers.ratio(value, digits)
+        return RATIO.text(value, digits)
     unit = {"1/s": "tx/s"}.get(unit, unit)
-    number = numbers.significant(value, digits)
+    number = figures.significant(value, digits)
     if unit == "gas" and value >= 1e8:
-        number, unit = numbers.significant(value / 1e9, digits), "Ggas"
+        number, unit = figures.significant(value / 1e9, digits), "Ggas"
     elif unit in ("B", "bit/s"):
-        number = numbers.integer(value) if value == round(value) else numbers.significant(value, 5)
+        number = figures.integer(value) if value == round(value) else figures.significant(value, 5)
         for scale, prefix in _PREFIXES:
             if value >= scale and (unit != "B" or value >= 1e5):
-                number, unit = numbers.significant(value / scale, digits), f"{prefix}{unit}"
+                number, unit = figures.significant(value / scale, digits), f"{prefix}{unit}"
                 break
-    return f"{number}{numbers.NARROW_SPACE}{unit}" if unit else number
+    return f"{number}{figures.NARROW_SPACE}{unit}" if unit else number
 
 
 def interval(low: float, high: float, unit: str, value: float | None = None) -> str:
@@ -40,8 +41,8 @@ def interval(low: float, high: float, unit: str, value: float | None = None) -> 
     if not low < high or shown(low, unit) == shown(high, unit):
         return alone
     ends = [shown(end, unit) for end in (low, high)]
-    number, _, of = ends[0].rpartition(numbers.NARROW_SPACE)
-    if number and ends[1].endswith(f"{numbers.NARROW_SPACE}{of}"):
+    number, _, of = ends[0].rpartition(figures.NARROW_SPACE)
+    if number and ends[1].endswith(f"{figures.NARROW_SPACE}{of}"):
         ends[0] = number
     return f"{alone} ({ends[0]} to {ends[1]})"
 

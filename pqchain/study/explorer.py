@@ -17,13 +17,12 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, plots
+from pqchain import algorithms, figures, plots
 from pqchain import costs as costing
 from pqchain.bench import operations, presets
 from pqchain.bench.presets import PresetName
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import PqchainError, Unsupported
-from pqchain.render import numbers
 from pqchain.schemes import costs_of
 from pqchain.study import limits, model, sensitivity, writing
 from pqchain.study.answer import shown
@@ -261,7 +260,7 @@ class Explorer:
         return kind(
             options=list(zip(lever.labels, lever.values, strict=True)),
             value=lever.values[lever.place],
-            description=numbers.spoken(lever.name),
+            description=figures.humanize(lever.name),
             tooltip=INPUTS[lever.name].meaning,
             style={"description_width": "13em"},
             layout={"width": "auto"},
@@ -390,7 +389,7 @@ def _table(figures: model.Figures) -> str:
 
 
 def _heading(name: str) -> str:
-    return numbers.spoken(name.removesuffix("_per_second").removesuffix("_seconds"))
+    return figures.humanize(name.removesuffix("_per_second").removesuffix("_seconds"))
 
 
 def _ipywidgets() -> Any:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pqchain import figures
 from pqchain.chain import encoding
 from pqchain.consensus import network as networks
-from pqchain.render import numbers
+from pqchain.figures import COUNT
 from pqchain.study.answer import shown
 from pqchain.study.plan import BLS, SIGNERS, Plan, value_of
 from pqchain.study.provers import PROVERS
@@ -153,8 +154,10 @@ def _label(value: Any, unit: str) -> str:
     if isinstance(value, str):
         return value
     if unit in ("", "share", "tx/s", "d"):
-        text = numbers.integer(value) if float(value).is_integer() else numbers.exact(value)
-        return f"{text}{numbers.NARROW_SPACE}{unit}" if unit and unit != "share" else text
+        text = (
+            figures.integer(value) if float(value).is_integer() else COUNT.text(value, exact=True)
+        )
+        return f"{text}{figures.NARROW_SPACE}{unit}" if unit and unit != "share" else text
     if unit == "B/s":
         return f"{shown(float(value), 'B')}/s"
     return shown(float(value), unit)

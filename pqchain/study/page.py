@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import plots, results
+from pqchain import figures, plots, results
 from pqchain.errors import UsageError
-from pqchain.render import html, numbers
+from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.study import answer, grid, migration, outcomes, sensitivity, sheet, sliders
 from pqchain.study.findings import Findings
@@ -119,7 +119,7 @@ def _migration(frame: pd.DataFrame, plan: Plan, scheme: str) -> Markup:
         identifier="figure-migration",
         description="Lines over days: share of the accounts that moved, and growth of the chain a "
         "day; the table below holds some of the days.",
-        caption=f"{numbers.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
+        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
         f"{plan.moving_share:.0%} of each block is given to them, half have asked after "
         f"{plan.adoption_days:g} days.",
     )
@@ -129,7 +129,7 @@ def _tornado(tornado: pd.DataFrame) -> Markup:
     """Draw the tornado, unless no input changes anything."""
     if tornado.empty:
         return Markup()
-    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
+    output, scheme = figures.humanize(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
     return html.figure(
         plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
         identifier="figure-tornado",
@@ -158,8 +158,8 @@ def _only_winner(plane: pd.DataFrame) -> str:
     if len(names) != 1:
         return ""
     ends = [
-        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
-        f"{numbers.factor(factors.max())}"
+        f"{figures.humanize(str(plane[axis].iloc[0]))} {figures.factor(factors.min())} to "
+        f"{figures.factor(factors.max())}"
         for axis in ("across", "upwards")
         for factors in [plane[f"{axis}_factor"]]
     ]

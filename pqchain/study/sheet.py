@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pqchain.render import html, numbers
+from pqchain import figures
+from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation
 from pqchain.study.answer import conclusions, doubts, interval, shown, spread
@@ -46,7 +47,7 @@ def calibration_table(findings: Findings) -> Table:
         unit = row["unit"]
         name = row["quantity"]
         about = QUANTITIES[name].about if name in QUANTITIES else name
-        error = numbers.percent(100 * row["error"], 0)
+        error = figures.percent(100 * row["error"], 0)
         seen = ", ".join(filter(None, (row["source"], row["date"], row["settings"])))
         rows.append(
             [
@@ -127,11 +128,11 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
     for row in frame.to_dict("records"):
         known = QUANTITIES.get(row["quantity"])
         unit = known.unit if known else {"verification_gas": "gas"}.get(row["quantity"], "×")
-        error = numbers.percent(100 * row["error"], 0)
+        error = figures.percent(100 * row["error"], 0)
         rows.append(
             [
                 row["chain"],
-                f"{numbers.spoken(row['quantity'])}, {row['scheme']}",
+                f"{figures.humanize(row['quantity'])}, {row['scheme']}",
                 Shown(row["predicted"], shown(row["predicted"], unit)),
                 Shown(row["outcome"], shown(row["outcome"], unit)),
                 Shown(row["error"], error),
@@ -214,7 +215,7 @@ def migration_table(frame: pd.DataFrame) -> Table:
     return Table.of(
         picked,
         [
-            Column("day", numeric=True, show=numbers.integer, key="day"),
+            Column("day", numeric=True, show=figures.integer, key="day"),
             Column("phase", key="phase"),
             Column("moved", numeric=True, show="{:.1%}".format, key="moved_share"),
             Column("waiting", numeric=True, show="{:.1%}".format, key="waiting_share"),
@@ -238,7 +239,7 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
     ]
     return Table.of(
         tornado,
-        [Column("input", show=numbers.spoken), *values],
+        [Column("input", show=figures.humanize), *values],
         caption="The same as numbers.",
         source=["modelled"],
     )
@@ -246,12 +247,12 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
 
 def plane_table(plane: pd.DataFrame) -> Table:
     """Return the winners of a plane."""
-    across, upwards = (numbers.spoken(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
+    across, upwards = (figures.humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
     names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
-    factors = [numbers.factor(float(each)) for each in names.columns]
+    factors = [figures.factor(float(each)) for each in names.columns]
     return Table(
-        columns=[Column(upwards, show=numbers.factor), *(Column(each, across) for each in factors)],
-        rows=list(names.replace("", numbers.MISSING).itertuples(name=None)),
+        columns=[Column(upwards, show=figures.factor), *(Column(each, across) for each in factors)],
+        rows=list(names.replace("", figures.MISSING).itertuples(name=None)),
         caption="The same as names.",
         source=["modelled"],
     )

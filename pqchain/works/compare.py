@@ -17,7 +17,7 @@ from pqchain import algorithms, results
 from pqchain.bench.comparing import runs, together
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.errors import DataError
-from pqchain.render import numbers
+from pqchain.figures import SECONDS
 from pqchain.results import Contract
 from pqchain.works import readers, registry
 from pqchain.works.comparisons import decide, deciding
@@ -131,7 +131,7 @@ def _aligned(
     median = found["median_seconds"]
     if operation in algorithms.get(algorithm).family_facts.restarts:
         mean = found["mean_seconds"]
-        notes.append(f"{operation} restarts at random: its mean here is {numbers.seconds(mean)}")
+        notes.append(f"{operation} restarts at random: its mean here is {SECONDS.text(mean)}")
     ratio = median / seconds if seconds else _NAN
     return [*about, name, median, found["mad_seconds"], ratio, status, _joined(*notes)]
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
+from pqchain import algorithms, figures, results
 from pqchain.costs import MEASUREMENT, choose
-from pqchain.render import numbers
+from pqchain.figures import Unit
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.verdicts import CODE, ITS_OWN, MACHINE, Standing
@@ -84,9 +84,8 @@ class Number:
         return Number(value, noise, error, standing=self.standing & other.standing)
 
     def __str__(self) -> str:
-        show = {"s": numbers.seconds, "B": numbers.byte_count}
-        if self.unit in show:
-            return show[self.unit](self.value)
+        if self.unit in ("s", "B"):
+            return Unit(self.unit).text(self.value, exact=self.unit == "B")
         return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
 
 
@@ -95,7 +94,7 @@ class Reader:
     """One source of numbers."""
 
     source: str
-    """A kind of number, of `pqchain.render.html.LABELS`."""
+    """A kind of number, of `pqchain.figures.Kind`."""
     read: Callable[[str, str, str], Number]
     """Name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
@@ -157,7 +156,7 @@ def spoken(quantity: str) -> str:
     """Turn a quantity into words; its number carries the unit."""
     for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
-    return numbers.spoken(quantity.replace("+", " + ").replace("*", " x "))
+    return figures.humanize(quantity.replace("+", " + ").replace("*", " x "))
 
 
 def _split(name: str, implementation: str) -> tuple[str, str]:

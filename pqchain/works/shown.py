@@ -6,8 +6,8 @@ maybe its columns, from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,14 @@ import pandas as pd
 
 from pqchain import plots
 from pqchain.errors import UnknownName
+from pqchain.figures import MISSING, Unit, humanize, shortened
 from pqchain.installation import read_toml
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 
-_SHOWS = {
-    name: each
-    for name, each in vars(numbers).items()
-    if getattr(each, "__module__", "") == numbers.__name__
-}
+_SHOWS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": shortened}
+"""Formats of texts that a column may name."""
+
 _PLOTS = {name.removeprefix("plot_"): name for name in plots.__all__ if name[:5] == "plot_"}
 
 
@@ -49,27 +47,27 @@ def table(said: Mapping[str, Any], rows: Any, **more: Any) -> Table:
 
 
 def column(
-    title: str, *, show: str = "{}", scale: float = 1, blank: str | None = None, **more: Any
+    title: str, *, show: str = "", scale: float = 1, blank: str | None = None, **more: Any
 ) -> Column:
-    """Make a column of data.
+    """Make a column; without `show`, numbers have the format of their unit.
 
-    `show` is a format, or a function of `pqchain.render.numbers`, which may want `digits`; values
-    are multiplied by `scale`; `blank` stands for one that is missing. Raises UnknownName.
+    `show` is a format string or a name of `_SHOWS`; values are multiplied by `scale`; `blank`
+    replaces a missing value. Raises UnknownName.
     """
-    if "{" not in show and show not in _SHOWS:
-        raise UnknownName("way to show a value", show, _SHOWS, "pqchain.render.numbers.")
-    options = {"digits": more.pop("digits")} if "digits" in more else {}
-    write = show.format if "{" in show else partial(_SHOWS[show], **options)
+    if show and "{" not in show and show not in _SHOWS:
+        raise UnknownName("text format", show, _SHOWS)
+    plain = Column(title, **more)
+    write = (show.format if "{" in show else _SHOWS[show]) if show else plain.text
 
     def text(value: Any) -> str:
         if blank is not None and (value == "" or value != value):
             return blank
-        return str(write(value if scale == 1 else value * scale))
+        return write(value if scale == 1 else value * scale)
 
-    return Column(title, show=text, **more)
+    return replace(plain, show=text)
 
 
-def figures(file: Path, frames: Mapping[str, Any]) -> Iterator[Figure]:
+def figures(file: Path, frames: Mapping[str, Any]) -> Iterator[Plot]:
     """Yield the figures of a file, if their frame is there and a row of it ran.
 
     Raises UnknownName for an unknown plot.
@@ -81,7 +79,7 @@ def figures(file: Path, frames: Mapping[str, Any]) -> Iterator[Figure]:
         if name not in _PLOTS:
             raise UnknownName("plot", name, _PLOTS, "pqchain.plots.")
         axes = getattr(plots, _PLOTS[name])(frame, **row.pop("options", {}))
-        yield Figure(axes=axes, **row)
+        yield Plot(axes=axes, **row)
 
 
 def published_table(frame: pd.DataFrame) -> Table:
@@ -98,19 +96,19 @@ def published_table(frame: pd.DataFrame) -> Table:
     columns = []
     for name in map(str, ["printed_name", *frame.columns.drop("printed_name")]):
         unit = about.get("units", {}).get(name, "")
-        show = partial(numbers.quantity, name=name, unit=unit) if name in numeric else str
-        columns.append(Column(_heading(name), numeric=name in numeric, show=show, key=name))
+        numbers: dict[str, Any] = {"numeric": True, "unit": unit, "exact": True}
+        columns.append(Column(_heading(name), key=name, **numbers if name in numeric else {}))
     caption = about.get("caption") or about.get("description", "")
     caption = f"{caption} (section {about.get('section', '')})"
     return Table.of(frame, columns, caption=caption, source=("published",))
 
 
 def _value(row: Mapping[Any, Any]) -> Shown:
-    text = numbers.quantity(row["value"], row["quantity"], row["unit"])
-    return Shown(row["value"], row["printed"] if text == numbers.MISSING else text)
+    text = Unit.of(row["quantity"], row["unit"]).text(row["value"], exact=True)
+    return Shown(row["value"], row["printed"] if text == MISSING else text)
 
 
 def _heading(name: str) -> str:
     for ending in ("_seconds", "_bytes", "_percent", "_megahertz"):
         name = name.removesuffix(ending)
-    return {"printed_name": "printed as"}.get(name, numbers.spoken(name))
+    return {"printed_name": "printed as"}.get(name, humanize(name))

@@ -73,7 +73,7 @@ class Verdict:
     evidence: str
     """The figures behind it."""
     source: str
-    """What kind of number they are, of `pqchain.render.html.LABELS`."""
+    """What kind of number they are, of `pqchain.figures.Kind`."""
     standing: Standing = ITS_OWN
 
     @property

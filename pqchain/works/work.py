@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import installation
-from pqchain.render.figure import Figure
+from pqchain.render.plot import Plot
 from pqchain.render.table import Table
 from pqchain.works import paper, papers, shown, statements
 from pqchain.works.paper import Paper
@@ -127,6 +127,6 @@ class Work:
         """Show the frames as `tables.toml` says; the chapter has a section for each `part`."""
         return shown.tables(self.words, frames)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
+    def figures(self, frames: Frames) -> Iterable[Plot]:
         """Draw the frames as `figures.toml` says, after the tables of their parts."""
         return shown.figures(self._folder / "figures.toml", frames)

@@ -12,6 +12,7 @@ import pytest
 
 from pqchain import bench, machine, plots, report, results
 from pqchain.errors import UnknownPaper, UsageError
+from pqchain.figures import Kind
 from pqchain.render import html
 from pqchain.report import figures, folder
 from pqchain.report import summary as overview
@@ -206,7 +207,7 @@ def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
     assert len(reader.all("caption")) == len(reader.all("table"))
     assert text.count('<caption><span class="label ') == len(reader.all("table"))
     assert all("scope" in attributes for attributes in reader.all("th"))
-    for label in html.LABELS:
+    for label in Kind:
         assert f'class="label {label}"' in text
 
 

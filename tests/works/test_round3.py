@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pqchain import algorithms, plots, results
+from pqchain import algorithms, figures, plots, results
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UsageError
-from pqchain.render import numbers
 from pqchain.render.table import Table
 from pqchain.works import papers
 from pqchain.works.round3 import table1 as round3
@@ -196,7 +195,7 @@ def test_text_holds_every_cell_in_the_order_of_print():
     assert lines[1].split() == ["reference", "AVX2"]
     assert lines[2].split()[:3] == ["KEM", "from", "McEliece"]
     start = lines.index(next(line for line in lines if line.startswith("decapsulate")))
-    cells = [line.replace(numbers.NARROW_SPACE, "") for line in lines[start : start + 6]]
+    cells = [line.replace(figures.NARROW_SPACE, "") for line in lines[start : start + 6]]
     assert cells[0].split()[1:6] == ["printed", "19.445ms", "49µs", "1.879ms", "31µs"]
     assert cells[1].split()[0] == "here"
     assert cells[4].split()[2:] == ["×560", "×6.1", "×59", "×2.2"]

@@ -8,8 +8,8 @@ import pytest
 
 from pqchain import plots
 from pqchain.errors import UnknownName, UnknownPaper
+from pqchain.figures import Kind
 from pqchain.installation import read_toml
-from pqchain.render import html
 from pqchain.report import figures
 from pqchain.works import papers, registry, shown
 from pqchain.works.work import Bench, Work
@@ -50,7 +50,7 @@ def test_every_table_has_columns_that_can_be_shown(work):
         for each in said.get("columns", []):
             assert shown.column(**each).title == each["title"]
         if "frame" in said:
-            assert said["part"] and said["caption"] and set(said["source"]) <= set(html.LABELS)
+            assert said["part"] and said["caption"] and set(said["source"]) <= set(Kind)
 
 
 def test_a_table_that_is_data_shows_its_frame(tmp_path):
@@ -62,7 +62,7 @@ def test_a_table_that_is_data_shows_its_frame(tmp_path):
     columns = [
       { title = "name" },
       { title = "ms", key = "seconds", numeric = true, show = "{:.1f}", scale = 1e3 },
-      { title = "gain", numeric = true, show = "ratio", digits = 2, blank = "none" },
+      { title = "gain", numeric = true, unit = "×", digits = 2, blank = "none" },
     ]
     """
     (tmp_path / "tables.toml").write_text(text, encoding="utf-8")
@@ -74,9 +74,9 @@ def test_a_table_that_is_data_shows_its_frame(tmp_path):
     assert list(Work(tmp_path).tables({"f": pd.DataFrame()})) == []
 
 
-def test_a_way_to_show_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean 'seconds'"):
-        shown.column("time", show="second")
+def test_an_unknown_text_format_is_refused_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'shortened'"):
+        shown.column("time", show="shorten")
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, installation, results
+from pqchain import algorithms, figures, installation, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.state import Reason
+from pqchain.figures import SECONDS, Unit
 from pqchain.installation import read_toml
-from pqchain.render import numbers
 from pqchain.render.table import Table
 from pqchain.results import Contract
 from pqchain.works import papers
@@ -74,14 +74,14 @@ class MiniBlockchain(Work):
         return {
             "schemes": len(ran),
             "smallest": smallest["algorithm"],
-            "smallest_bytes": numbers.integer(smallest["transaction_bytes"]),
+            "smallest_bytes": figures.integer(smallest["transaction_bytes"]),
             "quickest": quickest["algorithm"],
-            "quickest_verify": numbers.seconds(_verify_seconds(quickest)),
+            "quickest_verify": SECONDS.text(_verify_seconds(quickest)),
             "tampered": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in ran),
             "by": {
                 row["algorithm"]: {
-                    "bytes": numbers.integer(row["transaction_bytes"]),
-                    "verify": numbers.seconds(_verify_seconds(row)),
+                    "bytes": figures.integer(row["transaction_bytes"]),
+                    "verify": SECONDS.text(_verify_seconds(row)),
                 }
                 for row in ran
             },
@@ -121,10 +121,10 @@ def compare_blocks(
         about = _answers().get(quantity, {})
         ours = _answer(single[name], about) if name in single else ""
         value, unit = float(line["value"]), str(line["unit"])
-        theirs = numbers.quantity(value, quantity, unit)
+        theirs = Unit.of(quantity, unit).text(value, exact=True)
         comparable = isinstance(ours, int | float) and unit in ("s", "B")
         ratio = float(ours) / value if comparable else float("nan")
-        shown = [line["printed"] if theirs == numbers.MISSING else theirs]
+        shown = [line["printed"] if theirs == figures.MISSING else theirs]
         shown.append(_shown(ours, quantity, unit))
         place = [paper, table, name, line["printed_name"], quantity]
         rows.append([*place, *shown, ratio, about.get("note", "")])
@@ -144,10 +144,10 @@ def _shown(value: Any, quantity: str, unit: str) -> str:
     if not isinstance(value, int | float):
         return str(value)
     if unit == "s":
-        return numbers.seconds(value)
+        return SECONDS.text(value)
     if quantity == "transaction_bytes":
-        return f"{value:.2f}{numbers.NARROW_SPACE}B"
-    return numbers.quantity(value, quantity, unit)
+        return f"{value:.2f}{figures.NARROW_SPACE}B"
+    return Unit.of(quantity, unit).text(value, exact=True)
 
 
 def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pqchain import figures
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
 from pqchain.fitting import nonnegative
-from pqchain.render import numbers
 from pqchain.results import Contract
 
 LEFT_OUT = Contract.of(
@@ -120,7 +120,7 @@ def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
     sign = np.array([costs[name].sign_seconds for name in cells["algorithm"]])
     matrices = {"all four": whole}
     for index, term in enumerate(_TERMS):
-        matrices[f"without {numbers.spoken(term)}"] = np.delete(whole, index, axis=1)
+        matrices[f"without {figures.humanize(term)}"] = np.delete(whole, index, axis=1)
     instead = np.column_stack([whole[:, :2], nodes**2 * sign])
     matrices["a signature for each pair in place of verifies and signs"] = instead
     rows = []

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pqchain import results
+from pqchain import figures, results
 from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable, from_frame
 from pqchain.errors import DataError
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.figures import COUNT, SECONDS
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
@@ -98,7 +99,7 @@ class PqDpol(Work):
             yield from super().tables({**frames, **judging.parts(frames), "fit": fit})
             yield networks(frames, self.words)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
+    def figures(self, frames: Frames) -> Iterable[Plot]:
         """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
         winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
         shown = {**frames, **judging.parts(frames), **winners}
@@ -206,11 +207,11 @@ def _rows(
     Where the print errs, the corrected value and the error against it follow in lines of their own.
     """
     column, wrong = QUANTITIES[table], errata(table)
-    percent = numbers.percent
+    percent = figures.percent
     lines: dict[str, tuple[str, Callable[[float], str]]] = {
-        "printed": (f"published_{column}", numbers.exact),
-        "corrected": (f"corrected_{column}", numbers.exact),
-        title: (column, lambda value: numbers.significant(value, 4)),
+        "printed": (f"published_{column}", partial(COUNT.text, exact=True)),
+        "corrected": (f"corrected_{column}", partial(COUNT.text, exact=True)),
+        title: (column, lambda value: figures.significant(value, 4)),
         "error": (f"{quantity}_error_percent", percent),
         "error, corrected": (f"{quantity}_error_corrected_percent", percent),
     }
@@ -238,7 +239,7 @@ def networks(frames: Frames, words: Mapping[str, Any]) -> Table:
         latency = group.groupby("nodes")["latency_seconds"].median()
         voting = "all" if setting in landscape.EVERYBODY else str(group["delegates"].max())
         rows.append([str(setting), voting, *(latency.get(2**n, float("nan")) for n in shown)])
-    across = (Column(f"2^{n}", numeric=True, show=numbers.seconds) for n in shown)
+    across = (Column(f"2^{n}", numeric=True, show=SECONDS.text) for n in shown)
     columns = [Column("network"), Column("delegates"), *across]
     said = words["networks"]
     wrong = dict.fromkeys(f"! {note}" for note in frames["table5-6"]["note"] if note)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain.figures import BYTES
 from pqchain.intervals import half_width
-from pqchain.render import numbers
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding.frames import EARLY, KEY, LINK_ONLY, LOSSY, kind_of
@@ -70,7 +70,7 @@ def _standing(row: pd.Series[Any], nodes: int) -> Standing:
     alike = alike and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
     clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
     setting = (
-        f"{row['nodes']} nodes, {row['blocks']} x {numbers.byte_count(row['block_bytes'])},"
+        f"{row['nodes']} nodes, {row['blocks']} x {BYTES.text(row['block_bytes'], exact=True)},"
         f" {regime['code']}, {row['transport']}, {clock}"
     )
     if not alike:
@@ -204,7 +204,7 @@ def _above_0(values: pd.Series[float]) -> str:
 
 def _troubled(row: pd.Series[Any]) -> Standing:
     """Say under what a comparison ran; the paper's links had neither such latency nor loss."""
-    size = numbers.byte_count(row["block_bytes"])
+    size = BYTES.text(row["block_bytes"], exact=True)
     delay = f"{1e3 * row['delay_seconds']:g} ms each way"
     setting = f"{row['blocks']} x {size}, {delay}, {row['transport']}, virtual clock"
     return Standing(setting, (SIZE,))

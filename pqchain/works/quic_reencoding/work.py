@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
+from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode.tables import contrast_table
-from pqchain.render import numbers
 from pqchain.render.table import Shown, Table
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers, shown
@@ -82,7 +83,7 @@ class QuicReencoding(Work):
         if len(live):
             share, first = live.set_index("phase")["share_percent"], live.iloc[0]
             facts |= {
-                "live_bytes": numbers.byte_count(first["payload_bytes"]),
+                "live_bytes": BYTES.text(first["payload_bytes"], exact=True),
                 "live_transfer": share["transfer"],
                 "live_coding": share["decode"] + share["encode"],
                 "live_io": share["io"],
@@ -94,7 +95,7 @@ class QuicReencoding(Work):
                 f"{row['mode']}_saved": row["saving_percent"],
                 f"{row['mode']}_low": row["low_percent"],
                 f"{row['mode']}_high": row["high_percent"],
-                f"{row['mode']}_size": numbers.byte_count(at["block_bytes"]),
+                f"{row['mode']}_size": BYTES.text(at["block_bytes"], exact=True),
             }
         return facts
 
@@ -119,7 +120,7 @@ def _link_facts(table: pd.DataFrame) -> dict[str, Any]:
     rows = _run(table, LINK_ONLY).set_index("phase")
     if rows.empty:
         return {}
-    size = numbers.byte_count(rows["payload_bytes"].iloc[0])
+    size = BYTES.text(rows["payload_bytes"].iloc[0], exact=True)
     printed = table.query("kind == 'published'").set_index("phase")["seconds"]
     ours = rows["seconds"]["transfer"]
     return {"link_bytes": size, "link_seconds": ours, "printed_seconds": printed["transfer"]}
@@ -155,8 +156,8 @@ def table_of_phases(frame: pd.DataFrame, said: Mapping[str, Any]) -> Table:
 def _phase(row: Mapping[Any, Any]) -> Shown:
     seconds = row["seconds"]
     if not math.isfinite(seconds):
-        return Shown(seconds, numbers.MISSING)
-    return Shown(seconds, f"{numbers.seconds(seconds)} ({row['share_percent']:.2f} %)")
+        return Shown(seconds, figures.MISSING)
+    return Shown(seconds, f"{SECONDS.text(seconds)} ({row['share_percent']:.2f} %)")
 
 
 def _remark(row: Mapping[Any, Any], column: str) -> str:
@@ -214,8 +215,8 @@ def _figure1(series: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _spread(row: Mapping[Any, Any]) -> Shown:
     mean, low, high = (row[f"{what}_seconds"] for what in ("transfer", "low", "high"))
-    text = f"{numbers.seconds(mean)} ({numbers.seconds(low)} to {numbers.seconds(high)})"
-    return Shown(mean, text if math.isfinite(mean) else numbers.MISSING)
+    text = f"{SECONDS.text(mean)} ({SECONDS.text(low)} to {SECONDS.text(high)})"
+    return Shown(mean, text if math.isfinite(mean) else figures.MISSING)
 
 
 def _left_out(frames: Frames) -> list[str]:
@@ -227,7 +228,7 @@ def _left_out(frames: Frames) -> list[str]:
     largest = frames["table1"].query("kind == 'replayed'")["block_bytes"].max()
     whole = replays.WHOLE_BLOCK_BYTES
     if largest < whole:
-        ours = numbers.byte_count(largest)
+        ours = BYTES.text(largest, exact=True)
         missing.append(
             f"blocks of {whole / 1e6:g} MB (those above have {ours}: the native transport, which "
             "is quick enough, was not built; see pqchain doctor)"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
 from pqchain.algorithms import OPERATIONS
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.figures import RATIO, SECONDS
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, table1
 from pqchain.works.work import Bench, Frames, Work
@@ -41,9 +43,9 @@ class Round3(Work):
             speedups = rows.set_index("quantity")["here_speedup"]
             if len(speedups) == 3:
                 facts[str(name)] = {
-                    "least": numbers.significant(speedups.min(), 2),
-                    "most": numbers.significant(speedups.max(), 2),
-                    **speedups.map(lambda gain: numbers.significant(gain, 2)).to_dict(),
+                    "least": figures.significant(speedups.min(), 2),
+                    "most": figures.significant(speedups.max(), 2),
+                    **speedups.map(lambda gain: figures.significant(gain, 2)).to_dict(),
                 }
         return facts
 
@@ -53,7 +55,7 @@ class Round3(Work):
             yield from halves(frames["table1"], self.words)
         yield from super().tables(frames)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
+    def figures(self, frames: Frames) -> Iterable[Plot]:
         """Draw each operation of Table 1, and its sizes."""
         if not frames:
             return ()
@@ -104,23 +106,23 @@ def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
 def _library(implementation: str, variant: str) -> str:
     """Name the library of a column, with its variant only if that is not the column's."""
     library, _, own = implementation.partition("/")
-    return (library if own == variant else implementation) or numbers.MISSING
+    return (library if own == variant else implementation) or figures.MISSING
 
 
 def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[Any]]:
-    label = numbers.spoken(quantity.rpartition("_")[0])
+    label = figures.humanize(quantity.rpartition("_")[0])
 
     def row(title: str, column: str, show: Any) -> list[Any]:
         return [label, title, *(Shown(cell[column], show(cell[column])) for cell in cells)]
 
     if quantity.endswith("_bytes"):
-        yield row("printed", "published", numbers.integer)
+        yield row("printed", "published", figures.integer)
         yield [label, "here", *map(_size, cells)]
         return
-    yield row("printed", "published", numbers.exact_seconds)
+    yield row("printed", "published", partial(SECONDS.text, exact=True))
     yield [label, "here", *map(_time, cells)]
-    yield row("printed cycles", "published_cycles", numbers.integer)
-    yield row("here cycles", "here_cycles", numbers.integer)
+    yield row("printed cycles", "published_cycles", figures.integer)
+    yield row("here cycles", "here_cycles", figures.integer)
     yield row("printed gain", "published_speedup", _gain)
     yield row("gain here", "here_speedup", _gain)
 
@@ -128,13 +130,13 @@ def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[An
 def _size(cell: Mapping[Any, Any]) -> Shown:
     """Show our size; "!" marks one that differs from the print and is explained."""
     mark = {"equal": "", "different": " ?"}.get(cell["status"], " !")
-    return Shown(cell["here"], numbers.integer(cell["here"]) + mark)
+    return Shown(cell["here"], figures.integer(cell["here"]) + mark)
 
 
 def _time(cell: Mapping[Any, Any]) -> Shown:
     fine = cell["status"] == "ok"
-    return Shown(cell["here"], numbers.seconds(cell["here"]) if fine else str(cell["status"]))
+    return Shown(cell["here"], SECONDS.text(cell["here"]) if fine else str(cell["status"]))
 
 
 def _gain(value: float) -> str:
-    return "" if math.isnan(value) else numbers.ratio(value, 2)
+    return "" if math.isnan(value) else RATIO.text(value, 2)

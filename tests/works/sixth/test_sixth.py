@@ -30,7 +30,7 @@ def test_its_chapter_is_in_the_report(done):
     assert done.keys == ("falcon-hls", "sixth")
     chapter = (done.output / "sixth.html").read_text(encoding="utf-8")
     for expected in (
-        "Signatures by carrier pigeon", '<section id="sixth-in-the-air">', "455\u202fs",
+        "Signatures by carrier pigeon", '<section id="sixth-in-the-air">', "7.58\u202fmin",
         'id="figure-sixth-load"', "455 s on the wing", "Verification on the wing",
         "Pigeons fly by day only",
     ):  # fmt: skip
