@@ -74,7 +74,7 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
         raise UsageError(f"{arguments.kind} is drawn from a file; name one that pqchain saved")
     frame = results.load(arguments.file)
     if results.contract_of(frame).name == comparing.HISTORY.name:
-        frame = comparing.together([arguments.file])
+        frame = comparing.concat_runs([arguments.file])
     if own:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError("--scheme stands beside measurements; this file holds none")

@@ -119,7 +119,7 @@ def refuse_twins(frame: pd.DataFrame, value: str) -> None:
         name, *_ = twins[["row", "operation"]].iloc[0]
         raise DataError(
             f"{name} occurs twice with one implementation and operation, so that two runs would be "
-            "drawn alike; join runs by pqchain.compare.together, which names them"
+            "drawn alike; join runs by pqchain.bench.concat_runs, which names them"
         )
 
 

@@ -57,7 +57,7 @@ def runs() -> pd.DataFrame:
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
 def test_cells_that_were_run_stand_beside_with_their_intervals(cells, runs, quantity):
-    axes = plots.plot_cells(measured.beside(cells, runs), quantity)
+    axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
     assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = runs[(runs["setting"] == measured.TABLES) & (runs["algorithm"] == "Dilithium2")]

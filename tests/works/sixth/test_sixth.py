@@ -56,9 +56,9 @@ def test_its_statements_are_judged_by_its_own_numbers(done):
     assert claims.loc[("flight-takes-minutes", "modelled"), "setting"] == "22 m/s"
 
 
-def test_its_times_stand_beside_ours(done):
-    rows = done.comparison[done.comparison["paper"] == "sixth"]
-    assert rows["operation"].tolist() == ["verify"]
+def test_its_times_are_next_to_ours(done):
+    rows = done.times[done.times["paper"] == "sixth"]
+    assert rows["quantity"].tolist() == ["verify_seconds"]
     assert rows["ratio"].iloc[0] == pytest.approx(58 / 50)
 
 
