@@ -15,7 +15,7 @@ from pqchain.figures import SECONDS, Kind
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, look, require
 from pqchain.plots.dots import dots, ranked
 from pqchain.plots.marks import (
-    beside,
+    annotate,
     brief,
     grid,
     legend_above,
@@ -173,7 +173,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                     axes.text(start * 1.1, level, cell["verdict"], va="center", color=MUTED, size=7)
                     continue
                 axes.barh(level, value - start, **bar)
-                beside(axes, SECONDS.text(value, 2), (value, level))
+                annotate(axes, SECONDS.text(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
@@ -197,7 +197,7 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=str(kind))
             axes.barh(rows["place"], rows["ms"], height=0.7, **style)
         for point in zip(shown["ms"], shown["place"], strict=True):
-            beside(axes, f"{point[0]:.1f}", point)
+            annotate(axes, f"{point[0]:.1f}", point)
         axes.set_yticks(shown["place"], table["algorithm"] + "  " + table["implementation"])
         axes.invert_yaxis()
         axes.set_xlim(0, shown["ms"].max() * 1.12)

@@ -109,7 +109,7 @@ class Reader:
     def number(self, name: str, quantity: str, implementation: str) -> Number:
         """Return a number with its standing. Raises Undecided."""
         if not self.reads(quantity):
-            raise Undecided(f"no {self.source} {spoken(quantity)} is available")
+            raise Undecided(f"no {spoken(quantity)} is available here ({self.source})")
         number = self.read(name, quantity, implementation)
         if quantity not in self.fitted:
             return number

@@ -70,7 +70,10 @@ class Round3(Work):
         rows: dict[str, Any] = {}
         if frames:
             table = frames["table1"]
-            rows = {name: table[table["quantity"] == f"{name}_seconds"] for name in OPERATIONS}
+            # A figure needs a measurement; the table shows operations without any.
+            measured = table["ours"].notna().groupby(table["quantity"]).transform("any")
+            timed = table[measured]
+            rows = {name: timed[timed["quantity"] == f"{name}_seconds"] for name in OPERATIONS}
             rows["algorithms"] = table["algorithm"].drop_duplicates()
         return super().figures(rows)
 
