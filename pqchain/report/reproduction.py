@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pqchain import algorithms, bench, results
+from pqchain import algorithms, bench, outputs, results
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
@@ -33,17 +33,19 @@ def reproduce(
     which lists the files; measurements.csv; <work>/coverage.csv (every printed number), its views
     comparison.csv and sizes.csv, claims.csv, and the frames of the work, each with a JSON sidecar;
     `figures/*.svg` and `*.png`. Files appear only when all are complete. Files of an earlier run
-    that this one does not write are removed; other files stay. `works` replaces those of
-    `pqchain.works.registry`. `schemes` are measured in addition, such as registered ones.
+    that this one does not write are removed; the folder must be new, empty, or of an earlier run.
+    `works` replaces those of `pqchain.works.registry`. `schemes` are measured in addition, such as
+    registered ones.
 
     Unexplained sizes and failed computations are in `failures`; a slow machine is not a failure.
-    Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
+    Raises UnknownPaper for an unknown work and UsageError for an unknown preset or
+    another folder.
     """
     preset = preset or bench.preset()
     bench.presets.named(preset)  # an unknown preset fails before any work is done
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
-    folder.prepare(place)  # an unusable folder fails now and not after minutes of measuring
+    outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
     additional = [algorithms.get(name).name for name in schemes]
     wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *additional}
     measured = bench.measure(

@@ -17,7 +17,7 @@ from pqchain.chain import encoding
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.costs import Costs
-from pqchain.errors import PqchainError, UnknownName
+from pqchain.errors import PqchainError, UnknownName, shown
 from pqchain.study.observed import Observation
 from pqchain.study.provers import PROVERS
 from pqchain.study.quantities import INPUTS
@@ -264,11 +264,12 @@ def wrong_values(values: Mapping[str, Any]) -> Iterable[Problem]:
         types, expected = _EXPECTED.get(Plan.__annotations__[name], (object, ""))
         is_flag = isinstance(value, bool) and types is not bool
         if not isinstance(value, types) or (is_flag and expected):
-            message = f"{name} is {value!r}; expected {expected} ({row.meaning})"
+            message = f"{name} is {shown(value)}; expected {expected} ({row.meaning})"
         elif name in choices and value not in choices[name]:
-            message = f"{name} is {value!r}; expected one of {', '.join(choices[name])}"
+            message = f"{name} is {shown(value)}; expected one of {', '.join(choices[name])}"
         elif isinstance(value, (int, float)) and not row.least <= value <= row.most:
-            message = f"{name} is {value:g}; expected {row.least:g} to {row.most:g} ({row.meaning})"
+            bounds = f"{row.least:g} to {row.most:g}"
+            message = f"{name} is {shown(value)}; expected {bounds} ({row.meaning})"
         else:
             continue
         yield Problem(name, message)
@@ -298,7 +299,7 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterable[Problem]:
             yield Problem(what, f"{what}: {error}")
     shares = list(migration.values())
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
-        message = f"migration has the shares {shares}; expected numbers of at least 0"
+        message = f"migration has the shares {shown(shares)}; expected numbers of at least 0"
         yield Problem("migration", message)
     elif shares and abs(sum(shares) - 1) > 1e-9:
         message = f"migration has shares that add up to {sum(shares):g}; expected 1"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import installation, schemes
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import PqchainError, UsageError, shown
 from pqchain.installation import parse_toml
 from pqchain.study.observed import observation
 from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
@@ -70,7 +70,7 @@ def parse(text: str, name: str) -> Plan:
             if section == "sources" and isinstance(value, str):
                 values["sources"][key] = value
             elif section == "sources":
-                report(section, key, f"the source of {key} is {value!r}; expected a text")
+                report(section, key, f"the source of {key} is {shown(value)}; expected a text")
             elif section == "chain.migration":
                 values.setdefault("migration", {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:

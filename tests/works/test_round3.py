@@ -248,7 +248,5 @@ def test_a_bar_that_is_missing_says_why():
 
 
 def test_an_unknown_operation_is_refused(table):
-    with pytest.raises(
-        UsageError, match=r"operation must be one of .*; got 'seal'"
-    ):
+    with pytest.raises(UsageError, match=r"operation must be one of .*; got 'seal'"):
         plots.plot_operation(table, "seal")
