@@ -63,8 +63,8 @@ def dots(
     if "run" in frame and "base" not in frame:
         frame["row"] = frame["row"] + ": " + frame["run"]
     reject_duplicates(frame, value)
-    given = frame["implementation"] == GIVEN
-    frame["row"] = frame["row"].where(~given, frame["row"] + _GIVEN_LABEL)
+    is_given = frame["implementation"] == GIVEN
+    frame["row"] = frame["row"].where(~is_given, frame["row"] + _GIVEN_LABEL)
     frame = ranked(frame)
     heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
     is_connected, looks = looks is not None, looks or OPERATION_LOOK

@@ -28,6 +28,7 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     """Put ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axis.get_view_interval()
+    # Fewer than three decades have too few labels with one per decade.
     narrow = low > 0 and high / low < 500
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))

@@ -187,6 +187,7 @@ def finish(figure: Figure) -> None:
     chosen = current()
     if chosen is None:
         return
+    # Recolouring afterwards keeps the plot functions independent of the target.
     for artist in figure.findobj():
         _recolour(artist)
     with mpl.rc_context(chosen.settings):

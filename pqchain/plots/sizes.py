@@ -178,7 +178,7 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
         extents = np.array([per_character * len(text), height])
         # The overlap of the box on each side with every other box that is placed already.
         lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
-        highest = lowest + extents
+        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
         others = np.arange(len(starts)) != index
         first = np.maximum(lowest[:, np.newaxis], starts[others])
         last = np.minimum(highest[:, np.newaxis], ends[others])

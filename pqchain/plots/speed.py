@@ -190,17 +190,17 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     UsageError.
     """
     require(table, "algorithm implementation kind ours")
-    shown = table.assign(place=range(len(table)), ms=table["ours"] * 1e3)
+    table = table.assign(place=range(len(table)), ms=table["ours"] * 1e3)
     with canvas(ax, 0.9 + 0.24 * len(table)) as axes:
         for kind, (colour, hatch) in _KINDS.items():
-            rows = shown[shown["kind"] == kind]
+            rows = table[table["kind"] == kind]
             style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=str(kind))
             axes.barh(rows["place"], rows["ms"], height=0.7, **style)
-        for point in zip(shown["ms"], shown["place"], strict=True):
+        for point in zip(table["ms"], table["place"], strict=True):
             annotate(axes, f"{point[0]:.1f}", point)
-        axes.set_yticks(shown["place"], table["algorithm"] + "  " + table["implementation"])
+        axes.set_yticks(table["place"], table["algorithm"] + "  " + table["implementation"])
         axes.invert_yaxis()
-        axes.set_xlim(0, shown["ms"].max() * 1.12)
+        axes.set_xlim(0, table["ms"].max() * 1.12)
         axes.set_xlabel("time of one signature in milliseconds")
         legend_within(axes, "lower right")
     return axes

@@ -40,6 +40,7 @@ def chapter(
     content = [(table.part, table.html()) for table in tables]
     content += figures_of_work
     content += [(table.part, table.html()) for table in _judged(reproduction, work)]
+    # Sections appear in the order of their first content, so a figure joins the table of its part.
     parts: dict[str, list[Markup]] = {}
     for part, markup in content:
         parts.setdefault(part, []).append(markup)

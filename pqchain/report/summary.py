@@ -208,6 +208,7 @@ def busy(facts: Mapping[str, Any]) -> Markup:
     load, count = facts.get("load_average"), facts.get("cpu_count")
     if not (isinstance(load, (int, float)) and isinstance(count, int)):
         return Markup()
+    # On two processors the load of the run itself is more than half of them.
     if load <= max(count / 2, _RUN_LOAD):
         return Markup()
     warning = html.element("p", PROSE["busy"].format(load=load, count=count))

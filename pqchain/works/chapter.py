@@ -73,6 +73,7 @@ def tables(
 
 def _frame(name: str, frames: Mapping[str, Any], names: Iterable[str]) -> Any:
     """Return a frame, empty if it was not computed. Raises UnknownName if no run computes it."""
+    # A misspelt frame looks like one that this run did not compute, and would vanish silently.
     if name not in (known := {*names, *frames}):
         raise UnknownName("frame", name, sorted(known), "frame_names of the work.")
     return frames.get(name, ())
@@ -118,6 +119,7 @@ def figures(
     for entry in map(dict, entries):
         frame, draw = _frame(entry.pop("frame"), frames, names), plots.find(entry.pop("plot"))
         options = entry.pop("options", {})
+        # A plot without a measured row would be an empty frame of axes.
         if not len(frame) or ("status" in frame and not (frame["status"] == "ok").any()):
             continue
         yield Plot(axes=draw(frame, **options), **entry)
@@ -150,9 +152,9 @@ def slug(title: str) -> str:
 
 
 def published_table(frame: pd.DataFrame) -> Table:
-    """Return a table of `pqchain.papers.table`, the printed name first; values carry their unit.
+    """Return a table of `pqchain.papers.table`, the printed name first; values have their unit.
 
-    In a table with one number per row a text stands in for a number that is missing.
+    In a table with one number per row the printed text replaces a missing number.
     """
     numeric = set(frame.select_dtypes("number").columns)
     attributes = frame.attrs

@@ -93,12 +93,14 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
     readers = [reader for reader in readers if reader.decides]
     kinds = {check["kind"] for check in checks}
     used = {quantity for check in checks for quantity in _quantities(check)}
+    # Sizes and levels are facts of the implementations, which no measurement can improve.
     if kinds == {"value"} or (kinds and not kinds & _OF_THE_PRINT and used <= set(FACTS)):
         return [
             reader
             for reader in readers
             if reader.source == Kind.REGISTRY and all(map(reader.reads, used))
         ]
+    # Absolute bounds and recomputed columns are about the print itself.
     if not kinds or kinds & _OF_THE_PRINT:
         return []
     measured = [reader for reader in readers if reader.source == Kind.MEASURED]
@@ -201,6 +203,8 @@ def _less(check: Check, of: Numbers) -> Result:
     first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
     if large.endswith(f": {quantity}"):
         second = second.removesuffix(f" {spoken(quantity)}")
+    # Noise alone is too strict for rejection sampling, whose samples scatter by a factor although
+    # the median is known well; error alone would rank the noise of a busy machine.
     low, high = sorted((a.value, b.value))
     is_apart = high >= APART * low and high - low > a.error + b.error
     if not (is_apart or high - low > a.noise + b.noise):
@@ -222,6 +226,7 @@ def _ratio(check: Check, of: Numbers) -> Result:
     if "about" not in check:
         bound = check["at_least"]
         return _bounded(ratio, bound, math.inf, f"{text}at least {bound}")
+    # The digits of "about 373" are the precision that the text claims.
     about, text = check["about"], f"{text}about {check['about']}"
     if of.reader.source in (Kind.PUBLISHED, Kind.REGISTRY):
         unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
@@ -246,6 +251,7 @@ def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
 
 
 def _bounded(ratio: Number, low: float, high: float, text: str) -> Result:
+    # A ratio within its error of a bound could fall on either side in the next run.
     if any(abs(ratio.value - bound) < ratio.error for bound in (low, high)):
         return Result(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
     outcome = HOLDS if low <= ratio.value <= high else FAILS
@@ -270,6 +276,7 @@ def _at_most(check: Check, of: Numbers) -> Result:
 
 def _recomputed(value: float, slack: float, printed: Number, text: str) -> Result:
     """Judge a recomputed number; `slack` is the rounding of its parts."""
+    # 1e-9: decimal roundings are not exact in binary.
     allowed = (slack + printed.noise) * (1 + 1e-9)
     outcome = HOLDS if abs(value - printed.value) <= allowed else FAILS
     return Result(outcome, text, standing=printed.standing)

@@ -181,6 +181,7 @@ def costs(work: str | Paper, implementation: str | None = None) -> CostTable:
     """
     source = paper(work)
     offered = _implementations(source)
+    # Models of a chain ask for the fastest code that the paper timed.
     if implementation is None:
         implementation = "avx2" if "avx2" in offered else ""
     complete = _costs(source, implementation)
@@ -212,6 +213,7 @@ def _costs(source: Paper, implementation: str) -> CostTable:
     values: dict[str, dict[str, Decimal]] = {}
     for cell in cells(source):
         if cell.algorithm and cell.implementation in ("", implementation):
+            # The first table has all digits; later ones may round.
             values.setdefault(cell.algorithm, {}).setdefault(cell.quantity, cell.value)
     label = f"paper:{source.key}" + (f" ({implementation})" if implementation else "")
     rows = []

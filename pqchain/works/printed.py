@@ -208,7 +208,7 @@ def next_to(
     """Return a row of a printed frame: a row of a published frame with our number."""
     names = ("paper", "table", "algorithm", "printed_name", "implementation", "quantity")
     printed = row["value"]
-    ratio = ours.value / printed if printed else math.nan
+    ratio = ours.value / printed if printed else math.nan  # dates and counts may be 0
     because = (rule.none, rule.note) if rule else ()
     reasons = [ours.reason, *because, row["other_code"]]
     return [
@@ -220,7 +220,7 @@ def next_to(
 
 def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[Reader], chosen: Chosen) -> Ours:
     if rule.none:
-        return Ours()
+        return Ours()  # the reason is that of the rule
     if rule.value is not None:
         return Ours(value=rule.value)
     if row["algorithm"] and not rule.of:
@@ -242,8 +242,8 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
     """Return our time or cycles of an operation.
 
     A printed "ref" or "avx2" is compared with ours of that variant. Where the paper names none, or
-    none was measured, the implementation that `pqchain.costs.choose` prefers stands in for it and
-    the note says so: a missing row would hide the algorithm.
+    none was measured, the implementation that `pqchain.costs.choose` prefers replaces it and the
+    note names it: a missing row would hide the algorithm.
     """
     algorithm, operation = algorithms.get(row["algorithm"]), _operation(row["quantity"])
     wanted = row["implementation"]
@@ -252,8 +252,7 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
         if not algorithm.implementations:
             note = f"this version of pqchain has no {algorithm.name}"
             return Ours(verdict="unsupported", note=note, reason=note)
-        what = figures.humanize(operation)
-        note = f"no measurement of {what} of {algorithm.name} is given"
+        note = f"no measurement of {figures.humanize(operation)} of {algorithm.name} is given"
         return Ours(verdict="not measured", note=note, reason=note)
     name, status, note = (measured[key] for key in ("implementation", "status", "reason"))
     if status != "ok":
@@ -283,6 +282,8 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
     algorithm = algorithms.get(row["algorithm"])
     sized = algorithm.sized_for(implementation) if implementation else algorithm
     size = float(getattr(sized, row["quantity"]))
+    # A different size is no error of the print if the scheme has changed since, or if the length is
+    # that of another encoding: data/algorithms/versions.csv has such sizes with their sources.
     verdict, note = "equal", ""
     if row["value"] != size:
         verdict, note = "erratum" if row["note"] else "different", row["note"]
@@ -300,12 +301,14 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
 
 def sizes(printed: pd.DataFrame) -> pd.DataFrame:
     """Return the printed sizes, each value of a table once: a view of a printed frame."""
+    # A table often repeats a size for each implementation.
     rows = printed[(printed["kind"] == Kind.REGISTRY) & (printed["verdict"] != "")]
     return results.check(rows[list(SIZE.columns)].drop_duplicates(), SIZE)
 
 
 def times(printed: pd.DataFrame) -> pd.DataFrame:
     """Return the printed times of operations: a view of a printed frame."""
+    # Rules of kind "measured" also match ratios and quoted times; only operations have a verdict.
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     return printed[is_time & (printed["kind"] == Kind.MEASURED)].reset_index(drop=True)
 

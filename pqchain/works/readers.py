@@ -171,13 +171,14 @@ def published(paper: Paper) -> Reader:
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
         number = Number(value, noise, noise, cell.unit)
+        # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)
             known.setdefault((name, cell.quantity, ""), number)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         for base, variant in ((name, implementation), _split(name, implementation)):
-            # A size is printed once for all implementations.
+            # Papers print a size once for all implementations.
             for key in (variant, "") if quantity in SIZES else (variant,):
                 if (base, quantity, key) in known:
                     return known[base, quantity, key]
@@ -262,8 +263,10 @@ def _finder(
         row = rows(name, variant).get(operation)
         if row is None:
             raise Undecided(f"no measurement of {spoken(operation)} of {name} is given")
+        # An operation that failed or cannot run decides nothing, and the evidence tells why.
         if row["status"] != "ok":
             raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+        # A statement about AVX2 must not be decided by the reference.
         if variant and not row["implementation"].endswith("/" + variant):
             raise Undecided(
                 f"no measurement of {spoken(operation)} of {name} with {variant} is given"

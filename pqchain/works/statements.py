@@ -67,9 +67,9 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     for fields in written["claims"]:
         name, sentence = fields.get("id"), fields.get("sentence", "")
         if bool(sentence) == bool(fields.get("ours")):
-            what = "has a sentence and is ours" if sentence else "has no sentence"
+            problem = "has a sentence and is ours" if sentence else "has no sentence"
             raise DataError(
-                f"{file}: claim {name!r} {what}; give `sentence`, the key of a quote in "
+                f"{file}: claim {name!r} {problem}; give `sentence`, the key of a quote in "
                 "[sentences], or `ours = true` if the source does not say it"
             )
         if sentence and sentence not in quotes:

@@ -289,7 +289,7 @@ def test_the_rebuilt_table_3_of_the_accelerator_is_saved(done):
 def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
     part = text[text.index('<section id="pqdpol-modelled">') :]
     part = part[: part.index('<section id="pqdpol-sizes">')]
-    assert "described and nothing in it confirmed" in part
+    assert "described and not confirmed" in part
     assert "Not established: the four coefficients" in part
     for name in ("throughput", "latency", "networks", "winners"):
         assert f'id="figure-pqdpol-{name}"' in part

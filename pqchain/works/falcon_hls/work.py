@@ -234,6 +234,7 @@ def _modelled(
     """Return the time of a schedule; its error is the difference between the schedules."""
     base, _, side = name.rpartition("/")
     side = side if base else implementation
+    # The software alone was published by others; the model adds only the engine.
     if side == _SOFTWARE:
         return _elsewhere(seconds, name, quantity, implementation)
     algorithm = algorithms.get(base or name).name
@@ -261,6 +262,7 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
             rows.append(next_to(row, Kind.PUBLISHED, same))
         for model_row in rebuilt.to_dict("records"):
             name, note = model_row["row"], model_row["assumptions"]
+            # Each rebuilt row is compared with the printed row of the same hardware.
             software = name in (model.ALONE, model.ALONE_UNCALIBRATED)
             row = printed[algorithm, _SOFTWARE if software else f"{_SOFTWARE}+artix-7"]
             ours = Ours(value=model_row["seconds"], implementation=name, note=note)

@@ -45,6 +45,7 @@ def judge_runs(run: pd.DataFrame) -> Verdict:
         f"throughput remains if {voters} vote and the others verify received blocks, "
         f"{shares[1]:.3g} % if all vote, both until the last node has verified the block"
     )
+    # Both shares carry the noise of two networks; a smaller difference could be either.
     differs = abs(shares[0] - shares[1]) > sum(errors)
     outcome = OPEN if not differs else HOLDS if shares[0] > shares[1] else FAILS
     return Verdict(outcome, evidence, Kind.RUN, _standing(all_nodes))

@@ -170,6 +170,7 @@ def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
             blocks=plan.heights + (network == SEPARATE), **exchange, **changes,
         )  # fmt: skip
 
+    # All processors of the machine are the setting of the tables; one and two show the cause.
     here = host.processors()
     live: dict[str, Any] = {"mode": "loopback"}
     virtual: dict[str, Any] = {"mode": "virtual", "transport": "native"}

@@ -59,6 +59,7 @@ class PqDpol(Work):
         here = rebuilt.tables(costs_here)
         exponents = (4, 8, 12, 16, 20) if bench.preset == "paper" else (4, 8, 12, 16)
         names = list(dict.fromkeys(frames["table5-6"]["algorithm"]))
+        # A machine without these schemes measures none of the cells.
         if len(here):
             frames["table5-6-here"] = here
         # Runs need a clock as blocks do.
@@ -174,6 +175,7 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
         for row in frame.to_dict("records")
         for quantity in UNITS
     }
+    # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
         f"costs: {frame['costs'].iloc[0]}; coefficients fitted to Table 6 with errors of up to "
         f"{error_percent:.1f} %"

@@ -135,8 +135,8 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         payload = blocks * int(first["block_bytes"])
         # If one block failed, the others are another amount of work, so no time is reported.
         complete = fine if failed.empty else fine.head(0)
-        shown = first if failed.empty else failed.iloc[0]
-        status, note = str(shown["status"]), str(shown["verdict"])
+        example = first if failed.empty else failed.iloc[0]
+        status, note = str(example["status"]), str(example["verdict"])
         total = _per_repeat(complete, "total", repeats)
         for phase in PHASES:
             seconds = _per_repeat(complete, phase, repeats)
@@ -221,7 +221,7 @@ def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.Dat
             fine = group[group["status"] == "ok"]
             first = fine.iloc[0] if len(fine) else group.iloc[0]
             times = fine["transfer_seconds"]
-            means = [fine[f"{what}_seconds"].mean() for what in ("wire_limit", "cpu")]
+            means = [fine[f"{name}_seconds"].mean() for name in ("wire_limit", "cpu")]
             extremes = [times.mean(), times.min(), times.max()]
             setting = [mode, transport, bits_per_second, first["block_bytes"], len(fine)]
             rows.append([*setting, *extremes, *means, first["status"], first["verdict"]])

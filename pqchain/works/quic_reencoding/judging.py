@@ -36,6 +36,7 @@ def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
 
 def decisive(share: pd.Series[float]) -> str:
     """Compare the transfer with the other tasks, with and without our hashing."""
+    # The paper does not mention hashing, so a result that depends on it is open.
     tasks = share["decode"] + share["encode"] + share["io"]
     above = {share["transfer"] > rest for rest in (tasks, tasks + share["other"])}
     return OPEN if len(above) > 1 else HOLDS if above.pop() else FAILS
