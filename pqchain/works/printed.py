@@ -143,7 +143,9 @@ def read_rules(folder: Path) -> list[Rule]:
     file = folder / "coverage.toml"
     listed = read_toml(file).get("rules") if file.is_file() else []
     if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
-        raise DataError(f"{file} must have a list `rules` of tables; compare it with another work's")
+        raise DataError(
+            f"{file} must have a list `rules` of tables; compare it with another work's"
+        )
     rules = []
     for fields in listed:
         lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
