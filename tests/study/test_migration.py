@@ -68,15 +68,16 @@ def test_a_study_moves_its_own_accounts():
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
-    with pytest.raises(UsageError, match="no accounts"):
+    with pytest.raises(UsageError, match="needs accounts"):
         of_study(found(plan()), "Falcon-512")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"share": 0.0}, "share is 0.0"), ({"accounts": 0.0}, "accounts is 0.0"),
-        ({"phase_a_days": 9.0, "phase_b_days": 8.0}, "phase B follows"),
+        ({"share": 0.0}, "share must be above 0 and at most 1; got 0.0"),
+        ({"accounts": 0.0}, "accounts must be above 0; got 0.0"),
+        ({"phase_a_days": 9.0, "phase_b_days": 8.0}, "must be at least phase_a_days, 9; got 8"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(change, message):
