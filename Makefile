@@ -13,10 +13,10 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
-.PHONY: test-long test-wheel test-aarch64 test-armv7l test-jupyter rtl
+.PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
 .PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize-quic fuzz-falcon
+.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
@@ -41,6 +41,12 @@ test: install ## run the tests
 
 test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
+
+# The allocator fills freed memory, so that use after it is freed is noticed.
+test-memory: install ## all tests with Python's debug allocator, then threads under stress (10 minutes)
+	PYTHONMALLOC=debug $(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONMALLOC=debug $(BIN)/python -m tests.stress --seconds 120
+	$(BIN)/python -m tests.crypto.seeded_threads --processes 200
 
 test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless Chromium (3 to 6 minutes)
 	$(BIN)/python -m pytest -n 0 -m jupyter tests/notebooks/test_jupyter.py
@@ -173,10 +179,11 @@ bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published
 bench-keys: install ## what the look at a secret key costs, beside a signature
 	$(BIN)/python benchmarks/secret_keys.py
 
-bench-flood: install ## a flood of forged first datagrams at a node: memory, and an honest dial
+bench-flood: install ## floods at a node by strangers and by a member: memory, turns, an honest dial
 	$(BIN)/python -m tests.wire.flood aioquic
 	$(BIN)/python -m tests.wire.flood qh3
 	for each in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$each || exit 1; done
+	$(BIN)/python -m tests.wire.members
 
 bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
 	$(BIN)/python benchmarks/consensus.py
@@ -247,7 +254,7 @@ conform: install ## which verifiers agree on boundary vectors, in results/confor
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
 
-FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
+FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_SUBSET=ON
 fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (15 minutes)
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
@@ -263,6 +270,22 @@ build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 	cmake --build $(FUZZ_OURS) --parallel 2 --target $(OURS)
 	$(CC) -std=gnu11 -Wall -Wextra $(SANITIZE) -g -o $@ $<
 
+# Threads in one library, liboqs in it compiled with the sanitizer too; a cache of its own for each.
+SHARED := $(OURS) liboqs-0.7.1-avx2 blst-assembly
+define SANITIZED_THREADS
+	PQCHAIN_QUIC=off PQCHAIN_CACHE=$(abspath build/sanitize/$(1)/cache) CFLAGS="$(2) -g1" CXXFLAGS="$(2) -g1" \
+		cmake -S pqchain/native -B build/sanitize/$(1)/native -DPQCHAIN_SUBSET=ON
+	cmake --build build/sanitize/$(1)/native --parallel 2 --target $(SHARED)
+	$(CC) -std=gnu11 -Wall -Wextra -Ipqchain/native $(2) -g -o build/sanitize/$(1)/threads \
+		tests/crypto/threads.c -ldl -lpthread
+	for library in $(SHARED); do \
+		build/sanitize/$(1)/threads 3 build/sanitize/$(1)/native/$$library/lib/liboqs.so || exit 1; done
+endef
+sanitize: ## our C and Rust under AddressSanitizer and ThreadSanitizer, by threads that share them (15 minutes)
+	$(call SANITIZED_THREADS,address,$(SANITIZE))
+	$(call SANITIZED_THREADS,thread,-O2 -fsanitize=thread)
+	$(MAKE) sanitize-quic
+
 fuzz-native: install build/fuzz/native-fuzz ## a million hostile calls of our C interface per scheme, sanitized (2 hours)
 	$(BIN)/python -m tests.attacks --only "C interface" $(if $(FUZZ),--inputs $(FUZZ))
 
@@ -276,10 +299,14 @@ QUIC := pqchain/native/quic
 test-quic: ## the QUIC library's own tests: damaged datagrams, calls without sense (2 minutes; needs cargo)
 	CARGO_TARGET_DIR=$(abspath build/quic) cargo test --release --locked --manifest-path $(QUIC)/Cargo.toml
 
-sanitize-quic: ## the same tests under AddressSanitizer (5 minutes; needs a nightly Rust)
-	CARGO_TARGET_DIR=$(abspath build/quic-sanitized) RUSTFLAGS=-Zsanitizer=address \
-		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --locked \
-		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml
+# ThreadSanitizer has to see the standard library too, or it takes its locks for races.
+sanitize-quic: ## the QUIC library's tests under AddressSanitizer and ThreadSanitizer (10 minutes; needs a nightly Rust)
+	@cargo +nightly --version > /dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust" || { \
+		echo "sanitize-quic: not run: rustup toolchain install nightly --component rust-src"; exit 1; }
+	for sanitizer in address thread; do \
+		CARGO_TARGET_DIR=$(abspath build/quic)-$$sanitizer RUSTFLAGS=-Zsanitizer=$$sanitizer \
+		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test -Zbuild-std --locked \
+		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml || exit 1; done
 
 clean: ## remove what was built here; the cache outside the checkout stays
 	rm -rf $(VENV) $(BOARD) build dist results docs/_build docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -69,6 +69,8 @@ class Implementation:
     """The library itself, of a user's own."""
     opens: Callable[[Algorithm, str], Any] | None = None
     """What makes a `Signer`, of a user's own."""
+    place: str = ""
+    """Where user code is, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
     @property
     def timed_in_c(self) -> bool:

@@ -6,11 +6,10 @@ blocks: int = checks.field(1, help="how many blocks", least=1, most=10_000)
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pqchain.errors import UnknownName, UsageError
+from pqchain.errors import UnknownName, UsageError, shown
 
 _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "tuple[int, ...]": tuple}
 
@@ -79,27 +78,30 @@ def _shown(bound: float) -> str:
 def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18) -> None:
     """Refuse anything but a finite number between the bounds, naming field, value and bounds."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not least <= value <= most:  # type: ignore[arg-type, operator]
-        raise UsageError(f"{field} is {value!r}; expected a number from {least:g} to {most:g}")
+    # No comparison with NaN is true; an int may be too large to become a float.
+    if not is_number or not least <= value <= most:  # type: ignore[operator]
+        message = f"{field} is {shown(value)}; expected a number from {least:g} to {most:g}"
+        raise UsageError(message)
 
 
 def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     """Refuse anything but an int between the bounds, naming field, value and bounds."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
-        raise UsageError(f"{field} is {value!r}; expected a whole number from {least} to {most}")
+        message = f"{field} is {shown(value)}; expected a whole number from {least} to {most}"
+        raise UsageError(message)
 
 
 def truth(field: str, value: object, **_: float) -> None:
     """Refuse anything but True and False, naming field and value; "no" would count as True."""
     if not isinstance(value, bool):
-        raise UsageError(f"{field} is {value!r}; expected True or False")
+        raise UsageError(f"{field} is {shown(value)}; expected True or False")
 
 
 def several(field: str, value: object, **bounds: Any) -> None:
     """Refuse anything but a tuple of ints between the bounds, naming field, value and bounds."""
     if not isinstance(value, tuple):
-        raise UsageError(f"{field} is {value!r}; expected a tuple of whole numbers")
+        raise UsageError(f"{field} is {shown(value)}; expected a tuple of whole numbers")
     for each in value:
         whole(f"one of {field}", each, **bounds)
 
@@ -116,7 +118,7 @@ def one_of(field: str, value: object, expected: Sequence[str]) -> None:
     """Refuse anything but one of the names, naming field, value and names."""
     if value not in expected:
         *others, last = map(repr, expected)
-        raise UsageError(f"{field} is {value!r}; expected {', '.join(others)} or {last}")
+        raise UsageError(f"{field} is {shown(value)}; expected {', '.join(others)} or {last}")
 
 
 def together(field: str, value: float, partner: str, other: float) -> None:
@@ -125,15 +127,3 @@ def together(field: str, value: float, partner: str, other: float) -> None:
         raise UsageError(f"{field}={value:g} needs {partner} above 0")
     if other and not value:
         raise UsageError(f"{partner}={other:g} needs {field} above 0")
-
-
-def positive(field: str, value: float, unit: str) -> None:
-    """Refuse anything but a finite number above 0, naming field, value and unit."""
-    if not (value > 0 and math.isfinite(value)):
-        raise UsageError(f"{field} is {value} {unit}; expected a finite number above 0")
-
-
-def not_negative(field: str, value: float, unit: str) -> None:
-    """Refuse anything but a finite number of at least 0, naming field, value and unit."""
-    if not (value >= 0 and math.isfinite(value)):
-        raise UsageError(f"{field} is {value} {unit}; expected a finite number of at least 0")

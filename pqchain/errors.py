@@ -5,6 +5,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST_SHOWN_BITS, _MOST_SHOWN_CHARACTERS = 256, 200
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: long ones are cut, and Python prints no int of any size.
+
+    >>> shown(10**4000)
+    'a whole number of 13288 bits'
+    """
+    if isinstance(value, int) and value.bit_length() > _MOST_SHOWN_BITS:
+        return f"a whole number of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except ValueError:  # such a number in a list or a table
+        return f"a {type(value).__name__} of numbers too long to print"
+    return text if len(text) <= _MOST_SHOWN_CHARACTERS else f"{text[:_MOST_SHOWN_CHARACTERS]} ..."
+
 
 class PqchainError(Exception):
     """Base of all errors of this package."""
@@ -24,13 +41,13 @@ class UnknownName(UsageError):
         """
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
-        near = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(shown(name).strip("'").casefold(), folded, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else ""
         listed = f"; expected one of {', '.join(known)}" if not near and not see else ""
         # All arguments go to the base class, so that process pools can pickle the error.
         super().__init__(what, name, known, see)
         self.name = name
-        self._message = f"unknown {what} {name!r}{hint}{listed}"
+        self._message = f"unknown {what} {shown(name)}{hint}{listed}"
         if see:
             self._message += f"{'' if near else '.'} See {see}"
 

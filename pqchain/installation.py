@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 import platform
+import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from pqchain.errors import DataError, PackageMissing
+from pqchain.errors import DataError, PackageMissing, UsageError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,17 +20,54 @@ else:
     import tomli as tomllib
 
 
-MOST_TEXT_BYTES, MOST_JSON_BYTES = 4 << 20, 64 << 20
-"""The longest TOML that is read, a plan's too, and the longest JSON of ours or of others."""
+MOST_TEXT_BYTES, MOST_JSON_BYTES, MOST_TABLE_BYTES = 4 << 20, 64 << 20, 1 << 30
+"""The longest TOML that is read, a plan's too; the longest JSON and CSV, of ours or of others."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError, and UsageError for a file of another kind.
+
+    Everything that a user names is read through this function: a device such as /dev/zero has no
+    end, and opening a pipe waits for somebody who writes.
+    """
+    # Without waiting, and checked again once it is open: the name may mean another file by then.
+    _check_regular(path, path.stat().st_mode)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _check_regular(path, os.fstat(descriptor).st_mode)
+    except UsageError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def _check_regular(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise UsageError(f"{path} is not a regular file; name one that is not a device or a folder")
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return what is in a file. Raises OSError, and DataError if that is more than `most` bytes."""
-    with path.open("rb") as file:
+    """Return the content of a regular file of at most `most` bytes.
+
+    Raises OSError, UsageError for a file of another kind, and DataError for a longer one.
+    """
+    with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise DataError(f"{path} has more than {most} bytes, as no file of its kind; name another")
     return data
+
+
+def read_lines(path: Path, most: int) -> Iterator[bytes]:
+    """Yield the lines of a regular file with their ends, each of at most `most` bytes.
+
+    Raises what `read_bytes` raises; only one line is in memory at a time.
+    """
+    with open_regular(path) as file:
+        while line := file.readline(most + 1):
+            if len(line) > most:
+                raise DataError(f"{path} has a line of more than {most} bytes; name another file")
+            yield line
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ module itself reads is `machine_id`, because frames of different machines must n
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MOST_JSON_BYTES, MOST_TABLE_BYTES, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def save(
     Frames of pqchain know their contract; another can be given. Without `provenance`, that of
     `frame.attrs["provenance"]` is written. Floats keep every bit. Each file is replaced in
     one step; a pair of which only one half was replaced does not load.
-    Raises DataError as `check` does, and if the provenance is not plain JSON.
+    Raises DataError as `check`, or for provenance that is not JSON; UsageError for a foreign file.
     """
     path = _csv_path(path)
     contract = contract or contract_of(frame)
@@ -136,8 +137,10 @@ def save(
             "use text, finite numbers, lists and dictionaries only"
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, table)
+    _check_ours(path)
+    # The sidecar first: it says that both are ours, should the process end in between.
     write_atomically(path.with_suffix(".json"), text + "\n")
+    write_atomically(path, table)
     return path
 
 
@@ -151,11 +154,11 @@ def load(path: str | Path) -> pd.DataFrame:
     import pandas as pd
 
     path = _csv_path(path)
-    sidecar = _sidecar(path)
     try:
-        table = path.read_bytes()
+        table = read_bytes(path, MOST_TABLE_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+    sidecar = _sidecar(path)
     if hashlib.sha256(table).hexdigest() != sidecar.get("csv_sha256"):
         raise DataError(
             f"{path} was changed after its sidecar was written, so its provenance no longer holds; "
@@ -163,8 +166,7 @@ def load(path: str | Path) -> pd.DataFrame:
         )
     contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
     columns = contract.columns
-    with path.open(encoding="utf-8", newline="") as file:
-        printed = pd.read_csv(file, dtype=str, keep_default_na=False)
+    printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
     if list(printed.columns) != list(columns):
         raise DataError(
             f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "
@@ -260,6 +262,25 @@ def check_writable(path: str | Path) -> None:
     Raises UsageError with the reason. Makes and deletes a temporary file; `path` stays as it is.
     """
     _temporary(Path(path)).unlink()
+
+
+def check_table(path: Path) -> None:
+    """Refuse a table's file that `save` would refuse, before the work for it is done."""
+    for place in (path, path.with_suffix(".json")):
+        check_writable(place)
+    _check_ours(path)
+
+
+def _check_ours(path: Path) -> None:
+    """Raise UsageError if a table or sidecar of that name is there without a sidecar of `save`."""
+    beside = path.with_suffix(".json")
+    if found := [place for place in (path, beside) if place.exists()]:
+        try:
+            ours = "csv_sha256" in checksum.loads(read_bytes(beside, MOST_JSON_BYTES), "", "")
+        except (OSError, DataError):
+            ours = False
+        if not ours:
+            raise UsageError(f"{found[-1]} was not written by pqchain; name another file")
 
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:

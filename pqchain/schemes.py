@@ -20,21 +20,20 @@ blocks and messages.
 from __future__ import annotations
 
 import hashlib
-import importlib
-import importlib.util
+import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, isolation
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
-from pqchain.crypto import native, own
-from pqchain.errors import NativeLibraryMissing, UnknownAlgorithm, UsageError
+from pqchain.crypto import isolated, library_check, user_code
+from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
 
 TABLE = (
     ("name", "", "of a scheme of your own; the table may be repeated"),
@@ -78,19 +77,21 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
     `name`, `public_key_bytes`, `secret_key_bytes` and `signature_bytes`; or where such a class is:
     "file.py:Class" or "module:Class". What implements a scheme of the registry, with its sizes,
     becomes one more implementation of that. What was added before under the same name is replaced.
-    Raises UsageError, and NativeLibraryMissing for a library that does not speak the interface.
+    Code of a library or a file is loaded and used in a child process only, a class or an object in
+    this one. Raises UsageError, also for code that cannot be loaded, and NativeLibraryMissing for a
+    library that does not speak the interface.
     """
     if isinstance(own_scheme, Costs):
         return [_add_given(own_scheme)]
-    if isinstance(own_scheme, Path) or (
-        isinstance(own_scheme, str) and own_scheme.endswith(_LIBRARIES)
-    ):
-        return _add_library(Path(own_scheme))
+    if isinstance(own_scheme, Path):
+        own_scheme = str(own_scheme)
     if not isinstance(own_scheme, str):
-        return [_add_class(own_scheme)]
-    if "=" in own_scheme or ":" not in own_scheme:
+        row, by = _class_row(own_scheme)
+        _add(row, by)
+        return [row.name]
+    if not own_scheme.endswith(_LIBRARIES) and ("=" in own_scheme or ":" not in own_scheme):
         return [_add_given(read(own_scheme))]
-    return [_add_class(_loaded(own_scheme))]
+    return _load(own_scheme) if isolation.is_child else _add_place(own_scheme)
 
 
 def costs_of(name: str) -> Costs | None:
@@ -115,52 +116,93 @@ def _add_given(row: Costs) -> str:
             "of your own by Costs.given(...)"
         )
     about = "numbers of the user's own; hashes stand in where bytes are needed"
-    _add(row.scheme, Implementation(GIVEN, about, opens=own.StandIn))
+    _add(row.scheme, Implementation(GIVEN, about, opens=user_code.StandIn))
     return row.algorithm
 
 
-def _add_library(path: Path) -> list[str]:
-    """Add every scheme of a shared library."""
-    path = path.expanduser().resolve()
+def _add_place(place: str) -> list[str]:
+    """Add the schemes of code in a file: each call of them runs in a child process."""
+    where, colon, name = (
+        place.rpartition(":") if not place.endswith(_LIBRARIES) else (place, "", "")
+    )
+    if where.endswith((".py", *_LIBRARIES)):
+        place = f"{os.path.abspath(os.path.expanduser(where))}{colon}{name}"  # noqa: PTH100, PTH111
+    isolated.forget(place)
+    try:
+        rows = isolated.call([place], "pqchain.schemes:code_rows", place=place)
+    except CryptoFailure as error:
+        raise UsageError(f"{place} cannot be loaded: {error}") from error
+    for fields, made_by in rows:
+        file = Path(place) if place.endswith(_LIBRARIES) else None
+        by = Implementation(**made_by, file=file, place=place)
+        fields = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
+        _add(Algorithm(**fields), by)
+    return [fields["name"] for fields, _ in rows]
+
+
+def code_rows(place: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
+    """Return the fields of what `register` loaded here: of schemes and their implementations."""
+    return [
+        (asdict(row), {"name": by.name, "description": by.description, "library": by.library})
+        for row, by in _code[place]
+    ]
+
+
+_code: dict[str, list[tuple[Algorithm, Implementation]]] = {}
+"""Rows of the code that was loaded, by its place; in a child process only."""
+
+
+def _load(place: str) -> list[str]:
+    """Load code in this process, which is the child, and add its schemes."""
+    if place.endswith(_LIBRARIES):
+        _code[place] = _library_rows(Path(place))
+    else:
+        _code[place] = [_class_row(user_code.load_class(place))]
+    for row, by in _code[place]:
+        _add(row, by)
+    return [row.name for row, _ in _code[place]]
+
+
+def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
+    """Return every scheme of a shared library."""
     if not path.is_file():
         raise UsageError(f"there is no library {path}; build it, see `pqchain native`")
-    try:
-        library = native.load(path)
-    except OSError as error:
-        raise NativeLibraryMissing(
-            f"{path.name} cannot be loaded: {error}; link all that it needs, see `pqchain native`"
-        ) from error
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    library = library_check.load(path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while part := file.read(1 << 20):
+            digest.update(part)
     stem = path.stem.removeprefix("lib")
-    about = f"{library.source}, {path.name} of SHA-256 {digest}"
+    about = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
     by = Implementation(f"own/{stem}", about, library=stem, file=path)
-    before = algorithms.IMPLEMENTATIONS.get(by.name)
-    if before is not None and before.file == path and before.description != about:
-        raise UsageError(f"{path.name} was changed after it was loaded; start a new process")
-    if not library.names():
-        raise UsageError(f"{path.name} holds no scheme: pq_count() is 0, or pq_open() gives NULL")
+    rows = []
     for name in library.names():
         sizes = library.sizes(name)
         kind = KINDS.get(sizes.pop("kind"))
         if kind is None:
             raise UsageError(f"{name} of {path.name} has a kind that is neither signature nor KEM")
+        if not user_code.is_name(name):
+            raise UsageError(f"{path.name} has a name that is not a text of 1 to 100 characters")
         sizes.pop("context")
+        if wrong := [f"{key} {size}" for key, size in sizes.items() if size > 1 << 28]:
+            raise UsageError(f"{name} of {path.name} has {', '.join(wrong)}; at most {1 << 28}")
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
         if name in algorithms.ALGORITHMS:  # the mean length is the registry's
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        _add(_row(name, by, kind, about, fields), by)
-    return library.names()
+        rows.append((_row(name, by, kind, about, fields), by))
+    return rows
 
 
-def _add_class(made: Any) -> str:
-    """Add a class or an object with the methods of Signer."""
-    fields = own.described(made)
+def _class_row(made: Any) -> tuple[Algorithm, Implementation]:
+    """Return the scheme of a class or an object with the methods of Signer."""
+    fields = user_code.attributes(made)
     name, what = fields.pop("name"), getattr(made, "__name__", type(made).__name__)
     make = made if isinstance(made, type) else lambda: made
-    signer = partial(own.OwnSigner, make=make)
+    signer = partial(user_code.UserSigner, make=make)
     by = Implementation(f"own/{what}", f"the Python class {what}", opens=signer)
-    _add(_row(name, by, "signature", f"the Python class {what}", fields), by)
-    return str(name)
+    return _row(name, by, "signature", f"the Python class {what}", fields), by
 
 
 def _row(
@@ -178,32 +220,13 @@ def _add(row: Algorithm, by: Implementation) -> None:
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
-    algorithms.add(row, by)
-
-
-def _loaded(place: str) -> Any:
-    """Return the class of "file.py:Class" or "module:Class"."""
-    where, _, what = place.rpartition(":")
-    path = Path(where).expanduser()
-    try:
-        module = _module(path) if where.endswith(".py") else importlib.import_module(where)
-    except (ImportError, OSError) as error:
-        raise UsageError(f"{place} cannot be imported: {error}") from error
-    try:
-        return getattr(module, what)
-    except AttributeError:
+    before = algorithms.IMPLEMENTATIONS.get(by.name)
+    if before is not None and before.place != by.place:
         raise UsageError(
-            f"{where} has no {what!r}; name a class with the methods of Signer"
-        ) from None
-
-
-def _module(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"pqchain_own_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise OSError(f"there is no file {path}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+            f"{by.name} is the code at {before.place or 'another object'} already; rename the "
+            "class or the library"
+        )
+    algorithms.add(row, by)
 
 
 def named(name: str, given: Iterable[Costs]) -> Algorithm:

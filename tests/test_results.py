@@ -361,3 +361,33 @@ def test_merge_refuses_frames_from_nowhere() -> None:
 def test_every_refusal_is_an_error_of_ours() -> None:
     assert issubclass(MachineMismatch, DataError)
     assert issubclass(DataError, PqchainError)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json"])
+@pytest.mark.parametrize("text", ["mine", "{}", '{"csv_sha256": ""}'])
+def test_files_of_somebody_else_are_not_replaced(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    for refused in (results.check_table, lambda path: save(measurement(), path)):
+        with pytest.raises(UsageError, match=f"{name} was not written by pqchain; name another"):
+            refused(tmp_path / "a.csv")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: text}
+
+
+def test_a_pair_of_ours_is_replaced_and_so_is_one_that_was_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, written = tmp_path / "a.csv", []
+    write = results.write_atomically
+
+    def ends_after_one(place: Path, content: str | bytes) -> None:
+        if written:
+            raise KeyboardInterrupt
+        written.append(place)
+        write(place, content)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(results, "write_atomically", ends_after_one)
+        save(measurement(), path)
+    save(measurement(), path)
+    save(measurement(reason="again"), path)
+    assert results.load(path)["reason"].tolist() == ["again"]

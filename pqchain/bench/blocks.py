@@ -8,7 +8,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import one_of, whole
 from pqchain.costs import described
-from pqchain.crypto import Signer
+from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
@@ -96,7 +96,7 @@ def measure_blocks(
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
     one_of("public_key", public_key, KEY_MODES)
     preset = preset or presets.preset()
-    chosen = presets.named(preset).blocks
+    presets.named(preset)
     counts = _thread_counts(threads)
     if implementation is not None:
         registry.implementation(implementation)
@@ -111,9 +111,8 @@ def measure_blocks(
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            figures, measured = _measured(
-                signers, transactions, counts, public_key, data_bytes, chosen
-            )
+            case = (transactions, counts, public_key, data_bytes, preset)
+            figures, measured = _measured_in_child(signers, *case) or _measured(signers, *case)
             facts |= figures
         except PqchainError as error:
             if isinstance(error, UsageError) and public_key != "recovered":
@@ -164,15 +163,57 @@ def _signer(name: str, wanted: str | None) -> Signer:
     return crypto.open_signer(name, best)  # says why, if there is none or it cannot run here
 
 
+def _measured_in_child(
+    signers: Sequence[Signer],
+    transactions: int,
+    threads: Sequence[int],
+    public_key: KeyMode,
+    data_bytes: int,
+    preset: PresetName,
+) -> tuple[dict[str, Any], Rounds] | None:
+    """Do as `_measured` in a child process if user code signs, else return None."""
+    used = {signer.algorithm.name: signer.implementation for signer in signers}
+    places = {name: registry.implementation(by).place for name, by in used.items()}
+    users = [name for name, place in places.items() if place]
+    if not users:
+        return None
+    chosen = presets.named(preset).blocks
+    use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in users)
+    validations = 2 + _FEWEST_ROUNDS * 2 * len(threads)
+    figures, rounds = isolated.call(
+        list(dict.fromkeys(places[name] for name in users)),
+        "pqchain.bench.blocks:measured_case",
+        expected_seconds=chosen.wallet_seconds + chosen.sign_seconds + chosen.validate_seconds
+        + use_seconds * transactions * (1 + validations),
+        keep=False, implementations=used, transactions=transactions, threads=list(threads),
+        public_key=public_key, data_bytes=data_bytes, preset=preset,
+    )  # fmt: skip
+    return figures, {int(count): rows for count, rows in rounds.items()}
+
+
+def measured_case(
+    implementations: Mapping[str, str],
+    transactions: int,
+    threads: Sequence[int],
+    public_key: KeyMode,
+    data_bytes: int,
+    preset: PresetName,
+) -> tuple[dict[str, Any], Rounds]:
+    """Measure the block of one case with user code, in the child; return figures and rounds."""
+    signers = [crypto.open_signer(name, by) for name, by in implementations.items()]
+    return _measured(signers, transactions, threads, public_key, data_bytes, preset)
+
+
 def _measured(
     signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
     public_key: KeyMode,
     data_bytes: int,
-    preset: BlockPreset,
+    preset_name: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
     """Make wallets and a block, and validate it; return what holds for every number of threads."""
+    preset = presets.named(preset_name).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
     alice, bob = wallet(), wallet()

@@ -11,17 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pqchain import algorithms, crypto, installation, machine
+from pqchain import algorithms, checks, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
-from pqchain.errors import PqchainError, UsageError
+from pqchain.crypto import isolated
+from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 GAS = Contract.of(
@@ -41,6 +42,8 @@ SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
 
 ROUNDS = 15
 """Rounds in which all schemes are timed, one after the other; each gives a ratio."""
+
+MOST_ROUNDS = 1000
 
 REPEATS = 7
 """How often one signature is verified in a round; the median stands for it."""
@@ -85,6 +88,22 @@ class _Timed:
     """Of a scheme that is given by numbers the time that stands for all calls."""
     source: str = ""
     """Where that is from."""
+    user_scheme: tuple[str, str] | None = None
+    """Algorithm and implementation of user code, which is timed in a child process."""
+
+    def worst_seconds(self) -> float:
+        """Time all calls and return the slowest. Raises PqchainError."""
+        if self.user_scheme is None:
+            return max(map(_middle, self.calls), default=self.given_seconds)
+        name, implementation = self.user_scheme
+        use_seconds = isolated.first_use_seconds(name, implementation)
+        seconds: float = isolated.call(
+            [algorithms.implementation(implementation).place],
+            "pqchain.bench.gas:worst_verification_seconds",
+            expected_seconds=SIGNING_SECONDS + MOST_INPUTS * (1 + REPEATS) * use_seconds,
+            name=name,
+        )
+        return seconds
 
 
 def measure_gas(
@@ -99,29 +118,29 @@ def measure_gas(
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
     verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status, reason.
+    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status ("ok",
+    "unsupported", "failed"), reason.
     `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    if rounds < 2:
-        raise UsageError(f"rounds is {rounds}; expected at least 2, for an interval")
+    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
     rows_of = list(map(algorithms.get, schemes))
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
     names = list(dict.fromkeys(row.name for row in rows_of))
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
-    refused: dict[str, str] = {}
+    errors: dict[str, PqchainError] = {}
     for name in with_bar(wanted, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
-            refused[name] = str(error)
+            errors[name] = error
     with one_processor():
-        worst = _rounds(prepared, rounds)
+        worst = _rounds(prepared, rounds, errors)
     rows = [
-        _row(name, anchor, worst, prepared, refused, anchor_gas)
+        _row(name, anchor, worst, prepared, errors, anchor_gas)
         for name in wanted
         for anchor in ANCHORS
     ]
@@ -170,6 +189,8 @@ def _verify(name: str) -> _Timed:
     if given := dict(row.given_seconds):
         return _Timed((), size, given["verify"], row.source)
     signer = crypto.open_signer(row.name)
+    if algorithms.implementation(signer.implementation).place:
+        return _Timed((), size, user_scheme=(row.name, signer.implementation))
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []
     spent = 0.0
@@ -182,12 +203,35 @@ def _verify(name: str) -> _Timed:
     return _Timed(tuple(calls), size)
 
 
-def _rounds(prepared: Mapping[str, _Timed], rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of the slowest signature of each scheme, round by round."""
+@cache
+def _verify_user_code(name: str) -> _Timed:
+    """Return verifications of user code, in the child: the same signatures in every round."""
+    return _verify(name)
+
+
+def worst_verification_seconds(name: str) -> float:
+    """Time the verifications of user code in the child; return those of the slowest signature."""
+    return _verify_user_code(name).worst_seconds()
+
+
+def _rounds(
+    prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
+) -> dict[str, list[float]]:
+    """Return the seconds of the slowest signature of each scheme, round by round.
+
+    User code that fails is added to `errors` and timed no more.
+    """
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):
-        for name, each in prepared.items():
-            worst[name].append(max(map(_middle, each.calls), default=each.given_seconds))
+        for name, timed_calls in prepared.items():
+            if name in errors:
+                continue
+            try:
+                worst[name].append(timed_calls.worst_seconds())
+            except PqchainError as error:
+                if timed_calls.user_scheme is None:
+                    raise
+                errors[name] = error
     return worst
 
 
@@ -206,13 +250,14 @@ def _row(
     anchor: Anchor,
     worst: Mapping[str, list[float]],
     prepared: Mapping[str, _Timed],
-    refused: Mapping[str, str],
+    errors: Mapping[str, PqchainError],
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
     row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    if missing := [each for each in (name, anchor.scheme) if each in refused]:
-        return row | {"status": "unsupported", "reason": refused[missing[0]]}
+    if error := errors.get(name) or errors.get(anchor.scheme):
+        status = "unsupported" if isinstance(error, Unsupported) else "failed"
+        return row | {"status": status, "reason": str(error)}
     ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
     size = float(prepared[name].input_bytes)
     return row | {

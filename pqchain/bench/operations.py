@@ -23,9 +23,9 @@ from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
 from pqchain.checks import whole
 from pqchain.costs import MEASUREMENT, described
-from pqchain.crypto import native
+from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
 
 SAMPLES = Contract.of(
@@ -120,7 +120,7 @@ def measure(
             for index in range(chosen.rounds):
                 for cell in groups[name]:
                     if cell.status == "ok" and cell.implementation != GIVEN:
-                        _run_round(cell, chosen, index, preparing)
+                        _run_round(cell, preset, index, preparing)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
@@ -187,8 +187,7 @@ def _plan(
     for row in dict.fromkeys(rows):
         usual = [name for name in row.implementations if _is_usual(name)] or [""]
         for name in usual if chosen is None else chosen:
-            reason = _why_not(row, name)
-            status, note = ("unsupported", reason) if reason else ("ok", row.note(name))
+            status, note = _status(row, name)
             todo = [operation for operation in row.operations if operation in wanted]
             cells += [_Cell(row, name, operation, status, note) for operation in todo]
     return cells
@@ -201,39 +200,66 @@ def _is_usual(implementation: str) -> bool:
     return not repeats_another and not (row.setting and crypto.obstacle(implementation))
 
 
-def _why_not(algorithm: Algorithm, implementation: str) -> str:
+def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
+    """Return the status of a cell before it is measured, and why it cannot be, or a note."""
     if not algorithm.implementations:
-        return f"this version of pqchain has no implementation of {algorithm.name}"
+        return "unsupported", f"this version of pqchain has no implementation of {algorithm.name}"
     if implementation not in algorithm.implementations:
-        return f"{implementation} does not offer {algorithm.name}"
+        return "unsupported", f"{implementation} does not offer {algorithm.name}"
     try:
         crypto.opened(algorithm, implementation)
+    except CryptoFailure as error:
+        return "failed", str(error)
     except PqchainError as error:
-        return str(error)
-    return ""
+        return "unsupported", str(error)
+    return "ok", algorithm.note(implementation)
 
 
 def _run_round(
-    cell: _Cell, preset: Preset, index: int, preparing: dict[tuple[str, str], float]
+    cell: _Cell, preset: PresetName, index: int, preparing: dict[tuple[str, str], float]
 ) -> None:
     """Measure one round of a cell and append its samples, or mark the cell as failed."""
     key = (cell.algorithm.name, cell.implementation)
+    chosen = presets.named(preset)
     # Preparing inputs must not take longer than measuring does: SPHINCS+ signs for seconds.
-    affordable = int(preset.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
-    pool = max(1, min(preset.pool, affordable))
-    timed_in_c = registry.implementation(cell.implementation).timed_in_c
+    affordable = int(chosen.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
+    pool = max(1, min(chosen.pool, affordable))
+    row = registry.implementation(cell.implementation)
+    arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
-        seconds, cycles = (_in_c if timed_in_c else _in_python)(cell, preset, pool, index)
+        if row.place:
+            operations = 2 * pool + chosen.warmup + chosen.minimum
+            use_seconds = isolated.first_use_seconds(*key)
+            seconds, cycles = isolated.call(
+                [row.place], "pqchain.bench.operations:round_samples",
+                expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
+            )  # fmt: skip
+        else:
+            seconds, cycles = round_samples(**arguments)
     except PqchainError as error:
         cell.status, cell.reason = "failed", str(error)
         return
-    if not timed_in_c:
+    if not row.timed_in_c:
         note = cell.algorithm.note(cell.implementation)
         cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
-    warmup = np.arange(len(seconds)) < preset.warmup
+    warmup = np.arange(len(seconds)) < chosen.warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
         preparing[key] = preparing.get(key, 0.0) + float(np.median(seconds))
+
+
+def round_samples(
+    algorithm: str, implementation: str, operation: str, preset: PresetName, pool: int, index: int
+) -> tuple[list[float], list[float]]:
+    """Return the seconds and the cycles (NaN where unknown) of each sample of one round.
+
+    Of user code it runs in the child process. Raises PqchainError if an operation fails.
+    """
+    cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
+    timed_in_c = registry.implementation(implementation).timed_in_c
+    measure_round = _in_c if timed_in_c else _in_python
+    seconds, cycles = measure_round(cell, presets.named(preset), pool, index)
+    return seconds.tolist(), cycles.tolist()
 
 
 def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pqchain.chain.block import GROUP, GROUP_PREFIX, Header, read_front, root_of
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
 from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
-from pqchain.crypto import foreign, native
+from pqchain.crypto import external_libraries, native
 from pqchain.errors import Malformed
 from pqchain.installation import folders
 
@@ -60,7 +60,7 @@ def library() -> Any | None:
     path = next(filter(Path.is_file, paths), None)
     if path is None:
         return None
-    handle = foreign.library(path, functions=_FUNCTIONS)
+    handle = external_libraries.library(path, functions=_FUNCTIONS)
     return handle if handle is not None and handle.pqb_abi() == _ABI else None
 
 

@@ -23,11 +23,14 @@ from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.verification import Verifier
 from pqchain.errors import DataError, PqchainError, UsageError
 
-_APPLICATION = 0x70716332
-"""SQLite's application id of our files: "pqc2"."""
+_APPLICATION = 0x70716333
+"""SQLite's application id of our files: "pqc3", whose last character is the format's version."""
 
-_FIRST_FORMAT = 0x70716331
-""""pqc1": without head and digests."""
+_OLD_FORMATS = {
+    0x70716331: "format 1, which has no digests",
+    0x70716332: "format 2, whose blocks do not vouch for the chain's rules",
+}
+"""Application ids of earlier versions, and why they are not read."""
 
 _SCHEMA = {
     b"genesis": b"CREATE TABLE genesis (description BLOB NOT NULL)",
@@ -174,7 +177,7 @@ class _Head(NamedTuple):
 
 def _digest(before: bytes, data: bytes) -> bytes:
     """Return the digest after a block, or, with nothing before it, after the genesis."""
-    return sha256(b"pqchain ledger 2\0" + bytes([len(before)]) + before + data).digest()
+    return sha256(b"pqchain ledger 3\0" + bytes([len(before)]) + before + data).digest()
 
 
 def _is_file(path: Path) -> bool:
@@ -226,10 +229,11 @@ def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
 def _check_ours(database: Database) -> None:
     """Raise DataError unless the file is of `Ledger.create`, with its very tables."""
     [(application,)] = database.rows("PRAGMA application_id")
-    if application == _FIRST_FORMAT:
+    if application in _OLD_FORMATS:
+        # No conversion: a proposer's seal covers the hash of the genesis, which has changed.
         raise DataError(
-            f"{database.path} is a ledger of pqchain's first format, which nothing protects; read "
-            "its blocks with the version that wrote it, and append them to a new one"
+            f"{database.path} is a ledger of {_OLD_FORMATS[application]}; read it with the version "
+            "of pqchain that wrote it, and start a new one with Ledger.create"
         )
     found = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 4")
     if not application and not found:
@@ -251,8 +255,10 @@ def _genesis(database: Database) -> tuple[bytes, State]:
     try:
         genesis = json.loads(description)
         balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
-        rules = Rules(**{name: genesis[name] for name in Rules.__slots__})
-        return description, State.genesis(balances, rules)
+        rules = {name: genesis[name] for name in Rules.__slots__}
+        if rules["algorithms"] is not None:  # JSON has no sets
+            rules["algorithms"] = frozenset(rules["algorithms"])
+        return description, State.genesis(balances, Rules(**rules))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
         raise database.error(f"there is no usable genesis ({error})") from error
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import sha3_256
+from struct import pack
 from types import MappingProxyType
 
 from pqchain import algorithms
@@ -19,11 +20,11 @@ from pqchain.chain.encoding import ADDRESS_BYTES, MIN_TRANSACTION_BYTES, KeyForm
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import whole
+from pqchain.checks import truth, whole
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, PqchainError, UsageError
 
-_GENESIS = b"pqchain genesis 1\0"
+_GENESIS = b"pqchain genesis 2\0"
 
 LEAST_IN_BULK = 32
 """From so many transactions on, a block of transactions that are alike is checked in C."""
@@ -83,9 +84,28 @@ class Rules:
     def __post_init__(self) -> None:
         whole("chain", self.chain, least=0, most=2**32 - 1)
         whole("limit_bytes", self.limit_bytes, least=1)
+        truth("sealed", self.sealed)
         if self.algorithms is not None:
+            if not isinstance(self.algorithms, frozenset) or not all(
+                isinstance(name, str) for name in self.algorithms
+            ):
+                raise UsageError(
+                    f"algorithms must be a frozenset of names or None; got {self.algorithms!r}"
+                )
             named = frozenset(algorithms.get(name).name for name in self.algorithms)
             object.__setattr__(self, "algorithms", named)
+
+    def encode(self) -> bytes:
+        """Return all rules as bytes, for the hash of the genesis.
+
+        The encoding delimits itself, so no two rules with any balances after them are equal.
+        """
+        numbers = pack(">IQ?", self.chain, self.limit_bytes, self.sealed)
+        if self.algorithms is None:
+            return numbers + b"\0"
+        names = [name.encode() for name in sorted(self.algorithms)]
+        listed = b"".join(pack(">H", len(name)) + name for name in names)
+        return numbers + b"\1" + pack(">I", len(names)) + listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +135,7 @@ class State:
     rules: Rules
     height: int
     tip: bytes
-    """Hash of the last block; of the genesis balances before the first one."""
+    """Hash of the last block; before the first one, of the rules and the genesis balances."""
     timestamp: int
     accounts: Mapping[bytes, Account] = field(repr=False)
 
@@ -133,7 +153,8 @@ class State:
         if sum(balances.values()) >= 2**64:
             raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
         listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
-        tip = sha3_256(_GENESIS + rules.chain.to_bytes(4, "big") + listed).digest()
+        # With the rules, so that no block stays valid if they are changed later.
+        tip = sha3_256(_GENESIS + rules.encode() + listed).digest()
         accounts = {address: Account(balance) for address, balance in balances.items()}
         return cls(rules, 0, tip, 0, MappingProxyType(accounts))
 

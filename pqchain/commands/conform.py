@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pqchain import outputs
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
@@ -17,6 +18,7 @@ def vectors(arguments: argparse.Namespace) -> int:
     """Write the vectors, and compare them with the digests that come with this version."""
     from pqchain.conform import suite
 
+    outputs.claim(arguments.output)
     made = suite.vectors(arguments.algorithm, progress=console.watched())
     written = suite.write(made, arguments.output)
     expected = suite.digests()
@@ -78,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         verifiers = registry.chosen(arguments.verifier)
     if arguments.limit_seconds <= 0:
         raise UsageError(f"--limit-seconds {arguments.limit_seconds}; expected more than 0")
+    if arguments.output is not None:
+        outputs.claim(arguments.output)
     watched = console.watched()
     if arguments.vectors:
         given = tuple(each for path in arguments.vectors for each in formats.read(Path(path)))

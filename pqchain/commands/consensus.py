@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, checks
+from pqchain import algorithms, checks, outputs
 from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every combination and show it."""
     _refuse(arguments)
     from pqchain import consensus, machine
-    from pqchain.consensus import model, tables
+    from pqchain.consensus import model, sweeps, tables
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
@@ -57,6 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     blocks = sum(one.blocks for one in scenarios)
     if blocks >= MANY_BLOCKS and not console.watched():
         console.talk(f"Running {blocks} blocks, and showing nothing until the last ...")
+    if arguments.scheduler is not None:
+        console.talk(
+            f"Waiting up to {sweeps.SCHEDULER_SECONDS} s for the Dask scheduler at "
+            f"{arguments.scheduler} ..."
+        )
     runs = consensus.sweep(
         scenarios,
         engine=arguments.engine,
@@ -105,6 +110,8 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
     for one in scenarios:
         modes.refuse(one, arguments.mode, arguments.transport)
+    if arguments.log is not None:
+        outputs.claim(arguments.log)
     runs = []
     given = {"mode": arguments.mode, "transport": arguments.transport}
     nursery = (
@@ -227,7 +234,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
     for part in map(str.strip, arguments.delegates.split(",")):
         counts += [None] if part == "all" else values.whole_numbers(part, "--delegates", least=1)
     if arguments.nodes is None:
-        exponents = arguments.exponents or "1..5"
+        exponents = "1..5" if arguments.exponents is None else arguments.exponents
         most = MAX_NODES.bit_length() - 1
         powers = values.whole_numbers(exponents, "--exponents", most=most)
         nodes = [2**power for power in powers]

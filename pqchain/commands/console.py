@@ -343,8 +343,7 @@ def table(path: str | Path) -> Path:
         raise UsageError(f"--output {path} should end in .csv; its provenance goes to a .json")
     from pqchain import results
 
-    results.check_writable(path)
-    results.check_writable(path.with_suffix(".json"))
+    results.check_table(path)
     return path
 
 

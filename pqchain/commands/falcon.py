@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_KEY_FILE_BYTES = 1 << 16
+_LONGEST_SIGNATURE_FILE_BYTES = 1 << 16
+_LONGEST_MESSAGE_BYTES = 1 << 30
+"""Messages are held in memory."""
 
 
 def _key(path: Path, field: str) -> tuple[int, bytes]:
@@ -37,7 +41,8 @@ def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> Non
     from pqchain.results import check_writable
 
     for what, other in others.items():
-        if other is not None and other.resolve() == path.resolve():
+        # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
+        if other is not None and os.path.realpath(other) == os.path.realpath(path):
             raise UsageError(
                 f"{option} {path} is {what} {other} too, which would be lost; name another file"
             )
@@ -49,7 +54,7 @@ def make_keys(arguments: argparse.Namespace) -> int:
     from pqchain.results import write_atomically
 
     for path in (arguments.public_key, arguments.secret_key):
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; keys are not overwritten: name another file")
     _check_place("--public-key", arguments.public_key, {"--secret-key": arguments.secret_key})
     _check_place("--secret-key", arguments.secret_key, {})
@@ -72,7 +77,7 @@ def sign_file(arguments: argparse.Namespace) -> int:
     _check_place("--output", arguments.output, inputs)
     degree, secret_key = _key(key, "secret_key_bytes")
     signer = FalconSigner(degree, arguments.backend, bitstream=bitstream)
-    signature = signer.sign(message.read_bytes(), secret_key)
+    signature = signer.sign(read_bytes(message, _LONGEST_MESSAGE_BYTES), secret_key)
     write_atomically(arguments.output, signature)
     if arguments.json:
         about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
@@ -85,7 +90,8 @@ def verify_file(arguments: argparse.Namespace) -> int:
     """Verify a signature of a file."""
     degree, public_key = _key(arguments.public_key, "public_key_bytes")
     signer = FalconSigner(degree, "reference")
-    message, signature = arguments.message.read_bytes(), arguments.signature.read_bytes()
+    message = read_bytes(arguments.message, _LONGEST_MESSAGE_BYTES)
+    signature = read_bytes(arguments.signature, _LONGEST_SIGNATURE_FILE_BYTES)
     valid = signer.verify(message, signature, public_key)
     if arguments.json:
         console.write_json({"algorithm": signer.algorithm.name, "valid": valid})

@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         "statements": gas.STATEMENTS,
         "anchor": checked,
     }
-    fine = bool((frame["status"] == "ok").any())
-    return console.show(arguments, plain, _table(frame), remarks=[checked], fine=fine)
+    fine = (frame["status"] == "ok").any() and not (frame["status"] == "failed").any()
+    return console.show(arguments, plain, _table(frame), remarks=[checked], fine=bool(fine))
 
 
 def _brief(gas: float) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
+from pqchain import isolation
 from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
@@ -80,11 +81,15 @@ def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
 def _answer(command: str, words: Sequence[str]) -> int:
     try:
         arguments = parser(command).parse_args(words)
-        with _forgetting(words):
-            arguments.own = console.own_schemes(getattr(arguments, "scheme", ()))
-            code: int = arguments.run(arguments)
     except SystemExit as end:  # argparse has written its message or help
         return end.code if isinstance(end.code, int) else console.WRONG_USE
+    with _forgetting(words):
+        try:
+            arguments.own = console.own_schemes(getattr(arguments, "scheme", ()))
+            code: int = arguments.run(arguments)
+        except SystemExit as end:  # of a library or of user code: not the end of our command
+            console.talk(f"pqchain: {isolation.describe(end)} ended the command")
+            return console.CHECK_FAILED
     return code
 
 

@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check is not None:
         return _check(arguments)
     if arguments.example:
-        console.write((FOLDER / "example.c").read_text(encoding="utf-8").rstrip())
-        return console.FINE
+        example = (FOLDER / "example.c").read_text(encoding="utf-8").rstrip()
+        return console.show(arguments, {"example": example}, example)
     commands = [
         "pqchain native --example > mine.c",
         build("mine.c", "libmine.so"),
@@ -41,13 +41,13 @@ def build(source: str, library: str) -> str:
 def _check(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from pqchain.crypto import trial
+    from pqchain.crypto import isolated, library_check
 
     path = arguments.check.expanduser().resolve()
     if not path.is_file():
         raise UsageError(f"--check {arguments.check}: there is no such file")
-    bar = tqdm(trial.tried(path), unit="check", disable=not console.watched())
-    findings = list(bar)
+    checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())
+    findings = list(tqdm(checks, unit="check", disable=not console.watched()))
     columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]
     rows = [
         [each.scheme, each.check, "fine" if each.fine else "WRONG", each.detail]

@@ -7,15 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain import checks
+from pqchain import checks, outputs
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
 from pqchain.wire.transports import registry
-
-_MOST_REPEATS = 10_000
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,8 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT
 
     repeats: int = arguments.repeats
-    if not 1 <= repeats <= _MOST_REPEATS:
-        raise UsageError(f"--repeats {repeats}: give 1 to {_MOST_REPEATS}")
+    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
     known = checks.meanings(Scenario)["streams"][1].choices
     streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
     one = _scenario(arguments, streams)
@@ -69,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
-    """Make a folder, better now than after minutes. Raises UsageError."""
+    """Make a folder before the work for it. Raises UsageError."""
     if folder is None:
         return
     if not {one.mode, one.transport} & set(needs):
@@ -77,10 +74,7 @@ def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list
             f"{option} works with {' and '.join(needs)} only, this run is {one.mode} over "
             f"{one.transport}; leave it out"
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{option} {folder} cannot be made: {error.strerror}") from error
+    outputs.claim(folder)
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:

@@ -24,8 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.study is not None and not arguments.study.endswith(".toml"):
         text = ready(arguments.study)
         if arguments.show:
-            console.write(text)
-            return console.FINE
+            return console.show(arguments, {"study": arguments.study, "toml": text}, text)
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import page, sensitivity

@@ -148,14 +148,17 @@ def text(content: Mapping[str, Any]) -> str:
 def read(path: Path) -> tuple[Vector, ...]:
     """Return the vectors of a file in either form.
 
-    What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError.
+    What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError, and
+    UsageError for what is not a regular file.
     """
     try:
-        content = json.loads(read_bytes(path, MOST_JSON_BYTES))
-        found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
-        return tuple(found)
+        text = read_bytes(path, MOST_JSON_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}; name a file of vectors") from error
+    try:
+        content = json.loads(text)
+        found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
+        return tuple(found)
     except (*_UNREADABLE, UsageError) as error:
         raise DataError(
             f"{path} holds no vectors for verification ({type(error).__name__}: {error}); expected "

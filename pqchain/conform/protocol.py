@@ -8,18 +8,14 @@ The answer has the same id, a verdict, and nanoseconds: how long each of `repeat
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 from pqchain.conform.vector import Vector
 from pqchain.errors import UsageError
+from pqchain.isolation import Child, exit_reason
 
 VERDICTS = {
     "accept": "the signature is valid",
@@ -30,8 +26,12 @@ VERDICTS = {
 }
 """What an adapter may answer."""
 
-LONGEST_ANSWER_BYTES = 1 << 20
-"""What is longer is no answer."""
+_GRACE_SECONDS = 10.0
+"""For a verifier to end once its stdin is closed; a crashed one has as long to be reaped."""
+
+_QUOTED_CHARACTERS = 80
+
+_MAX_NANOSECONDS = 1 << 62
 
 FAILURES = ("panic", "crash", "timeout", "malformed")
 """What is no verdict; all but the first are what the asker saw."""
@@ -60,15 +60,14 @@ class Adapter:
     ) -> None:
         self.command, self.folder = list(command), folder
         self.limit_seconds = limit_seconds
-        self._process: subprocess.Popen[bytes] | None = None
-        self._errors: IO[bytes] | None = None
+        self._child: Child | None = None
         self._asked = 0
 
     def __enter__(self) -> Adapter:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.close()
+        self.close(grace_seconds=0.0 if raised[0] else _GRACE_SECONDS)
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
         """Ask for one verdict. Raises UsageError if the command cannot be started."""
@@ -82,106 +81,55 @@ class Adapter:
             "signature": vector.signature.hex(),
             "repeat": repeat,
         }
-        process = self._process or self._start()
+        child = self._child = self._child or self._start()
         try:
-            line = self._exchange(process, json.dumps(request).encode() + b"\n")
+            line = child.ask(json.dumps(request).encode() + b"\n", self.limit_seconds)
         except TimeoutError:
-            self.close(kill=True)
+            self.close(grace_seconds=0.0)
             return Answer("timeout", reason=f"no answer in {self.limit_seconds:g} s")
         except (OSError, EOFError):
-            return Answer("crash", reason=self._last_words())
+            how = exit_reason(self.close())
+            said = child.stderr_tail[-300:].strip().splitlines()
+            return Answer("crash", reason=f"{how}: {said[-1]}" if said else how)
         answer = _read(line, self._asked)
         if answer.verdict == "malformed":
-            self.close(kill=True)
+            self.close(grace_seconds=0.0)
         return answer
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+    def _start(self) -> Child:
         try:
-            self._process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
-                bufsize=0, cwd=self.folder,
-            )  # fmt: skip
+            return Child(self.command, folder=self.folder)
         except OSError as error:
-            self._errors.close()
             raise UsageError(
                 f"{self.command[0]} cannot be started: {error.strerror}; give a program that reads "
                 "requests from stdin (pqchain conform run --help)"
             ) from error
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)  # it may never read
-        return self._process
 
-    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Return the line that answers. Raises TimeoutError; OSError or EOFError if it died."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        into, out = process.stdin.fileno(), process.stdout.fileno()
-        end = monotonic() + self.limit_seconds
-        line = b""
-        while not line.endswith(b"\n") and len(line) <= LONGEST_ANSWER_BYTES:
-            left_seconds = end - monotonic()
-            if left_seconds <= 0:
-                raise TimeoutError
-            waiting = [into] if request else []
-            readable, writable, _ = select.select([out], waiting, [], left_seconds)
-            if writable:
-                request = request[os.write(into, request) :]
-            if readable:
-                got = os.read(out, 1 << 16)
-                if not got:
-                    raise EOFError
-                line += got
-        return line
-
-    def _last_words(self) -> str:
-        """End a process that died and say how."""
-        process, errors = self._process, self._errors
-        assert process is not None
-        assert errors is not None
-        try:
-            code = process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            code = process.wait()
-        errors.seek(max(0, errors.seek(0, os.SEEK_END) - 300))
-        said = errors.read().decode(errors="replace").strip().splitlines()
-        self.close(kill=True)
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"{how}: {said[-1]}" if said else how
-
-    def close(self, *, kill: bool = False) -> None:
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            if kill:
-                process.kill()
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.close()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            process.stdout.close()
-        if self._errors is not None:
-            self._errors.close()
-            self._errors = None
+    def close(self, *, grace_seconds: float = _GRACE_SECONDS) -> int:
+        """End the process, if there is one, and all that it started; return its exit code."""
+        child, self._child = self._child, None
+        return 0 if child is None else child.end(grace_seconds)
 
 
 def _read(line: bytes, asked: int) -> Answer:
-    """Return an answer as it came, malformed with a reason if it is none."""
+    """Parse an answer; one that breaks the protocol is "malformed", with a reason."""
     try:
         answer: Mapping[str, Any] = json.loads(line)
         if answer["id"] != asked:
-            return Answer("malformed", reason=f"id {answer['id']!r}; expected {asked}")
+            return _malformed(f"id {answer['id']!r}", f"; expected {asked}")
         verdict = answer["verdict"]
         if verdict not in VERDICTS:
-            return Answer(
-                "malformed", reason=f"verdict {verdict!r}; expected one of {', '.join(VERDICTS)}"
-            )
-        return Answer(verdict, tuple(int(each) for each in answer.get("nanoseconds", ())))
-    except (ValueError, KeyError, TypeError) as error:
-        shown = line[:80].decode(errors="replace").rstrip()
-        return Answer("malformed", reason=f"{shown!r} ({type(error).__name__}: {error})")
+            return _malformed(f"verdict {verdict!r}", f"; expected one of {', '.join(VERDICTS)}")
+        nanoseconds = tuple(int(value) for value in answer.get("nanoseconds", ()))
+        if nanoseconds and not 0 <= min(nanoseconds) <= max(nanoseconds) <= _MAX_NANOSECONDS:
+            return _malformed("nanoseconds", f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
+        return Answer(verdict, nanoseconds)
+    # Too large a number, brackets that are nested too deeply, and what does not fit into memory.
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
+        quoted = line[:_QUOTED_CHARACTERS].decode(errors="replace").rstrip()
+        return _malformed(repr(quoted), f" ({type(error).__name__}: {error})")
+
+
+def _malformed(found: str, expected: str) -> Answer:
+    """Return a malformed answer, of which no more is quoted than a reason needs."""
+    return Answer("malformed", reason=f"{found[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

@@ -41,7 +41,8 @@ OUTCOMES = {
 
 
 MOST_TIMEOUTS, MOST_CRASHES = 3, 10
-"""So many, and a verifier is asked no more; crashes only if it never answered."""
+"""After so many a verifier is not asked again. Malformed answers count as crashes, because each
+costs a new process too; crashes count only before the first verdict, after it they are findings."""
 
 
 def outcome(expected: str, verdict: str) -> str:
@@ -66,8 +67,8 @@ def run(
     """Return the verdicts (VERDICTS) and their summary (SUMMARY).
 
     A verifier that cannot run here is a row of the summary with its reason. A time-out counts only
-    if it comes twice. One that timed out three times, or crashed ten times before its first answer,
-    is asked no more, and fails the rest.
+    if it comes twice. One that timed out three times, or crashed or broke the protocol ten times
+    before its first verdict, is asked no more, and fails the rest.
     """
     verdicts, summary = [], []
     for verifier in verifiers:
@@ -100,7 +101,8 @@ def _ask(
                 if answer.verdict == "timeout":
                     answer = adapter.ask(vector)  # a busy machine is not a verdict
                 verdict, reason = answer.verdict, answer.reason
-                counts[verdict if verdict in counts else "answered"] += 1
+                ended = {"malformed": "crash"}.get(verdict, verdict)
+                counts[ended if ended in counts else "answered"] += 1
             rows.append(
                 {
                     "implementation": verifier.name,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from tqdm import tqdm
 
-from pqchain import installation, results
+from pqchain import installation, outputs
 from pqchain.conform import formats, generators, oracles
 from pqchain.conform.vector import ALGORITHMS, Vector
-from pqchain.errors import DataError, UnknownName, UsageError
+from pqchain.errors import DataError, UnknownName
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
@@ -62,17 +63,15 @@ def digests() -> Mapping[str, str]:
 def write(made: Sequence[Vector], folder: Path) -> dict[str, str]:
     """Write both files of every algorithm, and the schemas; return the digests by name.
 
-    Raises UsageError if the folder cannot be written.
+    Files of other algorithms stay. Raises UsageError as `pqchain.outputs.claim` does.
     """
     written = {}
-    for name, text in formats.files(made):
-        path = folder / name
-        try:
+    with outputs.filled(folder, keep=True) as building:
+        for name, text in formats.files(made):
+            path = building / name
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{folder} cannot be a folder: {error}; name another") from error
-        results.write_atomically(path, text)
-        written[name] = hashlib.sha256(text.encode()).hexdigest()
-    for schema in sorted(installation.data("conform").glob("*.schema.json")):
-        results.write_atomically(folder / schema.name, schema.read_text(encoding="utf-8"))
+            path.write_text(text, encoding="utf-8")
+            written[name] = hashlib.sha256(text.encode()).hexdigest()
+        for schema in sorted(installation.data("conform").glob("*.schema.json")):
+            shutil.copyfile(schema, building / schema.name)
     return written

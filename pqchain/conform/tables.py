@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import figures, results
+from pqchain import figures, outputs, results
 from pqchain.conform.registry import Verifier
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
@@ -145,24 +145,28 @@ def save(
     *,
     known: dict[str, str],
 ) -> list[str]:
-    """Write the tables as CSV, as Markdown and as one page; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the tables as CSV, as Markdown and as one page; return the names of the files.
+
+    Raises UsageError as `pqchain.outputs.claim` does.
+    """
     shown = [overview(summary, times, known=known), wrong(verdicts), families(summary)]
     frames = {"summary": summary, "verdicts": verdicts}
     if times is not None:
         frames["times"] = times
-    for name, frame in frames.items():
-        results.save(frame, folder / f"{name}.csv")
     parts = [each for each in shown if each.rows]
     said = findings(summary, known=known)
     bullets = "\n".join(f"- {each}" for each in said)
     markdown = "\n\n".join(f"## {each.caption}\n\n{each.markdown()}" for each in parts)
-    results.write_atomically(folder / "conformance.md", f"# {TITLE}\n\n{bullets}\n\n{markdown}\n")
     sections = [html.section(f"t{i}", each.caption, each.html()) for i, each in enumerate(parts)]
     contents = [(f"t{i}", each.caption) for i, each in enumerate(parts)]
     head = html.element("section", html.element("h1", TITLE), html.bullets(said))
     page = html.document(TITLE, contents, head, *sections)
-    results.write_atomically(folder / "index.html", page)
+    with outputs.filled(folder) as building:
+        for name, frame in frames.items():
+            results.save(frame, building / f"{name}.csv")
+        about = f"# {TITLE}\n\n{bullets}\n\n{markdown}\n"
+        (building / "conformance.md").write_text(about, encoding="utf-8")
+        (building / "index.html").write_text(page, encoding="utf-8")
     return [*(f"{name}.csv" for name in frames), "conformance.md", "index.html"]
 
 

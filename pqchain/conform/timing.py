@@ -80,10 +80,13 @@ def _times(
                 adapters[verifier.name] = adapter
         samples: dict[str, list[int]] = {name: [] for name in adapters}
         for turn in tqdm(range(rounds + 2), desc=vector.algorithm, disable=not progress):
-            for name, adapter in adapters.items():
-                found = adapter.ask(vector, repeat=repeat).nanoseconds
-                if turn >= 2:
-                    samples[name] += found
+            for name, adapter in list(adapters.items()):
+                answer = adapter.ask(vector, repeat=repeat)
+                if answer.verdict != "accept":
+                    # Each further turn could cost a time-out.
+                    del adapters[name], samples[name]
+                elif turn >= 2:
+                    samples[name] += answer.nanoseconds
     medians = {name: median_and_mad(found) for name, found in samples.items() if found}
     ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
     return [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import product
@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import checksum
+from pqchain import checksum, installation, results
 from pqchain.consensus import metrics, model
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
@@ -34,10 +34,16 @@ BATCH = 50
 ATTEMPTS = 5
 """How often a batch is given out again after the process that ran it died."""
 
+SCHEDULER_SECONDS = 5
+"""How long to wait for the answer of a Dask scheduler."""
+
 Row = dict[str, Any]
 
 _LINE = b'{"schema_version": '
 """How a line of a store begins."""
+
+_MOST_LINE_BYTES = 1 << 20
+"""The longest line of a store: some hundred times a row."""
 
 
 def grid(
@@ -93,8 +99,8 @@ def sweep(
         raise UsageError(f"engine is {engine!r}; expected one of {', '.join(model.ENGINES)}")
     if batch < 1 or (workers is not None and workers < 1):
         raise UsageError(f"batch is {batch} and workers {workers}; expected 1 or more")
-    known = _stored(store)
     by_name = [(one.identifier, one) for one in scenarios]
+    known = {} if store is None else _stored(Path(store), {name for name, _ in by_name})
     pending = list({name: one for name, one in by_name if name not in known}.values())
     tasks: list[_Task] = [
         (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
@@ -174,11 +180,11 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
         encrypted = Security().get_connection_args("client")["ssl_context"]
         if scheduler.startswith("tls:") and encrypted is None:
             raise ValueError("Dask's configuration has no certificates for TLS")
-        client = Client(scheduler, timeout=20, set_as_default=False)
+        client = Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"no Dask scheduler answers at {scheduler!r} ({error}); start one with "
-            "`dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
+            f"no Dask scheduler answers at {scheduler!r} within {SCHEDULER_SECONDS} s ({error}); "
+            "start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
         ) from error
     with client:
         futures = [client.submit(run_batch, *task, pure=False, retries=ATTEMPTS) for task in tasks]
@@ -186,24 +192,30 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
             yield future.result()
 
 
-def _stored(store: str | Path | None) -> dict[str, Row]:
-    """Read a store; a last line that an interruption cut off is taken out of the file."""
-    if store is None or not Path(store).exists():
+def _stored(store: Path, wanted: Set[str]) -> dict[str, Row]:
+    """Read the rows of these scenarios; cut off a last line that an interruption left unfinished.
+
+    Makes the store's folder, so that a place where nothing can be written is refused before runs.
+    """
+    if not store.exists():
+        store.parent.mkdir(parents=True, exist_ok=True)
+        results.check_writable(store)
         return {}
     known: dict[str, Row] = {}
-    lines = Path(store).read_bytes().splitlines(keepends=True)
-    for number, line in enumerate(lines, start=1):
+    whole_bytes = 0
+    for number, line in enumerate(installation.read_lines(store, _MOST_LINE_BYTES), start=1):
         if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
-            with Path(store).open("r+b") as file:
-                file.truncate(sum(map(len, lines[:-1])))
-            continue
+            with store.open("r+b") as file:
+                file.truncate(whole_bytes)
+            break
+        whole_bytes += len(line)
         what, remedy = f"line {number} of {store}", "give another file, or delete this one"
         entry = checksum.loads(line, what, remedy)
         try:
             row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
         except (KeyError, TypeError):
             raise DataError(f"{what} is no result of a sweep; {remedy}") from None
-        if version == SCHEMA_VERSION:
+        if version == SCHEMA_VERSION and name in wanted:
             known[name] = {key: math.nan if one is None else one for key, one in row.items()}
     return known
 
@@ -211,7 +223,6 @@ def _stored(store: str | Path | None) -> dict[str, Row]:
 def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
     if store is None:
         return
-    Path(store).parent.mkdir(parents=True, exist_ok=True)
     with Path(store).open("ab") as file:
         for row in rows:
             # JSON has no NaN.

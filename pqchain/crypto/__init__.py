@@ -7,6 +7,7 @@ from pqchain.algorithms import Algorithm
 from pqchain.crypto import bls, classical, recovery
 from pqchain.crypto.builds import Obstacle, available, obstacle
 from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
+from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
 from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
@@ -58,9 +59,12 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     UnknownImplementation, or Unsupported with the reason why it cannot run here.
     """
     algorithm, chosen = _choose(name, implementation)
-    if opens := algorithms.implementation(chosen).opens:
-        own: Signer = opens(algorithm, chosen)
-        return own
+    row = algorithms.implementation(chosen)
+    if row.place:
+        return IsolatedSigner(algorithm, chosen)
+    if row.opens:
+        user_signer: Signer = row.opens(algorithm, chosen)
+        return user_signer
     native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
     return _SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
 
@@ -71,6 +75,8 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     Defaults and errors are those of `open_signer`.
     """
     algorithm, chosen = _choose(name, implementation)
+    if algorithms.implementation(chosen).place:
+        return IsolatedKem(algorithm, chosen)
     return (LiboqsKem if chosen == IMPLEMENTATION else NativeKem)(algorithm, chosen)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-ABI = 4
+ABI = 5
 """The number in pq_native.h that this module was written for."""
 
 OK, REJECTED = 0, 1
@@ -32,7 +32,8 @@ POINTER, TEXT = ctypes.c_void_p, ctypes.c_char_p
 
 _INT = ctypes.c_int
 
-RANDOM = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_uint8), SIZE)
+DRAW = ctypes.CFUNCTYPE(None, POINTER, POINTER, SIZE)
+"""A source of randomness: its context, the buffer, and how many bytes to write there."""
 
 
 def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
@@ -71,6 +72,12 @@ class BatchArguments(ctypes.Structure):
     )
 
 
+class RandomSource(ctypes.Structure):
+    """pq_random_source: where a thread's randomness comes from."""
+
+    _fields_ = (("draw", DRAW), ("context", POINTER))
+
+
 _SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
 """The last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
 
@@ -86,7 +93,7 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_verify": (_INT, (POINTER, POINTER, SIZE, *_SIGNED)),
     "pq_encapsulate": (_INT, (POINTER,) * 4),
     "pq_decapsulate": (_INT, (POINTER,) * 4),
-    "pq_random": (None, (RANDOM,)),
+    "pq_random": (None, (ctypes.POINTER(RandomSource),)),
     "pq_verify_batch": (SIZE, (ctypes.POINTER(BatchArguments),)),
     "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(Plan), POINTER, POINTER)),
     "pq_empty_sample_ns": (ctypes.c_double, ()),

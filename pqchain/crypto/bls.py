@@ -45,7 +45,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
     ) -> bool:
         """Verify with two pairings, however many keys there are."""
         message, signature = as_bytes("message", message), self._signature(signature)
-        given = (message, len(message), signature, keys.points, len(keys))
+        given = (message, len(message), signature, self._points(keys), len(keys))
         return self._done("bls_verify_one_message", *given)
 
     def aggregate_verify(
@@ -58,7 +58,13 @@ class BlsSigner(NativeSigner, AggregateSigner):
             )
         parts = [as_bytes("message", message) for message in messages]
         offsets = array("Q", accumulate(map(len, parts), initial=0)).tobytes()
-        given = (b"".join(parts), offsets, self._signature(signature), keys.points, len(keys))
+        given = (
+            b"".join(parts),
+            offsets,
+            self._signature(signature),
+            self._points(keys),
+            len(keys),
+        )
         return self._done("bls_verify_messages", *given)
 
     def prove_possession(self, secret_key: BytesLike) -> bytes:
@@ -79,6 +85,16 @@ class BlsSigner(NativeSigner, AggregateSigner):
         if code < 0:
             raise CryptoFailure(f"{self.algorithm.name}, {function}: {failure(code)}")
         return code == 0
+
+    def _points(self, keys: CheckedKeys) -> bytes:
+        """Return the points of keys. Raises UsageError unless there are as many as stated."""
+        points = as_bytes("points of the keys", keys.points)
+        if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
+            raise UsageError(
+                f"checked keys must have {_CHECKED_KEY_BYTES} bytes each, at least one key; got "
+                f"{len(points)} bytes for {len(keys)} keys. Use what checked_keys returned"
+            )
+        return points
 
     def _signature(self, value: BytesLike) -> bytes:
         return self._exactly(self.algorithm.signature_max_bytes, "signature", value)

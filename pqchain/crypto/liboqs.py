@@ -3,8 +3,9 @@
 liboqs-python 0.16 needs a fence at import. It prefers a liboqs of the system, writes to stdout,
 clones and builds one where it finds none (and ends the process if that fails), and warns that our
 0.13 is not its 0.16. In use it pads short keys with zeros, so lengths are checked before it.
-Key pairs come from the same library through our C interface, which gives them a stack of their own
-where the thread's is too small.
+Key pairs come from the same library through our C interface. So does every other operation in a
+thread whose stack may be too small for it: our C runs it on a larger one, where liboqs-python would
+end the process.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import abi, foreign, native
+from pqchain.crypto import abi, external_libraries, native
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
@@ -47,7 +48,7 @@ def module() -> ModuleType:
     library = native.library(IMPLEMENTATION)
     with (
         _LOCK,
-        foreign.only(library.path),
+        external_libraries.only(library.path),
         redirect_stdout(io.StringIO()),
         warnings.catch_warnings(),
     ):
@@ -63,16 +64,19 @@ def module() -> ModuleType:
 
 
 class LiboqsSigner(native.NativeSigner):
-    """A signature scheme through liboqs-python; key pairs and batches come from the C interface."""
+    """Sign and verify through liboqs-python; key pairs and batches come from the C interface."""
 
     def _prepare(self) -> None:
         super()._prepare()
         self._oqs = module()
         self._in_range = self.library.predicate("pq_secret_key_in_range")
+        self._has_stack = self.library._handle.pq_has_stack
         self._shared = self._oqs.Signature(self.algorithm.name)
         """For verification, which keeps no state; secret keys get an object of their own."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        if not self._has_stack():
+            return super()._sign(message, secret_key, context)
         if not self._in_range(self._scheme, secret_key):
             raise self._failure("sign", abi.OUT_OF_RANGE)
         with (
@@ -85,6 +89,8 @@ class LiboqsSigner(native.NativeSigner):
             return signature
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        if not self._has_stack():
+            return super()._verify(message, signature, public_key, context)
         if context:
             valid = self._shared.verify_with_ctx_str(message, signature, context, public_key)
         else:
@@ -98,15 +104,20 @@ class LiboqsKem(native.NativeKem):
     def _prepare(self) -> None:
         super()._prepare()
         self._oqs = module()
+        self._has_stack = self.library._handle.pq_has_stack
         self._shared = self._oqs.KeyEncapsulation(self.algorithm.name)
         """For encapsulation, which keeps no state; secret keys get an object of their own."""
 
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        if not self._has_stack():
+            return super()._encapsulate(public_key)
         with _failures_of("encapsulation", self.algorithm, "public key"):
             ciphertext, shared_secret = self._shared.encap_secret(public_key)
             return bytes(ciphertext), bytes(shared_secret)
 
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        if not self._has_stack():
+            return super()._decapsulate(ciphertext, secret_key)
         with (
             self._oqs.KeyEncapsulation(self.algorithm.name, secret_key) as scheme,
             _failures_of("decapsulation", self.algorithm),

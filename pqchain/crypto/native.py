@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 import json
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -23,7 +23,6 @@ from pqchain.crypto.abi import (
     OK,
     POINTER,
     PROTOTYPES,
-    RANDOM,
     REJECTED,
     SIZE,
     TEXT,
@@ -34,7 +33,11 @@ from pqchain.crypto.abi import (
 )
 from pqchain.crypto.builds import MEND, built, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
+from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+
+MAX_SCHEMES = 10_000
+"""Schemes of one library."""
 
 Memory = Any
 """Memory of others that may be written to: an array of the standard library or of numpy."""
@@ -58,10 +61,19 @@ class Library:
         if abi != ABI:
             said = f"{path} has interface {abi}, this pqchain needs {ABI}: {MEND}"
             raise NativeLibraryMissing(said)
-        self.source: str = self._handle.pq_source().decode()
-        names = map(self._handle.pq_name, range(self._handle.pq_count()))
+        self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
+        if (count := self._handle.pq_count()) > MAX_SCHEMES:
+            raise UsageError(
+                f"pq_count() of {path.name} must be at most {MAX_SCHEMES}; got {count}."
+            )
+        names = map(self._handle.pq_name, range(count))
+        schemes = {
+            name.decode(errors="replace"): self._handle.pq_open(name)
+            for name in names
+            if name is not None
+        }
         self._schemes: dict[str, int] = {
-            name.decode(): self._handle.pq_open(name) for name in names if name is not None
+            name: handle for name, handle in schemes.items() if handle is not None
         }
 
     def names(self) -> list[str]:
@@ -89,33 +101,15 @@ class Library:
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
         return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
 
-    @contextmanager
-    def randomness(self, source: Callable[[int], bytes] | None) -> Iterator[None]:
-        """Let the library draw its randomness from `source(count) -> bytes` within the block.
+    def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
+        """Let the calling thread draw from `source(count) -> bytes` within the block.
 
-        For reproducible runs and tests only: it holds for the whole process, and draws of several
-        threads interleave. An exception of the source is raised when the block ends.
+        For reproducible runs and tests only. Other threads draw from the operating system, and
+        where blocks are nested the inner one holds. An exception of the source is raised when the
+        block ends; until then the library draws from the operating system. Do not await or yield
+        within the block: UsageError is raised where it ends in another thread.
         """
-        errors: list[BaseException] = []
-
-        def draw(buffer: Any, count: int) -> None:
-            try:
-                data = source(count) if source is not None else b""
-                if len(data) != count:
-                    raise UsageError(f"the source gave {len(data)} bytes; {count} were asked for")
-            except BaseException as error:  # noqa: BLE001 - C cannot pass it on, the block's end does
-                errors.append(error)
-                data = bytes(count)
-            ctypes.memmove(buffer, data, count)
-
-        callback = RANDOM(draw) if source is not None else RANDOM()
-        self._handle.pq_random(callback)
-        try:
-            yield
-        finally:
-            self._handle.pq_random(RANDOM())
-        if errors:
-            raise errors[0]
+        return replaced(self._handle.pq_random, source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles of each sample, warm-up included.
@@ -217,10 +211,10 @@ class NativeSigner(_Native, Signer):
     ) -> list[int] | None:
         """Do as `verify_batch` with what lies side by side already.
 
-        None if keys or signatures have lengths that the scheme does not know.
+        None if keys or signatures have lengths that the scheme does not know. Raises UsageError if
+        offsets leave their memory, or keys have another length than stated.
         """
-        offsets = packed.signature_offsets
-        lengths = set(map(int.__sub__, offsets[1:].tolist(), offsets[:-1].tolist()))
+        lengths = packed.check()
         if packed.key_bytes != self._public_key_bytes or not lengths <= set(self._possible):
             return None
         return self._verify_packed(packed, threads, stop_at_first)
@@ -256,6 +250,22 @@ class Packed:
     public_keys: bytes
     """One for all, or one for each."""
     key_bytes: int
+
+    def check(self) -> set[int]:
+        """Return the lengths of signatures; raises UsageError if C would leave this memory."""
+        lengths = _differences("signature", self.signature_offsets, self.signatures)
+        count = len(lengths)
+        messages = len(_differences("message", self.message_offsets, self.messages))
+        if messages != count:
+            raise UsageError(
+                f"there must be one message for each signature; got {messages} and {count}"
+            )
+        if len(self.public_keys) not in (self.key_bytes, self.key_bytes * count):
+            raise UsageError(
+                f"public_keys must hold 1 or {count} keys of {self.key_bytes} bytes; got "
+                f"{len(self.public_keys)} bytes"
+            )
+        return set(lengths)
 
 
 def pack(columns: Columns) -> Packed:
@@ -325,6 +335,20 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
         return None
     batch = Batch(signer, pack(columns))
     return lambda: batch.run(threads)
+
+
+def _differences(what: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
+    """Return the lengths between offsets; raises UsageError unless they rise within the memory."""
+    import numpy as np  # whoever has packed columns has loaded it
+
+    edges = np.frombuffer(offsets, np.uint64)
+    if len(edges) < 2 or edges[-1] > memoryview(memory).nbytes or (edges[1:] < edges[:-1]).any():
+        raise UsageError(
+            f"{what} offsets must rise from item to item and stay within the "
+            f"{memoryview(memory).nbytes} bytes of the {what}s, with one item at least"
+        )
+    lengths: list[int] = np.diff(edges).tolist()
+    return lengths
 
 
 def _offsets(items: list[bytes]) -> array[int]:

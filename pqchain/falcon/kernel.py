@@ -84,6 +84,22 @@ def _call(function: str, *arguments: Any) -> int:
     return native.library(IMPLEMENTATION).call(f"falcon_{function}", *arguments)
 
 
+def _require(what: str, value: bytes | bytearray, length: int) -> None:
+    """Raise UsageError unless a buffer has the length that C takes it to have."""
+    if len(value) != length:
+        raise UsageError(f"{what} must have {length} bytes; got {len(value)}")
+
+
+def _require_drawn(algorithm: Algorithm, **buffers: bytes) -> int:
+    """Check a secret key and what a signature draws; return log2 of the degree."""
+    lengths = {
+        "secret_key": algorithm.secret_key_bytes, "nonce": NONCE_BYTES, "seed": SEED_BYTES
+    }  # fmt: skip
+    for what, value in buffers.items():
+        _require(what, value, lengths[what])
+    return _LOGN[algorithm.secret_key_bytes]
+
+
 def _checked(code: int, algorithm: Algorithm) -> int:
     """Return what is no error code; raises CryptoFailure."""
     if code < 0:
@@ -99,7 +115,7 @@ def request_of(
 
     Raises CryptoFailure if the key is damaged.
     """
-    logn = _LOGN[algorithm.secret_key_bytes]
+    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
     try:
         code = _call("make_request", request, secret_key, nonce, message, len(message), logn)
@@ -110,15 +126,22 @@ def request_of(
 
 
 def seed_request(request: bytearray, seed: bytes, attempt: int, logn: int) -> None:
-    """Fill in the seed of the generator for an attempt, counted from 0."""
+    """Fill in the seed of the generator for an attempt, counted from 0. Raises UsageError."""
+    _require("request", request, request_bytes(check_degree(1 << logn)))
+    _require("seed", seed, SEED_BYTES)
     _call("seed_request", request, seed, attempt, logn)
 
 
 def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]:
     """Run the heavy step here; return its status, its version and the response.
 
-    A `logn` other than 9 and 10 is refused, as hardware does it.
+    A `logn` other than 9 and 10 is refused, as hardware does it. Raises UsageError if the request
+    is shorter than the degree needs.
     """
+    if logn in (9, 10) and len(request) < request_bytes(logn):
+        raise UsageError(
+            f"request must have at least {request_bytes(logn)} bytes; got {len(request)}"
+        )
     response, registers = bytearray(2048), bytearray(8)
     _call("run_request", request, response, registers, logn)
     status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))
@@ -126,7 +149,9 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
 
 
 def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
-    """Put a signature together, or return None if it does not fit."""
+    """Put a signature together, or return None if it does not fit. Raises UsageError."""
+    _require("nonce", nonce, NONCE_BYTES)
+    _require("response", response, response_bytes(_LOGN[algorithm.secret_key_bytes]))
     signature = bytearray(algorithm.signature_max_bytes)
     form = (not algorithm.signature_varies, _LOGN[algorithm.secret_key_bytes])
     length = _call("encode_signature", signature, len(signature), nonce, response, *form)
@@ -137,9 +162,10 @@ def sign(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
 ) -> bytes:
     """Sign with given randomness; raises CryptoFailure if the key is damaged."""
+    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     signature = bytearray(algorithm.signature_max_bytes)
     given = (secret_key, nonce, seed, message, len(message))
-    form = (not algorithm.signature_varies, _WHOLE, _LOGN[algorithm.secret_key_bytes])
+    form = (not algorithm.signature_varies, _WHOLE, logn)
     length = _call("sign_seeded", signature, len(signature), *given, *form, None)
     return bytes(signature[: _checked(length, algorithm)])
 
@@ -151,8 +177,9 @@ def profile(
 
     Each includes two readings of the clock per call. Raises CryptoFailure if the key is damaged.
     """
+    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     times, calls = array("Q", [0] * len(PARTS)), array("Q", [0] * len(PARTS))
-    given = (secret_key, nonce, seed, message, len(message), _LOGN[algorithm.secret_key_bytes])
+    given = (secret_key, nonce, seed, message, len(message), logn)
     code = _call("profile", *given, memoryview(times), memoryview(calls))
     _checked(code or _TOO_LONG, algorithm)
     rows = zip(PARTS, times, calls, strict=True)
@@ -161,6 +188,7 @@ def profile(
 
 def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
     """Return the public key of a secret key; raises CryptoFailure if that is damaged."""
+    logn = _require_drawn(algorithm, secret_key=secret_key)
     out = bytearray(algorithm.public_key_bytes)
-    _checked(_call("public_key", out, secret_key, _LOGN[algorithm.secret_key_bytes]), algorithm)
+    _checked(_call("public_key", out, secret_key, logn), algorithm)
     return bytes(out)

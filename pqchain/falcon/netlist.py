@@ -8,6 +8,7 @@ the core's bus reads and writes.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def find_library() -> Path:
 class Netlist:
     """One engine with its registers and the memory that its bus sees."""
 
-    __slots__ = ("_chip", "_library", "_memory")
+    __slots__ = ("__weakref__", "_chip", "_close", "_library", "_memory")
 
     def __init__(self, library: Path | None = None) -> None:
         """Load the library, or the one that `make rtl` made. Raises Unsupported."""
@@ -64,14 +65,9 @@ class Netlist:
             self._library = _declare(ctypes.CDLL(str(path)))
         except (OSError, AttributeError) as error:
             raise Unsupported(f"cannot load the engine in RTL: {error}; make it anew") from error
-        self._chip: int | None = self._library.falcon_rtl_open()
+        self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}
-
-    def __del__(self) -> None:
-        # Buffers that know this engine may be forgotten after it: their `unmap` then does nothing.
-        if getattr(self, "_chip", None):
-            self._library.falcon_rtl_close(self._chip)
-            self._chip = None
+        self._close = weakref.finalize(self, self._library.falcon_rtl_close, self._chip)
 
     def map(self, address: int, memory: bytearray) -> None:
         """Show these bytes to the bus at this address; elsewhere it answers with an error."""
@@ -81,7 +77,7 @@ class Netlist:
 
     def unmap(self, address: int) -> None:
         """Take the bytes at this address away."""
-        if self._chip is None:
+        if not self._close.alive:  # a buffer may be forgotten after its engine
             return
         self._library.falcon_rtl_unmap(self._chip, address)
         self._memory.pop(address, None)

@@ -1,10 +1,13 @@
-/* The parts of pq_native.h that do not depend on what is measured: the timed loop and the batch. */
+/* The parts of pq_native.h that do not depend on the scheme: randomness, the batch, the timed loop. */
 #define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* getrandom */
 #include "pq_native.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -13,16 +16,83 @@
 
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
+/* Per thread, so that no thread ever draws from, or frees, the source of another. */
+static __thread pq_random_source thread_source;
+
+PQ_API void pq_random(pq_random_source *source) {
+    const pq_random_source previous = thread_source;
+    thread_source = *source;
+    *source = previous;
+}
+
+static void system_randombytes(uint8_t *buffer, size_t bytes) {
+    while (bytes > 0) {
+        const ssize_t count = getrandom(buffer, bytes, 0);
+        if (count >= 0) {
+            buffer += count;
+            bytes -= (size_t)count;
+        } else if (errno != EINTR) {
+            abort(); /* no key and no signature is better than a predictable one */
+        }
+    }
+}
+
+PQ_INTERNAL void pq_randombytes(uint8_t *buffer, size_t bytes) {
+    /* The system's come first, so that a source that fails leaves nothing predictable. */
+    system_randombytes(buffer, bytes);
+    if (thread_source.draw != NULL) {
+        thread_source.draw(thread_source.context, buffer, bytes);
+    }
+}
+
+static int make_large_stack(pthread_attr_t *attributes) {
+    if (pthread_attr_init(attributes) != 0) {
+        return 0;
+    }
+    if (pthread_attr_setstacksize(attributes, PQ_STACK_BYTES) != 0) {
+        pthread_attr_destroy(attributes);
+        return 0;
+    }
+    return 1;
+}
+
+typedef struct {
+    void (*operation)(void *argument);
+    void *argument;
+    pq_random_source source;
+} large_stack_call;
+
+static void *run_on_this_stack(void *argument) {
+    const large_stack_call *call = argument;
+    thread_source = call->source;
+    call->operation(call->argument);
+    return NULL;
+}
+
+PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *argument) {
+    large_stack_call call = {operation, argument, thread_source};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (!make_large_stack(&attributes)) {
+        return PQ_NO_MEMORY;
+    }
+    const int failed = pthread_create(&thread, &attributes, run_on_this_stack, &call);
+    pthread_attr_destroy(&attributes);
+    return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : PQ_OK;
+}
+
 /* What the threads of a batch share. */
 typedef struct {
     const pq_batch *batch;
-    uint64_t next; /* the next signature that nobody has taken */
+    pq_random_source source; /* of the caller */
+    uint64_t next;           /* the next signature that nobody has taken */
     uint64_t wrong;
 } shared_batch;
 
 static void *verify_some(void *argument) {
     shared_batch *shared = argument;
     const pq_batch *batch = shared->batch;
+    thread_source = shared->source;
     for (;;) {
         const uint64_t i = __atomic_fetch_add(&shared->next, 1, __ATOMIC_RELAXED);
         if (i >= batch->count) {
@@ -45,12 +115,11 @@ static void *verify_some(void *argument) {
 }
 
 PQ_API size_t pq_verify_batch(const pq_batch *batch) {
-    shared_batch shared = {batch, 0, 0};
+    shared_batch shared = {batch, thread_source, 0, 0};
     pthread_t others[PQ_MOST_THREADS];
     pthread_attr_t attributes;
     size_t started = 0;
-    if (batch->threads > 1 && pthread_attr_init(&attributes) == 0) {
-        pthread_attr_setstacksize(&attributes, PQ_STACK_BYTES);
+    if (batch->threads > 1 && make_large_stack(&attributes)) {
         /* Where no more threads can be had, those that there are do the work. */
         while (started + 1 < batch->threads && started + 1 < batch->count &&
                started < PQ_MOST_THREADS &&

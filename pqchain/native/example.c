@@ -3,7 +3,6 @@
 #include "pq_native.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 struct pq_scheme { int unused; };
 enum { KEY = 32, SIGNATURE = 300 };
@@ -19,8 +18,6 @@ static void mix(uint8_t *out, const uint8_t *key, const uint8_t *message, size_t
         out[i] = (uint8_t)((state ^= state >> 31) >> 24);
     }
 }
-static pq_random_fn source;
-PQ_API void pq_random(pq_random_fn other) { source = other; }
 PQ_API const char *pq_source(void) { return "an example"; }
 PQ_API size_t pq_count(void) { return 1; }
 PQ_API const char *pq_name(size_t index) { return index == 0 ? "Example-300" : NULL; }
@@ -33,8 +30,7 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
     (void)scheme;
-    if (source != NULL) source(secret_key, KEY);
-    else if (getrandom(secret_key, KEY, 0) != KEY) return PQ_FAILED;
+    pq_randombytes(secret_key, KEY);
     memcpy(public_key, secret_key, KEY);
     return PQ_OK;
 }

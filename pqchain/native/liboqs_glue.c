@@ -203,7 +203,8 @@ enum { STACK_NEEDED = 4 << 20 };
  * from a file. */
 static __thread uintptr_t stack_end;
 
-static int has_stack(void) {
+/* 1 if any operation fits into what is left of the calling thread's stack. */
+PQ_API int pq_has_stack(void) {
     pthread_attr_t attributes;
     void *end = NULL;
     size_t bytes = 0;
@@ -227,35 +228,19 @@ typedef struct {
     size_t *out_bytes;
     const uint8_t *in, *second_in, *key, *context;
     size_t in_bytes, second_in_bytes, context_bytes;
-    void (*operation)(void *call);
     int code;
 } call;
 
 static int outcome(OQS_STATUS status) { return status == OQS_SUCCESS ? PQ_OK : PQ_FAILED; }
 
-static void *on_this_stack(void *argument) {
-    call *c = argument;
-    c->operation(c);
-    return NULL;
-}
-
 static int perform(call *c, void (*operation)(void *)) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    c->operation = operation;
-    if (has_stack()) {
+    c->code = PQ_FAILED;
+    if (pq_has_stack()) {
         operation(c);
         return c->code;
     }
-    if (pthread_attr_init(&attributes) != 0) {
-        return PQ_NO_MEMORY;
-    }
-    int failed = pthread_attr_setstacksize(&attributes, PQ_STACK_BYTES);
-    if (!failed) {
-        failed = pthread_create(&thread, &attributes, on_this_stack, c);
-    }
-    pthread_attr_destroy(&attributes);
-    return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : c->code;
+    const int code = pq_run_on_large_stack(operation, c);
+    return code == PQ_OK ? c->code : code;
 }
 
 static void keypair(void *argument) {

@@ -1,12 +1,10 @@
-/* For libraries that have liboqs inside: its source of randomness is the library's. */
+/* For libraries that have liboqs inside: it draws through pq_randombytes(). */
 #include <oqs/oqs.h>
 
 #include "pq_native.h"
 
-PQ_API void pq_random(pq_random_fn source) {
-    if (source != NULL) {
-        OQS_randombytes_custom_algorithm(source);
-    } else {
-        OQS_randombytes_switch_algorithm(OQS_RAND_alg_system);
-    }
+/* liboqs keeps the function in a plain global variable. It is written here only, while the library
+ * is loaded and no thread can have called it yet. */
+__attribute__((constructor)) static void install(void) {
+    OQS_randombytes_custom_algorithm(pq_randombytes);
 }

@@ -2,10 +2,10 @@
  *
  * Each library (two releases of liboqs with AVX2 and portable, Hawk, Rainbow, Falcon, BLS12-381) is
  * a shared object of its own that exports these functions. These files implement them:
- *   common.c         the timed loop and the batch verifier, the same in every library;
+ *   common.c         the timed loop, the batch verifier and randomness, the same in every library;
  *   <source>_glue.c  the rest, on top of the code that the library carries;
  *   no_kem.c         the refusals of a library of signatures alone;
- *   oqs_random.c     pq_random() where liboqs is inside.
+ *   oqs_random.c     lets liboqs, where it is inside, draw as the others do.
  *
  * Buffers belong to the caller and have at least the sizes that pq_sizes() gives; lengths are
  * checked by the caller (crypto/interface.py), not here. A pq_scheme is immutable after pq_open()
@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 #define PQ_API __attribute__((visibility("default")))
+#define PQ_INTERNAL __attribute__((visibility("hidden"))) /* for the code of a library itself */
 
-#define PQ_ABI 4 /* raised with every change of this file; the loader refuses another number */
+#define PQ_ABI 5 /* raised with every change of this file; the loader refuses another number */
 
 enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
 
@@ -78,10 +79,24 @@ PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t 
 PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
                           const uint8_t *ciphertext, const uint8_t *secret_key);
 
-/* Replace the source of randomness of this library, for reproducible runs; NULL gives back the
- * operating system's. It holds for the whole process, so draws of several threads interleave. */
-typedef void (*pq_random_fn)(uint8_t *buffer, size_t bytes);
-PQ_API void pq_random(pq_random_fn source);
+/* Randomness. Each thread has a source of its own in each library; at first it is the operating
+ * system's (draw is NULL). A thread that a library starts has the source of the thread that called
+ * the library. A source that leaves the buffer as it is leaves the system's randomness in it. */
+typedef struct {
+    void (*draw)(void *context, uint8_t *buffer, size_t bytes);
+    void *context;
+} pq_random_source;
+
+/* Exchange the source of the calling thread with *source, for reproducible runs. A second call with
+ * the same structure restores what there was before. */
+PQ_API void pq_random(pq_random_source *source);
+
+/* Fill a buffer from the source of the calling thread: what the code of every scheme draws with. */
+PQ_INTERNAL void pq_randombytes(uint8_t *buffer, size_t bytes);
+
+/* Run operation(argument) on a thread with a stack of PQ_STACK_BYTES, and wait for it. Returns
+ * PQ_NO_MEMORY if there is no such thread. */
+PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *argument);
 
 /* Many signatures to verify. Message i is the bytes message_offsets[i] .. message_offsets[i + 1] of
  * messages, signatures likewise; public key i starts at i * public_key_stride (stride 0: the same

@@ -14,12 +14,13 @@ from typing import Any
 import pandas as pd
 
 from pqchain import checksum, machine, results, scratch
+from pqchain.checks import whole
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
-from pqchain.reencode.scenario import SCHEMA_VERSION, Scenario
+from pqchain.reencode.scenario import MOST_REPEATS, SCHEMA_VERSION, Scenario
 from pqchain.results import Contract
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import Progress
@@ -107,8 +108,7 @@ def replay(
     """
     from tqdm import tqdm
 
-    if repeats < 1:
-        raise UsageError(f"{repeats} repeats give nothing; give at least 1")
+    whole("repeats", repeats, least=1, most=MOST_REPEATS)
     if logs is not None and not registry.get(scenario.transport).logs:
         writing = " and ".join(registry.names(logs=True))
         raise UsageError(f"{scenario.transport} writes no qlog; take {writing}")

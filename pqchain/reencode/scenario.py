@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from pqchain import checks
-from pqchain.checks import not_negative, positive
+from pqchain.checks import number
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import layout
 from pqchain.wire.drivers.link import Link as Link  # a name of ours too
@@ -34,7 +34,14 @@ FAULTS = ("die", "restart", *MISBEHAVIOUR)
 _SPARE_STREAMS = 10
 """Of those that a session may have at once: for heartbeats and confirmations."""
 
-_MOST_BLOCKS = 10_000
+_MOST_BLOCKS, MOST_REPEATS = 10_000, 10_000
+
+_LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e7
+"""Of a time in a scenario: the clock counts nanoseconds in 64 bits."""
+
+_DURATIONS = (
+    "heartbeat_seconds", "timeout_seconds", "stall_seconds", "give_up_seconds", "limit_seconds"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +63,8 @@ class Compute:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if name.endswith("_per_second"):
-                positive(name, value, "B/s")
-        not_negative("datagram_seconds", self.datagram_seconds, "s")
+                number(name, value, least=1.0)
+        number("datagram_seconds", self.datagram_seconds, most=_MOST_SECONDS)
 
     def seconds(self, kind: str, count: int) -> float:
         """Return how long that many bytes of that kind of work take."""
@@ -79,8 +86,8 @@ class Fault:
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
             raise UnknownName("fault", self.kind, FAULTS)
-        not_negative("time of a fault", self.after_seconds, "s")
-        not_negative("time away", self.down_seconds, "s")
+        number("after_seconds", self.after_seconds, most=_MOST_SECONDS)
+        number("down_seconds", self.down_seconds, most=_MOST_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +146,9 @@ class Scenario:
     give_up_seconds: float = 3.0
     """How long to wait for sources to come back when too few are left."""
     limit_seconds: float = checks.field(
-        600.0, help="when a run that does not end by itself is ended; above 0"
-    )
+        600.0, help="when a run that does not end by itself is ended", least=_LEAST_SECONDS,
+        most=_MOST_SECONDS,
+    )  # fmt: skip
     """When a replay that does not end by itself is ended, on its own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
@@ -162,10 +170,10 @@ class Scenario:
                 f"{LEAST_DATAGRAM_BYTES}, and its implementations here break the connection above "
                 f"{LONGEST_DATAGRAM_BYTES}"
             )
-        for what in ("heartbeat", "timeout", "stall", "give_up", "limit"):
-            positive(what, getattr(self, f"{what}_seconds"), "s")
-        for what in ("failure", "jitter"):
-            not_negative(what, getattr(self, f"{what}_seconds"), "s")
+        for name in _DURATIONS:
+            number(name, getattr(self, name), least=_LEAST_SECONDS, most=_MOST_SECONDS)
+        for name in ("failure_seconds", "jitter_seconds"):
+            number(name, getattr(self, name), most=_MOST_SECONDS)
         checks.declared(self)
         self._check_codes()
         if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:

@@ -14,9 +14,10 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain.checks import whole
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.reencode import replay
-from pqchain.reencode.scenario import Link, Scenario
+from pqchain.reencode.scenario import MOST_REPEATS, Link, Scenario
 from pqchain.results import Contract
 from pqchain.wire.transports import registry
 
@@ -78,8 +79,7 @@ def sweep(
     for way in ways:
         if way not in WAYS:
             raise UnknownName("way", way, WAYS)
-    if repeats < 1:
-        raise UsageError(f"{repeats} repeats give nothing; give at least 1")
+    whole("repeats", repeats, least=1, most=MOST_REPEATS)
     conditions = [
         Link(bits_per_second=rate, delay_seconds=delay, loss=lost)
         for rate, delay, lost in itertools.product(bits_per_second, delay_seconds, loss)

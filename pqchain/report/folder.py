@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
-from pqchain import plots, results, scratch
+from pqchain import outputs, plots, results
 from pqchain.bench.tables import measurement_tables
-from pqchain.errors import UsageError
 from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
 from pqchain.report.run import SAID, Reproduction
 
-MANIFEST = "files.json"
-"""Names what a run wrote into its folder, so that the next one can take away what it does not."""
-
-
 Plates = dict[str, list[tuple[str, Markup]]]
 """Figures by chapter, the key of a work or "" for this machine: the part they go to, and HTML."""
 
 
-def prepare(output: Path) -> None:
-    """Make the folder. Raises UsageError if there is a file of that name."""
-    if output.exists() and not output.is_dir():
-        raise UsageError(f"{output} is a file; give a folder to write the report into")
-    output.mkdir(parents=True, exist_ok=True)
-
-
 def write(done: Reproduction) -> Path:
     """Write the report of a finished run into its folder, all or nothing; return the first page."""
-    output = done.output
-    with scratch.folder(output.parent, prefix=f".{output.name}.", suffix=".tmp") as building:
+    with outputs.filled(done.output) as building:
         plates = _draw(done, building / "figures")
         _save_frames(done, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        for name, text in _pages(done, plates, [Path(MANIFEST), *files]).items():
+        for name, text in _pages(done, plates, [Path(outputs.MANIFEST), *files]).items():
             (building / name).write_text(text, encoding="utf-8")
-            files.append(Path(name))
-        _replace(building, output, files)
     return done.index
 
 
@@ -106,46 +89,6 @@ def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:
     """Return identifier and title of every section of a page that has a heading to jump to."""
     found = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
     return [(identifier, unescape(title)) for identifier, title in found]
-
-
-def _replace(building: Path, output: Path, files: list[Path]) -> None:
-    stale = sorted(set(_listed(output)) - set(files))
-    # Both runs' files, until the old ones are gone: whoever is stopped half way forgets none.
-    output.mkdir(parents=True, exist_ok=True)
-    _list(output, [*files, *stale])
-    # The first page goes last, so that it never speaks of files that are not there yet.
-    for file in files:
-        (output / file).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(building / file, output / file)  # noqa: PTH105
-    for file in stale:
-        _remove(output, file)
-    _list(output, files)
-
-
-def _list(output: Path, files: Iterable[Path]) -> None:
-    names = sorted(file.as_posix() for file in files)
-    results.write_atomically(output / MANIFEST, json.dumps({"files": names}, indent=2) + "\n")
-
-
-def _listed(output: Path) -> list[Path]:
-    """Return what an earlier run noted, as far as it lies below the folder; nothing if unsure."""
-    try:
-        names = json.loads((output / MANIFEST).read_text(encoding="utf-8"))["files"]
-        files = [Path(name) for name in names]
-    except (OSError, ValueError, TypeError, KeyError):
-        return []
-    return [file for file in files if not file.is_absolute() and ".." not in file.parts]
-
-
-def _remove(output: Path, file: Path) -> None:
-    """Remove a file of an earlier run, and its folder if that is empty then."""
-    place = output / file
-    # Not through a link that leads elsewhere.
-    if place.parent.resolve() != output.resolve() / file.parent or place.is_dir():
-        return
-    place.unlink(missing_ok=True)
-    if place.parent != output and place.parent.is_dir() and not any(place.parent.iterdir()):
-        place.parent.rmdir()
 
 
 def _save_frames(done: Reproduction, folder: Path) -> None:

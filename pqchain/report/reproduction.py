@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import algorithms, bench, results
+from pqchain import algorithms, bench, outputs, results
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
@@ -36,17 +36,18 @@ def reproduce(
     which lists the files; measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and
     coverage.csv, and what else the work computes, each with a JSON sidecar; `figures/*.svg` and
     `*.png`. Files appear only when all are complete. What an earlier run wrote there and this one
-    does not is removed; other files stay. `works` are those of `pqchain.works.registry`, or others.
-    `schemes` are measured besides, such as your own, which `pqchain.register` added.
+    does not is removed; other files stay. The folder has to be new, empty, or of an earlier run.
+    `works` are those of `pqchain.works.registry`, or others. `schemes` are measured besides, such
+    as your own, which `pqchain.register` added.
 
     A broken size or a failed computation is in `failures`; a slow machine is not a failure.
-    Raises UnknownPaper for an unknown work and UsageError for an unknown preset.
+    Raises UnknownPaper for an unknown work, UsageError for an unknown preset or another folder.
     """
     preset = preset or bench.preset()
     bench.presets.named(preset)  # an unknown one is refused before anything is made
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
-    folder.prepare(place)  # better to fail now than after minutes of measuring
+    outputs.claim(place)  # better to fail now than after minutes of measuring
     besides = [algorithms.get(name).name for name in schemes]
     wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *besides}
     measured = bench.measure(

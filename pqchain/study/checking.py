@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqchain import schemes
 from pqchain.consensus import Network, named
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import PqchainError, UsageError, shown
 from pqchain.study.provers import PROVERS
 from pqchain.works import papers
 
@@ -114,12 +114,10 @@ def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iter
         elif choices and value not in choices:
             expected = f"one of {', '.join(choices)}"
         elif isinstance(value, (int, float)) and not row.least <= value <= row.most:
-            value, expected = f"{value:g}", f"{row.least:g} to {row.most:g} ({row.meaning})"
-            yield Problem(name, f"{name} must be {expected}; got {value}")
-            continue
+            expected = f"{row.least:g} to {row.most:g} ({row.meaning})"
         else:
             continue
-        yield Problem(name, f"{name} must be {expected}; got {value!r}")
+        yield Problem(name, f"{name} must be {expected}; got {shown(value)}")
     yield from _wrong_schemes(values)
     yield from network_of(values)[1]
 
@@ -159,7 +157,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
     names, baseline = values.get("schemes", ()), values.get("baseline")
     if "schemes" in values and not (names and isinstance(names, tuple)):
-        message = f'schemes must be a list of names, such as ["Falcon-512"]; got {names!r}'
+        message = f'schemes must be a list of names, such as ["Falcon-512"]; got {shown(names)}'
         yield Problem("schemes", message)
         names = ()
     migration = values.get("migration")
@@ -173,12 +171,12 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
     for field, name in ((field, name) for field, several in named_by.items() for name in several):
         try:
             if schemes.named(name, own).kind != "signature":
-                yield Problem(field, f"{field} must name signature schemes; got {name!r}")
+                yield Problem(field, f"{field} must name signature schemes; got {shown(name)}")
         except PqchainError as error:
             yield Problem(field, f"{field}: {error}")
     shares = list(migration.values())
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
-        message = f"shares of migration must be numbers of at least 0; got {shares}"
+        message = f"shares of migration must be numbers of at least 0; got {shown(shares)}"
         yield Problem("migration", message)
     elif shares and abs(sum(shares) - 1) > 1e-9:
         yield Problem("migration", f"shares of migration must add up to 1; got {sum(shares):g}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation, schemes
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.errors import PqchainError, UnknownName, UsageError, shown
 from pqchain.installation import parse_toml
 from pqchain.study import ready
 from pqchain.study.checking import REQUIRED, ImpossiblePlan, wrong_values
@@ -64,7 +64,7 @@ def parse(text: str, name: str) -> Plan:
             if section == "sources" and isinstance(value, str):
                 values["sources"][key] = value
             elif section == "sources":
-                report(section, key, f"the source of {key} must be a text; got {value!r}")
+                report(section, key, f"the source of {key} must be a text; got {shown(value)}")
             elif section == "chain.migration":
                 values.setdefault("migration", {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:
@@ -116,12 +116,14 @@ def observation(row: Mapping[str, Any]) -> Observation:
     for name, kind in expected.items():
         if not isinstance(values[name], kind):
             raise UsageError(
-                f"{name} of an observation must be as in data/chains; got {values[name]!r}"
+                f"{name} of an observation must be as in data/chains; got {shown(values[name])}"
             )
     if values["quantity"] not in QUANTITIES:
         raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
     if values["value"] <= 0:
-        raise UsageError(f"an observed {values['quantity']} must be above 0; got {values['value']}")
+        raise UsageError(
+            f"an observed {values['quantity']} must be above 0; got {shown(values['value'])}"
+        )
     scheme = values["scheme"] and algorithms.get(values["scheme"]).name
     for name in values["set"]:
         check_name(name)
@@ -185,5 +187,5 @@ def _near(key: str) -> str:
     near = difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"
-    shown = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]
-    return f"; did you mean {' or '.join(shown)}?"
+    named = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]
+    return f"; did you mean {' or '.join(named)}?"

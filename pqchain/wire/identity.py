@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from pqchain.crypto import Signer, available, open_signer
-from pqchain.crypto.drawing import drawing, stream
+from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
@@ -54,7 +54,7 @@ class Identity:
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
         """Answer a server's challenge, bound to its certificate so that nobody can pass it on."""
         statement = _statement(challenge, self.index, server)
-        with drawing(self.seed, statement) if self.seed else nullcontext():
+        with seeded_randomness(self.seed, statement) if self.seed else nullcontext():
             return _signer(self.public.algorithm).sign(statement, self.secret_key)
 
 
@@ -122,7 +122,7 @@ def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) ->
         own = _ed25519_key(draw)
         public_key, secret_key = own.public_key().public_bytes_raw(), own.private_bytes_raw()
     else:
-        with drawing(seed, b"signature keys") if seed else nullcontext():
+        with seeded_randomness(seed, b"signature keys") if seed else nullcontext():
             public_key, secret_key = signer.generate_keypair()
     encoding, no_password = serialization.Encoding, serialization.NoEncryption()
     public = PublicIdentity(

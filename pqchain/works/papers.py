@@ -13,6 +13,7 @@ A work is given by its key, or by its paper where that is at hand.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -24,6 +25,7 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
+from pqchain.installation import MOST_TABLE_BYTES, read_bytes
 from pqchain.results import Contract
 from pqchain.works.paper import Paper, PrintedTable, read
 
@@ -279,8 +281,8 @@ def _laid_out(
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            headings, *rows = csv.reader(file)
+        text = read_bytes(path, MOST_TABLE_BYTES).decode()
+        headings, *rows = csv.reader(io.StringIO(text, newline=""))
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     if "name" not in headings or len(set(headings)) != len(headings):

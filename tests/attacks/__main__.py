@@ -29,11 +29,12 @@ _TOP = """# Attacks, and what came of them
 `make attack` made this table: what of ours is attacked, how, with how many inputs, and what came of
 them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchain said why.
 *Unfinished*: not done, but nothing is lost, and the same once more does it. *Defects*: all else, as
-there are tracebacks, wrong answers, half files, files that nobody needs, more than 20 s for one
-input (of commands, 300), more than 64 MB for all. *Memory*: how much the peak of the process grew
-(not of programs in C, which the sanitizers watch). The temporary files of a killed command must be
-gone after the next one. The attacks are in `tests/attacks`; a small part of most is in
-`make test`.
+there are tracebacks, wrong answers, signals, half files, files that nobody needs, changed files of
+others, processes left running, more than 20 s for one input (of commands, 300), more than 64 MB for
+all (of a command line, 512). *Memory*: how much the peak of the process grew (not of programs in C,
+which the sanitizers watch, nor of command lines, which are processes of their own). The temporary
+files of a killed command must be gone after the next one. The attacks are in `tests/attacks`; a
+small part of most is in `make test`.
 
 """
 

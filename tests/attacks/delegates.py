@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 from pqchain.consensus.delegate.book import Lock, Record
 from pqchain.consensus.delegate.files import FileBook
+from pqchain.consensus.delegate.peers import Peers
+from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try
 from tests.attacks.streams import inputs
 from tests.consensus.delegate import fuzz
 from tests.consensus.delegate.trials import make_setting
+from tests.reencode.wires import Wire
 
 MESSAGES = 100
 """In one input."""
+
+LONGEST, PIECE = 100_000, 1 << 14
 
 
 def _messages(_: Path) -> tuple[Inputs, Try]:
@@ -26,6 +32,26 @@ def _messages(_: Path) -> tuple[Inputs, Try]:
     def attempt(seed: int) -> Outcome:
         refused, _ = fuzz.live(setting, kinds, random.Random(seed), MESSAGES)
         return Outcome.REFUSED if refused else Outcome.FINE
+
+    return inputs, attempt
+
+
+def _refused(_: Path) -> tuple[Inputs, Try]:
+    """Send a megabyte behind a frame that is refused, on several channels and sessions."""
+
+    def attempt(seed: int) -> Outcome:
+        rng, wire = random.Random(seed), Wire()
+        peers = Peers(0, wire, dials=(), count=1, longest_bytes=LONGEST, refused=Counter())
+        data = rng.randbytes(PIECE)
+        for session in range(4):
+            peers.handle(Opened(session, 1, False), 0.0)
+            head = rng.choice((rng.randrange(LONGEST, 2**32), rng.randrange(12)))
+            peers.handle(Received(session, 0, head.to_bytes(4, "big"), False), 0.0)
+            for _ in range((1 << 18) // PIECE):
+                peers.handle(Received(session, rng.randrange(3), data, False), 0.0)
+        if len(wire.closed) != 4 or peers.partial_bytes:
+            return Outcome.WRONG
+        return Outcome.REFUSED
 
     return inputs, attempt
 
@@ -59,6 +85,13 @@ ATTACKS = [
         small=20,
         large=10_000,
         prepare=_messages,
+    ),
+    Attack(
+        surface="delegate",
+        name="a megabyte behind a frame that is refused",
+        small=10,
+        large=1000,
+        prepare=_refused,
     ),
     file_attack("quorums of a delegate", _book("quorums"), text=False, small=60, large=10_000),
     file_attack("what binds a delegate", _book("bound"), text=False, small=60, large=10_000),

@@ -40,6 +40,8 @@ class Outcome(Enum):
     ORPHAN = "orphan"
     SLOW = "too slow"
     MEMORY = "too much memory"
+    CRASH = "ended by a signal"
+    DAMAGE = "foreign file changed"
 
 
 ALLOWED = (Outcome.FINE, Outcome.REFUSED, Outcome.UNFINISHED)
@@ -47,6 +49,14 @@ ALLOWED = (Outcome.FINE, Outcome.REFUSED, Outcome.UNFINISHED)
 
 class Slow(BaseException):
     """An input took too long."""
+
+
+class Defect(Exception):
+    """An input did what it may not."""
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +150,8 @@ def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[O
         return (Outcome.REFUSED if said.strip() else Outcome.TRACEBACK), said
     except Slow:
         return Outcome.SLOW, f"more than {seconds} s"
+    except Defect as defect:
+        return defect.outcome, str(defect)
     except Exception as error:  # noqa: BLE001 - that any other error comes out is the finding
         return Outcome.TRACEBACK, f"{type(error).__name__}: {error}"
 

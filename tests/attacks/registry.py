@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.attacks import commands, delegates, files, ledgers, native, streams
+from tests.attacks import (
+    command_lines,
+    commands,
+    delegates,
+    files,
+    ledgers,
+    native,
+    sources,
+    streams,
+)
 from tests.attacks.harness import Attack, Tally, run
 
 ATTACKS: tuple[Attack, ...] = (
@@ -11,6 +20,8 @@ ATTACKS: tuple[Attack, ...] = (
     *streams.ATTACKS,
     *delegates.ATTACKS,
     *native.ATTACKS,
+    *sources.ATTACKS,
+    *command_lines.ATTACKS,
     *commands.ATTACKS,
 )
 

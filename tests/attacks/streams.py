@@ -6,6 +6,7 @@ says, the node lives on, cuts off nobody else, and gives the others what is thei
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -19,9 +20,11 @@ from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.messages import Reader, pack
 from pqchain.wire.session import Closed, Opened, Received
-from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
+from pqchain.wire.transports import registry
+from tests.attacks.harness import STRANGER_MB, Attack, Input, Inputs, Outcome, Try
 from tests.reencode.mesh import small
 from tests.reencode.wires import Wire, beat, works
+from tests.wire import hostile, members
 
 HOSTILE, HONEST = 1, 2
 MESSAGES = 10
@@ -182,21 +185,72 @@ def _reader(folder: Path) -> tuple[Inputs, Try]:
     return inputs, attempt
 
 
-ATTACKS = [
-    Attack(
-        surface=f"node that re-encodes, {state}",
-        name=f"{MESSAGES} messages of a member",
-        small=40,
-        large=25_000,
-        prepare=_prepared(state),
-    )
-    for state in ("dialling", "waiting", "gathering", "exchanging")
-] + [
-    Attack(
-        surface="messages of the wire",
-        name=f"{MESSAGES} messages in pieces",
-        small=100,
-        large=100_000,
-        prepare=_reader,
-    )
-]
+_TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
+_FLOOD_SECONDS = 3.0
+
+_FLOODS = {
+    "bytes after a refused frame": "refused-frame",
+    "half messages on many channels": "half-messages",
+    "valid messages without end": "valid",
+    "answers that nobody reads": "deaf-requests",
+}
+"""The names of the floods of `tests.wire.members`; an input is a transport."""
+
+
+def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
+    """Flood a node on loopback by a member, from a process of its own, over one transport."""
+
+    def prepare(_: Path) -> tuple[Inputs, Try]:
+        def transports(rng: random.Random, count: int) -> Iterator[Input]:
+            names = [name for name in _TRANSPORTS if not registry.get(name).reason()]
+            return (Input(name, name) for name in names[:count])
+
+        def attempt(transport: str) -> Outcome:
+            found = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
+            if not found["grown"] <= STRANGER_MB:
+                return Outcome.MEMORY
+            if not found["opened"] or found["dial"] == float("inf"):
+                return Outcome.WRONG
+            return Outcome.REFUSED if found["cut_off"] else Outcome.FINE
+
+        return transports, attempt
+
+    return prepare
+
+
+ATTACKS = (
+    [
+        Attack(
+            surface=f"node that re-encodes, {state}",
+            name=f"{MESSAGES} messages of a member",
+            small=40,
+            large=25_000,
+            prepare=_prepared(state),
+        )
+        for state in ("dialling", "waiting", "gathering", "exchanging")
+    ]
+    + [
+        Attack(
+            surface="messages of the wire",
+            name=f"{MESSAGES} messages in pieces",
+            small=100,
+            large=100_000,
+            prepare=_reader,
+        )
+    ]
+    + [
+        Attack(
+            surface="delegate on sockets"
+            if node == "delegate"
+            else "node that re-encodes, on sockets",
+            name=f"{name}, over each transport",
+            small=0,
+            large=len(_TRANSPORTS),
+            seconds=120,
+            prepare=_flooded(node, flood),
+        )
+        for node in ("delegate", "reencode")
+        for name, flood in _FLOODS.items()
+        if node in hostile.FLOODS[flood][2]
+    ]
+)

@@ -17,7 +17,9 @@ SMALL = [attack for attack in ATTACKS if attack.small]
 def test_hostile_inputs_are_taken_or_refused_with_a_reason(attack: Attack) -> None:
     tally = run(attack, attack.small)
     if not tally.inputs:
-        pytest.skip("this system lets nobody mount in a name space of their own")
+        pytest.skip(
+            "impossible here: no mount in a namespace of its own, or no source in the cache"
+        )
     assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
 
 

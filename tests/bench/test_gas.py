@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.bench import gas
 from pqchain.bench.gas import _rounds, _row, _Timed
-from pqchain.errors import UsageError
+from pqchain.errors import CryptoFailure, PackageMissing, UsageError
 
 
 def priced(worst, anchor_gas=None):
@@ -29,8 +29,11 @@ def test_the_slowest_signature_counts():
 
 
 def test_what_cannot_run_is_a_row():
-    row = _row("X", gas.ANCHORS[0], {}, {}, {"ecrecover": "no coincurve"}, None)
+    errors = {"ecrecover": PackageMissing("no coincurve")}
+    row = _row("X", gas.ANCHORS[0], {}, {}, errors, None)
     assert (row["status"], row["reason"]) == ("unsupported", "no coincurve")
+    row = _row("X", gas.ANCHORS[0], {}, {}, errors | {"X": CryptoFailure("no signature")}, None)
+    assert (row["status"], row["reason"]) == ("failed", "no signature")
 
 
 @pytest.mark.native
@@ -64,7 +67,12 @@ def test_the_check_of_the_anchor_says_why_it_is_missed():
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"anchor_gas": 0.0}, "anchor_gas is 0.0"), ({"rounds": 1}, "rounds is 1")],
+    [
+        ({"anchor_gas": 0.0}, "anchor_gas is 0.0"),
+        ({"rounds": 1}, "rounds is 1; expected a whole number from 2 to 1000"),
+        ({"rounds": 1001}, "rounds is 1001"),
+        ({"rounds": 2.5}, "rounds is 2.5"),
+    ],
 )
 def test_wrong_use_is_refused(given, message):
     with pytest.raises(UsageError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -10,14 +11,16 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules
+from pqchain.chain import Block, BlockRejected, Ledger, Reason, Rules, State
+from pqchain.chain.state import LEAST_IN_BULK
 from pqchain.errors import BadType, DataError, UsageError
-from tests.chain.wallets import alice, bob, proposer
+from tests.chain.wallets import alice, bob, hybrid, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -140,7 +143,7 @@ def damage(path: Path, statement: str, *values: object) -> None:
 
 
 def digest_after(before: bytes, data: bytes) -> bytes:
-    return sha256(b"pqchain ledger 2\0" + bytes([len(before)]) + before + data).digest()
+    return sha256(b"pqchain ledger 3\0" + bytes([len(before)]) + before + data).digest()
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,12 @@ def digest_after(before: bytes, data: bytes) -> bytes:
         ("CREATE TRIGGER t AFTER INSERT ON blocks BEGIN DELETE FROM blocks; END", (), "no ledger"),
         ("ALTER TABLE blocks RENAME COLUMN digest TO hash", (), "no ledger"),
         ("PRAGMA application_id = 1", (), "no ledger"),
-        ("PRAGMA application_id = 0x70716331", (), "first format, which nothing protects"),
+        ("PRAGMA application_id = 0x70716331", (), "a ledger of format 1, which has no digests"),
+        (
+            "PRAGMA application_id = 0x70716332",
+            (),
+            "format 2, .*start a new one with Ledger.create",
+        ),
     ],
 )
 def test_damage_is_named(path: Path, statement: str, values: tuple[object, ...], said: str) -> None:
@@ -331,3 +339,86 @@ def test_of_several_that_create_a_ledger_at_once_one_does_and_the_others_hear_wh
         assert [each.name for each in tmp_path.iterdir() if each.name.startswith(f"{number}.")] == [
             path.name
         ]
+
+
+def forms() -> dict[str, tuple[list[Block], State]]:
+    """Return ledgers of every form of key: their blocks, and the state after them."""
+    both = hybrid(public_key="registered")
+    sent = {
+        "empty": [],
+        "inline": [ALICE.transfer(BOB.address, 1, nonce=0)],
+        "registered": [
+            alice(public_key="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
+        ],
+        "recovered": [bob(public_key="recovered").transfer(ALICE.address, 1, nonce=0)],
+        "hybrid": [hybrid().transfer(BOB.address, 1, nonce=0)],
+        "registered hybrid": [both.transfer(BOB.address, 1, nonce=n) for n in range(2)],
+        "many alike": [ALICE.transfer(BOB.address, 1, nonce=n) for n in range(LEAST_IN_BULK)],
+    }
+    made = {}
+    for name, transactions in sent.items():
+        state, blocks = State.genesis(FORM_BALANCES), []
+        for height in range(3):
+            chosen = transactions if height == 1 else []
+            blocks.append(state.propose(chosen, proposer=PROPOSER, timestamp=height))
+            state = state.apply(blocks[-1])
+        made[name] = blocks, state
+    return made
+
+
+FORM_BALANCES = {wallet.address: 1000 for wallet in (ALICE, BOB, hybrid())}
+WEAKER = {
+    "sealed": False,
+    "limit_bytes": 2**40,
+    "algorithms": ["Ed25519", "ECDSA-secp256k1", "Falcon-512"],
+    "chain": 2,
+}
+
+
+def rewritten(path: Path, blocks: list[bytes], **rules: object) -> None:
+    """Change the rules in a file, and store these blocks, with all digests made anew."""
+    with closing(sqlite3.connect(path)) as connection:
+        (description,) = connection.execute("SELECT description FROM genesis").fetchone()
+    genesis = json.dumps(json.loads(description) | rules).encode()
+    digest = digest_after(b"", genesis)
+    damage(path, "UPDATE genesis SET description = ?", genesis)
+    damage(path, "DELETE FROM blocks")
+    for height, data in enumerate(blocks, 1):
+        digest = digest_after(digest, data)
+        damage(path, "INSERT INTO blocks VALUES (?, ?, ?)", height, digest, data)
+    tip = Block.decode(blocks[-1]).hash()
+    damage(path, "UPDATE head SET height = ?, tip = ?, digest = ?", len(blocks), tip, digest)
+
+
+@pytest.mark.parametrize("form", forms())
+def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
+    """Every block refers to a hash of the rules, which digests made anew do not change."""
+    blocks, state = forms()[form]
+    stored = [block.encode() for block in blocks]
+    forged = Block(
+        replace(blocks[-1].header, height=4, previous=state.tip), blocks[0].transactions, None
+    )
+    path = tmp_path / "chain.pqc"
+    with Ledger.create(path, FORM_BALANCES) as ledger:
+        for block in blocks:
+            ledger.append(block)
+    rewritten(path, stored)  # as it was: what is refused below is refused for the rules
+    Ledger.open(path).close()
+    for rule, value in WEAKER.items():
+        for kept in (stored, [*stored, forged.encode()]):
+            rewritten(path, kept, **{rule: value})
+            with pytest.raises(DataError, match="block 1: block rejected, wrong previous hash"):
+                Ledger.open(path)
+            rewritten(path, kept[:3], **asdict(Rules()))
+    rewritten(path, [*stored, forged.encode()])
+    with pytest.raises(DataError, match=r"block 4: .*the block has no seal"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("value", [None, [], 0, "", "no"])
+def test_whether_blocks_are_sealed_is_a_truth_value(path: Path, value: object) -> None:
+    with Ledger.open(path) as ledger:
+        stored = [block.encode() for block in ledger.blocks()]
+    rewritten(path, stored, sealed=value)
+    with pytest.raises(DataError, match=r"\(sealed is .*; expected True or False"):
+        Ledger.open(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 from collections.abc import Callable
+from hashlib import sha3_256
 
 import pytest
 from hypothesis import given
@@ -165,7 +166,8 @@ def test_time_does_not_run_backwards() -> None:
 def test_size_is_looked_at_before_anything_else() -> None:
     block = start().propose([pay(1, nonce=0)], proposer=PROPOSER, timestamp=0)
     exact = start(limit_bytes=block.encoded_bytes)
-    assert exact.apply(block).height == 1
+    fitting = exact.propose([pay(1, nonce=0)], proposer=PROPOSER, timestamp=0)
+    assert exact.apply(fitting).height == 1
     tight = start(limit_bytes=block.encoded_bytes - 1)
     assert refused(tight, block).reason is Reason.OVERSIZE
     assert refused(tight, b"\xff" * block.encoded_bytes).reason is Reason.OVERSIZE
@@ -294,17 +296,43 @@ def test_impossible_rules_are_refused() -> None:
     with pytest.raises(UsageError, match="limit_bytes is nan"):
         Rules(limit_bytes=float("nan"))  # type: ignore[arg-type]
     assert Rules(algorithms=frozenset({"falcon 512"})).algorithms == {"Falcon-512"}
+    for sealed in (None, [], 0, 1, "no"):
+        with pytest.raises(UsageError, match=r"sealed is .*; expected True or False"):
+            Rules(sealed=sealed)  # type: ignore[arg-type]
+    for names in ("Falcon-512", ["Falcon-512"], {"Falcon-512"}, frozenset({7}), 0):
+        with pytest.raises(UsageError, match="algorithms must be a frozenset of names or None"):
+            Rules(algorithms=names)  # type: ignore[arg-type]
 
 
-def test_the_genesis_depends_on_chain_and_balances() -> None:
+def test_the_genesis_depends_on_every_rule_and_the_balances() -> None:
+    rules: dict[str, object] = {
+        "chain": 2,
+        "limit_bytes": 10**6,
+        "algorithms": frozenset({"Ed25519"}),
+        "sealed": False,
+    }
+    assert set(rules) == set(Rules.__slots__)
     tips = {
         start().tip,
-        start(chain=2).tip,
+        *(start(**{name: value}).tip for name, value in rules.items()),
+        start(algorithms=frozenset()).tip,
+        start(algorithms=frozenset({"Ed25519", "Falcon-512"})).tip,
         State.genesis({ALICE.address: 100}).tip,
         State.genesis({ALICE.address: 50, BOB.address: 100}).tip,
     }
-    assert len(tips) == 4
+    assert len(tips) == 9
     assert State.genesis({BOB.address: 50, ALICE.address: 100}).tip == start().tip
+
+
+def test_the_genesis_hash_is_that_of_these_bytes() -> None:
+    named = Rules(chain=7, limit_bytes=2**40, algorithms=frozenset({"Ed25519"}), sealed=False)
+    for rules, encoded in (
+        (Rules(), "0000000100000000003d09000100"),
+        (named, "0000000700000100000000000001000000010007" + b"Ed25519".hex()),
+    ):
+        listed = bytes(32) + (5).to_bytes(8, "big")
+        expected = sha3_256(b"pqchain genesis 2\0" + bytes.fromhex(encoded) + listed)
+        assert State.genesis({bytes(32): 5}, rules).tip == expected.digest()
 
 
 WALLETS = [fresh("Ed25519", i) for i in range(3)]

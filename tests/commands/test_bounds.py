@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from pathlib import Path
 
 import pytest
+from pqchain.study.ready import ready
 
 from pqchain import installation, results
 from pqchain.commands.main import main
 from pqchain.conform import formats
-from pqchain.errors import DataError
+from pqchain.errors import DataError, UsageError
 from pqchain.reencode import replay
 from pqchain.reencode.storage.store import Manifest
 from pqchain.study import reading
 from pqchain.study.provers import read as read_prover
+from pqchain.works import papers
 
 READERS = {
     "plan.toml": (reading.load, installation.MOST_TEXT_BYTES),
@@ -26,6 +31,7 @@ READERS = {
         lambda path: results.load(path.with_suffix(".csv")),
         installation.MOST_JSON_BYTES,
     ),
+    "printed.csv": (lambda path: list(papers._rows(path)), installation.MOST_TABLE_BYTES),
 }
 
 
@@ -47,8 +53,182 @@ def test_no_more_is_read_than_may_be_there(tmp_path: Path) -> None:
         installation.read_bytes(path, 99)
 
 
-def test_a_key_without_end_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "message").write_bytes(b"message")
-    words = ["falcon", "sign", str(tmp_path / "message"), "--secret-key", "/dev/zero"]
-    assert main([*words, "--output", str(tmp_path / "signature")]) == 1
-    assert "/dev/zero has more than 65536 bytes" in capsys.readouterr().err
+NOT_REGULAR = ("/dev/zero", "/dev/full", "pipe", "folder")
+NAMED_FILES = {
+    "message": "falcon sign {} --secret-key key --output signature",
+    "key": "falcon sign message --secret-key {} --output signature",
+    "message to verify": "falcon verify {} signature --public-key public",
+    "signature to verify": "falcon verify message {} --public-key public",
+    "public key": "falcon verify message signature --public-key {}",
+    "store": "consensus --nodes 4 --blocks 1 --store {}",
+    "costs": "consensus --nodes 4 --blocks 1 --costs {}.csv",
+    "plan": "study {}.toml",
+    "measurements": "study pqdpol --measurements {}.csv",
+    "vectors": "conform run --vectors {}",
+    "table": "plot speed {}.csv",
+    "runs": "compare {}.csv {}.csv",
+    "library": "native --check {}",
+    "scheme": "bench --scheme {}.so",
+}
+"""For each file that a command reads, the command; the braces stand for its name."""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("kind", NOT_REGULAR)
+@pytest.mark.parametrize("named", NAMED_FILES)
+def test_a_file_that_is_not_regular_is_refused_at_once(
+    named: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    """A device may have no end, and opening a pipe would wait for a writer."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    (tmp_path / "folder").mkdir()
+    place = kind if kind.startswith("/") else str(tmp_path / kind)
+    words = NAMED_FILES[named]
+    for ending in (".csv", ".toml", ".so"):
+        if f"{{}}{ending}" in words:
+            (tmp_path / f"named{ending}").symlink_to(place)
+            words = words.replace(f"{{}}{ending}", f"named{ending}")
+    for name, count in (("message", 5), ("key", 1281), ("public", 897), ("signature", 700)):
+        (tmp_path / name).write_bytes(bytes([9]) + bytes(count - 1))
+    before = time.monotonic()
+    assert main(words.replace("{}", place).split()) == 2
+    assert time.monotonic() - before < 20
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) <= 2
+
+
+def test_a_store_without_end_of_line_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert main(["consensus", "--nodes", "4", "--blocks", "1", "--store", str(path)]) == 1
+    with pytest.raises(DataError, match="a line of more than 7 bytes"):
+        list(installation.read_lines(path, 7))
+    path.write_bytes(b"a\nlonger\n\nrest")
+    assert list(installation.read_lines(path, 7)) == [b"a\n", b"longer\n", b"\n", b"rest"]
+
+
+def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
+    os.mkfifo(path)
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
+    with pytest.raises(UsageError, match="file is not a regular file"):
+        installation.read_bytes(path, 100)
+
+
+TOO_MANY = (
+    "study pqdpol --seeds 10001",
+    "chain --transactions 1000001",
+    "chain --threads 1025",
+    "gas --rounds 1001",
+    "consensus --nodes 4194305",
+    "consensus --exponents 23",
+    "consensus --seeds 0..100000",
+    "consensus --seeds 0..50000 --exponents 1,2",
+    "reencode --blocks 10001",
+    "reencode --repeats 10001",
+    "links --repeats 10001",
+    *(
+        f"{command} {option} {value}"
+        for command, options in (
+            ("reencode", "--delay-seconds --bits-per-second --loss --datagram-seconds"),
+            ("links", "--delay-seconds --bits-per-second --loss"),
+        )
+        for option in options.split()
+        for value in ("1e300", "-1e300", "1e-300", "nan", "inf", "1e400", "9" * 4001)
+        # A delay of nothing, a loss of nothing and no processor time are fine.
+        if value != "1e-300" or option == "--bits-per-second"
+    ),
+    *(
+        f"consensus --nodes 4 {option} {value}"
+        for option in ("--rate", "--latency", "--timeout", "--round-seconds")
+        for value in ("1e300", "-1", "nan", "inf", "9" * 4001)
+    ),
+)
+
+
+@pytest.mark.parametrize("line", TOO_MANY, ids=lambda line: line[:60])
+def test_numbers_beyond_their_bounds_are_refused_at_once(line: str, capsys) -> None:
+    before = time.monotonic()
+    assert main(line.split()) == 2
+    assert time.monotonic() - before < 20
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "value", ["9" * 4000, "9" * 5000, f"0x{'f' * 9000}", f"[0x{'f' * 9000}]", "1e400", "nan", "-1"]
+)
+@pytest.mark.parametrize("name", ["block_bytes", "nodes", "law", "transactions_per_second"])
+def test_hostile_numbers_in_a_plan_are_refused(name: str, value: str, tmp_path: Path, capsys):
+    text, count = re.subn(rf"(?m)^{name} = [^\n]*", f"{name} = {value}", ready("pqdpol"), count=1)
+    assert count == 1
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    assert main(["study", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{path}" in said
+    assert len(said) < 2000
+
+
+PLACES = {
+    "conform vectors --output {}": "/dev/null",
+    "conform run --output {}": "/dev/null",
+    "reproduce --output {}": "/dev/null",
+    "reencode --resume {}": "/dev/null",
+    "reencode --qlog {}": "/dev/null",
+    "consensus --mode virtual --nodes 4 --log {}": "/dev/null",
+    "plot networks --output {}": "named.svg",
+    "study pqdpol --page {}": "named.html",
+    **{
+        f"{command} --output {{}}": "named.csv"
+        for command in (
+            "bench", "chain", "gas", "links", "reencode", "study pqdpol", "consensus --nodes 4",
+            "conform mutants", "compare a.csv b.csv",
+        )
+    },
+}  # fmt: skip
+"""What commands write, each with a name that leads to a device."""
+
+
+@pytest.mark.parametrize("line", PLACES)
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("named.svg", "named.html", "named.csv"):
+        (tmp_path / name).symlink_to("/dev/null")
+    before = time.monotonic()
+    assert main(line.format(PLACES[line]).split()) == 2
+    assert time.monotonic() - before < 20
+    said = capsys.readouterr().err
+    assert "is a file; expected a folder" in said or "is no ordinary file" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"named.svg", "named.html", "named.csv"}
+
+
+@pytest.mark.parametrize("place", ["/", "/etc", "mine"])
+@pytest.mark.parametrize("line", [line for line, place in PLACES.items() if place == "/dev/null"])
+def test_folders_of_others_are_refused_before_the_work(
+    line: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("mine")
+    assert main(line.format(place).split()) == 2
+    assert f"{place} must be new, empty or written by pqchain" in capsys.readouterr().err
+    assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine"]
+
+
+def test_a_scheduler_that_does_not_answer_is_given_up_soon(capsys) -> None:
+    pytest.importorskip("dask.distributed")
+    before = time.monotonic()
+    words = ["consensus", "--nodes", "4", "--blocks", "1"]
+    assert main([*words, "--scheduler", "tcp://127.0.0.1:1"]) == 2
+    assert time.monotonic() - before < 20
+    waiting, refused = capsys.readouterr().err.splitlines()[:2]
+    assert waiting == "Waiting up to 5 s for the Dask scheduler at tcp://127.0.0.1:1 ..."
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 5 s" in refused

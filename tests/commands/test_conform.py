@@ -40,7 +40,7 @@ def test_wrong_use_is_refused(tmp_path, refused):
     file.write_text("")
     vectors = ["conform", "vectors", "--output"]
     refused([*vectors, str(tmp_path), "--algorithm", "Hawk-512"], "boundary vectors")
-    refused([*vectors, str(file / "x"), "--algorithm", "ML-DSA-44"], "cannot be a folder")
+    refused([*vectors, str(file / "x"), "--algorithm", "ML-DSA-44"], "cannot be written")
 
 
 def run_fake(kind: str, *more: str) -> list[str]:

@@ -166,6 +166,8 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         (["--exponents", "30"], "--exponents has 30; expected 0 to 22"),
         (["--exponents", "1..x"], "'1..x' is neither"),
         (["--exponents", "5..1"], "give 1..5"),
+        (["--exponents", ""], "'' is neither"),
+        (["--mode", "virtual", "--exponents", "2", "--log", "logs"], "log must be None over plain"),
         (["--exponents", "1", "--nodes", "2"], "not allowed with"),
         (["--seeds", "0..200000"], "--seeds"),
         (["--seeds", "0..60000", "--exponents", "1,2"], "120002 runs"),

@@ -47,6 +47,27 @@ def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys)
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("target", ["nowhere", "link"])
+def test_a_key_does_not_replace_a_link_that_leads_nowhere(
+    tmp_path: Path, monkeypatch, target: str, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(target)
+    for names in (("link", "new"), ("new", "link")):
+        words = ["falcon", "keys", "--public-key", names[0], "--secret-key", names[1]]
+        assert cli.main(words) == 2
+        assert "link exists already" in capsys.readouterr().err
+    assert (tmp_path / "link").readlink() == Path(target)
+
+
+def test_a_loop_of_links_is_an_error_and_no_traceback(keys: Path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(keys)
+    (keys / "loop").symlink_to("loop")
+    words = ["falcon", "sign", "note", "--secret-key", "sk", "--output", "loop/signature"]
+    assert cli.main(words) == 2
+    assert "there is no folder loop" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
 def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: str, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -34,3 +34,16 @@ def test_prices_stand_beside_what_drafts_state(capsys, tmp_path):
 def test_wrong_use_says_what_is_needed(arguments, message, capsys):
     assert cli.main(["gas", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.native
+def test_a_scheme_that_fails_is_a_failed_check(capsys, tmp_path):
+    (tmp_path / "broken.py").write_text(
+        "class Broken:\n"
+        "    name = 'Broken'\n"
+        "    public_key_bytes = secret_key_bytes = signature_bytes = 1\n"
+        "    generate_keypair = sign = verify = lambda *_: 1 / 0\n"
+    )
+    words = ["gas", "--rounds", "2", "--scheme", f"{tmp_path / 'broken.py'}:Broken"]
+    assert cli.main(words) == 1
+    assert "broken.py:4: ZeroDivisionError" in capsys.readouterr().out

@@ -117,4 +117,7 @@ def test_native_says_how_to_build(capsys) -> None:
     assert "pq_native.h" not in (said := capsys.readouterr().out)
     assert "-shared -fPIC" in said
     assert cli.main(["native", "--example"]) == 0
-    assert "pq_sign" in capsys.readouterr().out
+    example = capsys.readouterr().out
+    assert "pq_sign" in example
+    assert cli.main(["native", "--example", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"example": example.rstrip()}

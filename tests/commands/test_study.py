@@ -23,6 +23,8 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     assert cli.main(["study", "pqdpol", "--show"]) == 0
     shown = capsys.readouterr().out
     assert shown.strip() == ready("pqdpol").strip()
+    assert cli.main(["study", "pqdpol", "--show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"study": "pqdpol", "toml": ready("pqdpol")}
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 
@@ -38,13 +39,28 @@ def main() -> None:
             sys.stdout.write("yes\n")
             sys.stdout.flush()
             continue
+        elif kind == "nested":
+            sys.stdout.write("[" * 100_000 + "\n")
+            sys.stdout.flush()
+            continue
+        elif kind == "grandchild":
+            late = f"import time, pathlib; time.sleep(1.5); pathlib.Path({sys.argv[2]!r}).touch()"
+            subprocess.Popen([sys.executable, "-c", late])
+            if sys.argv[3] == "hang":
+                time.sleep(60)
+        elif kind == "talkative":
+            for _ in range(2000):
+                sys.stderr.write("x" * 999 + "\n")
+            sys.exit(3)
         elif kind == "other-id":
             ident += 1
         elif kind in ("perhaps", "panic", "refuse", "unsupported"):
             verdict = kind
         nanoseconds = [1000] * max(1, request["repeat"])
         answer = {"id": ident, "verdict": verdict, "nanoseconds": nanoseconds}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        if kind == "numbers":
+            answer["nanoseconds"] = json.loads(sys.argv[2])
+        sys.stdout.write(json.dumps(answer).replace("Infinity", "1e400") + "\n")
         sys.stdout.flush()
 
 

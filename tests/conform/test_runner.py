@@ -20,8 +20,9 @@ FAKES = Path(__file__).with_name("fakes.py")
 pytestmark = pytest.mark.native
 
 
-def fake(kind: str, **more) -> Verifier:
-    return Verifier(name=kind, folder="", command=(sys.executable, str(FAKES), kind), **more)
+def fake(kind: str, *words: str, **more) -> Verifier:
+    command = (sys.executable, str(FAKES), kind, *words)
+    return Verifier(name=kind, folder="", command=command, **more)
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,57 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
     answer = ask(kind, some[0])
     assert answer.verdict == "malformed"
     assert reason in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "reason"),
+    [
+        ("numbers", ["[1e400]"], "OverflowError"),
+        ("numbers", ["[-1]"], "expected numbers from 0"),
+        ("numbers", [f"[1{'0' * 400}]"], "expected numbers from 0"),
+        ("nested", [], "RecursionError"),
+    ],
+)
+def test_an_answer_that_python_cannot_hold_is_malformed(kind, words, reason, some):
+    with fake(kind, *words).adapter(limit_seconds=30.0) as adapter:
+        answer = adapter.ask(some[0])
+    assert answer.verdict == "malformed"
+    assert reason in answer.reason
+    assert len(answer.reason) < 400
+
+
+@pytest.mark.parametrize("then", ["answers", "hang"])
+def test_what_a_verifier_started_ends_with_it(then, some, tmp_path):
+    marker = tmp_path / "late"
+    with fake("grandchild", str(marker), then).adapter(limit_seconds=0.7) as adapter:
+        assert adapter.ask(some[0]).verdict == ("timeout" if then == "hang" else "accept")
+    time.sleep(2.0)
+    assert not marker.exists(), "a process that the verifier started went on"
+
+
+def test_stderr_of_a_verifier_is_kept_to_its_last_kilobytes(some):
+    with fake("talkative").adapter(limit_seconds=30.0) as adapter:
+        child = adapter._start()
+        adapter._child = child
+        answer = adapter.ask(some[0])
+    assert answer.reason.startswith("exit code 3: xxxx")
+    assert 10_000 < len(child.stderr_tail) <= 16 << 10
+
+
+def test_a_verifier_that_only_writes_rubbish_is_asked_ten_times(some, monkeypatch):
+    starts = []
+    start = Adapter._start
+    monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
+    many = (some * 3)[:40]
+    _, summary = runner.run([fake("garbage")], many)
+    assert len(starts) == runner.MOST_CRASHES
+    assert summary["crashes"].sum() == len(many)
+
+
+def test_a_verifier_that_fails_is_timed_no_more(some):
+    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
+    frame = timing.measure([fake("accept"), fake("crash")], honest, rounds=2)
+    assert frame["implementation"].tolist() == ["accept"]
 
 
 def test_a_program_that_is_not_there_is_refused(some):

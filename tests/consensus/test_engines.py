@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
-from pqchain.consensus.engines import fast, rows, simulate
+from pqchain.consensus.engines import compiled, fast, rows, simulate
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario
@@ -156,3 +156,15 @@ def test_a_fixed_point_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch
 
 def test_layout_of_the_tests_counts_signatures_and_keys_only() -> None:
     assert SIZES.transaction_bytes(table()["Dilithium2"], 2420) == 2420 + 1312
+
+
+def test_kernels_are_compiled_where_no_folder_can_keep_them(monkeypatch) -> None:
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
+
+    def double(number: int) -> int:
+        return 2 * number
+
+    with pytest.raises(RuntimeError, match="no locator"):
+        numba.njit(cache=True)(double)
+    assert compiled.compiled(double)(21) == 42

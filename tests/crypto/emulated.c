@@ -53,7 +53,8 @@ static uint8_t *take_counted(uint64_t *bytes) {
     return buffer;
 }
 
-static void ask_random(uint8_t *buffer, size_t bytes) {
+static void ask_random(void *context, uint8_t *buffer, size_t bytes) {
+    (void)context;
     const uint64_t count = bytes;
     give("R", 1);
     give(&count, sizeof count);
@@ -86,7 +87,7 @@ int main(int count, char **words) {
     pq_sizes_(scheme, &sizes);
     give(&sizes, sizeof sizes);
     fflush(stdout);
-    pq_random_(ask_random);
+    pq_random_(&(pq_random_source){ask_random, NULL});
     uint8_t *public_key = room(sizes.public_key_bytes), *secret_key = room(sizes.secret_key_bytes);
     uint8_t *ciphertext = room(sizes.ciphertext_bytes), *shared = room(sizes.shared_secret_bytes);
     for (int command; (command = getchar()) != EOF; fflush(stdout)) {

@@ -31,6 +31,11 @@ static _Noreturn void stop(const char *what, const char *which) {
     exit(2);
 }
 
+static void from_sequence(void *context, uint8_t *buffer, size_t bytes) {
+    (void)context;
+    random_bytes(buffer, bytes);
+}
+
 static void damage(uint8_t *data, size_t bytes) {
     if (bytes == 0) {
         return;
@@ -67,7 +72,7 @@ typedef struct {
     pq_scheme *(*open)(const char *);
     void (*close)(pq_scheme *);
     void (*sizes)(const pq_scheme *, pq_sizes_t *);
-    void (*random)(pq_random_fn);
+    void (*random)(pq_random_source *);
 } library;
 
 static void *symbol(void *handle, const char *name) {
@@ -252,7 +257,7 @@ int main(int count, char **arguments) {
     *(void **)&l.close = symbol(handle, "pq_close");
     *(void **)&l.sizes = symbol(handle, "pq_sizes");
     *(void **)&l.random = symbol(handle, "pq_random");
-    l.random(random_bytes);
+    l.random(&(pq_random_source){from_sequence, NULL});
     if (count > 3) {
         for (int i = 3; i < count; i++) {
             attack(&l, arguments[i], inputs);

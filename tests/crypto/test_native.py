@@ -13,7 +13,6 @@ from pqchain.errors import (
     NativeLibraryMissing,
     UnknownImplementation,
     Unsupported,
-    UsageError,
 )
 
 BUILDS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
@@ -133,34 +132,6 @@ def test_a_foreign_library_is_refused(tmp_path: Path) -> None:
         pytest.skip("no libc.so.6 where this test looks")
     with pytest.raises(NativeLibraryMissing, match="not a library of pqchain"):
         native.Library(libc)
-
-
-def test_randomness_is_reproducible_and_given_back(build: str) -> None:
-    library = native.library(build)
-    signer = open_signer("ML-DSA-44", build)
-
-    def source(count: int) -> bytes:
-        return b"\x07" * count
-
-    with library.randomness(source):
-        first = signer.generate_keypair()
-    with library.randomness(source):
-        second = signer.generate_keypair()
-    assert first == second
-    assert signer.generate_keypair() != signer.generate_keypair()
-
-
-def test_an_error_of_the_randomness_source_is_not_lost(build: str) -> None:
-    def source(count: int) -> bytes:
-        raise ValueError("dry")
-
-    with pytest.raises(ValueError, match="dry"), native.library(build).randomness(source):
-        open_signer("ML-DSA-44", build).generate_keypair()
-    with (
-        pytest.raises(UsageError, match="gave 1 bytes; 32 were asked for"),
-        native.library(build).randomness(lambda count: b"x"),
-    ):
-        open_signer("ML-DSA-44", build).generate_keypair()
 
 
 def test_measure_fills_every_sample(build: str) -> None:

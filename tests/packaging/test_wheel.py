@@ -141,6 +141,13 @@ def test_licences_of_all_code_are_inside(path):
         # MIT of liboqs itself, and a notice of code that it took from elsewhere.
         assert "Permission is hereby granted, free of charge" in text
         assert "Thomas Pornin" in text
+    if "quic" in libraries(path):
+        text = metadata(path, "licenses/LICENSE-quic.txt").decode()
+        crates, library = text.split("The Rust standard library", 1)
+        assert "quinn-proto" in crates
+        # Its notices and the text of a licence, not only the licence's name.
+        assert "The Rust Project Developers" in library
+        assert "Permission is hereby granted, free of charge" in library
 
 
 def json_builds(path: Path) -> list[dict[str, str]]:

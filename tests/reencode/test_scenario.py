@@ -34,8 +34,8 @@ from pqchain.wire.transports import registry
         ({"datagram_bytes": 16_001}, "break the connection"),
         ({"failed_node": 10}, "none of 0 to 9"),
         ({"timeout_seconds": 0.3}, "takes the living for dead"),
-        ({"limit_seconds": float("inf")}, "finite"),
-        ({"failure_seconds": -1.0}, "at least 0"),
+        ({"limit_seconds": float("inf")}, "limit_seconds is inf; expected a number from 1e-06"),
+        ({"failure_seconds": -1.0}, "failure_seconds is -1.0; expected a number from 0 to"),
         ({"transport": "qh3"}, "runs native and aioquic only"),
         (
             {"transport": "qh3", "mode": "loopback", "sessions": "full"},

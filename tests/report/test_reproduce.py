@@ -1,6 +1,5 @@
 """The report: what is written where, and what counts as a failure."""
 
-import json
 import math
 import re
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqchain import bench, machine, plots, report, results
+from pqchain import bench, machine, outputs, plots, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.figures import Kind
 from pqchain.render import html
@@ -389,9 +388,10 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     output = tmp_path / "results"
-    output.mkdir()
-    (output / "index.html").write_text("old")
+    with outputs.filled(output) as building:
+        (building / "index.html").write_text("old")
     (output / "mine.txt").write_text("mine")
+    manifest = (output / outputs.MANIFEST).read_text()
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(plots, "figure_bytes", blank)
     monkeypatch.setattr(html, "document", lambda *parts, **more: 1 / 0)
@@ -401,6 +401,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     assert {path.name: path.read_text() for path in output.iterdir()} == {
         "index.html": "old",
         "mine.txt": "mine",
+        outputs.MANIFEST: manifest,
     }
 
 
@@ -412,19 +413,20 @@ def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch)
     assert (output / "round3" / "sizes.csv").is_file()
     (output / "mine.csv").write_text("mine")
     (output / "round3" / "mine.csv").write_text("mine")
-    listed = json.loads((output / folder.MANIFEST).read_text(encoding="utf-8"))["files"]
-    elsewhere = tmp_path / "elsewhere.csv"
-    elsewhere.write_text("not ours")
-    listed += ["../elsewhere.csv", str(elsewhere)]
-    (output / folder.MANIFEST).write_text(json.dumps({"files": listed}), encoding="utf-8")
     report.reproduce(output, only="falcon-hls")
-    assert elsewhere.is_file()
     left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
-    now = set(json.loads((output / folder.MANIFEST).read_text(encoding="utf-8"))["files"])
-    assert left == now | {folder.MANIFEST, "mine.csv", "round3/mine.csv"}
+    now = {file.as_posix() for file in outputs.listed(output)}
+    assert left == now | {outputs.MANIFEST, "mine.csv", "round3/mine.csv"}
     assert not any(name.startswith("round3") for name in now)
-    (output / folder.MANIFEST).write_text("[1", encoding="utf-8")
-    assert report.reproduce(output, only="falcon-hls").index.is_file()
+
+
+def test_a_folder_of_somebody_else_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    (tmp_path / "index.html").write_text("mine")
+    for place in (tmp_path, "/", "/etc"):
+        with pytest.raises(UsageError, match=r"must be new, empty or written by pqchain"):
+            report.reproduce(place, only="falcon-hls")
+    assert (tmp_path / "index.html").read_text() == "mine"
 
 
 def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch):

@@ -16,9 +16,9 @@ from pqchain.conform.models import ml_dsa
 from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, N, ParameterSet, Q
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Key:
-    """A key pair in parts."""
+    """A key pair in parts; not shown, since it is secret."""
 
     parameters: ParameterSet
     rho: bytes

@@ -13,24 +13,32 @@ from pqchain.consensus.delegate.keys import Directory
 from pqchain.consensus.delegate.messages import Kind, statement
 from pqchain.errors import Malformed
 
+_COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2
+
 
 def write(votes: Mapping[int, bytes]) -> bytes:
     """Return the bytes of votes: signatures by rank."""
-    parts = [len(votes).to_bytes(2, "big")]
+    parts = [len(votes).to_bytes(_COUNT_BYTES, "big")]
     for rank, signature in sorted(votes.items()):
-        parts += (rank.to_bytes(3, "big"), len(signature).to_bytes(2, "big"), signature)
+        length = len(signature).to_bytes(_LENGTH_BYTES, "big")
+        parts += (rank.to_bytes(_RANK_BYTES, "big"), length, signature)
     return b"".join(parts)
+
+
+def longest_bytes(count: int, *, field_bytes: int) -> int:
+    """Return the length of `count` votes whose signatures have that length."""
+    return _COUNT_BYTES + count * (_RANK_BYTES + _LENGTH_BYTES + field_bytes)
 
 
 def read(reader: Reader) -> dict[int, bytes]:
     """Return what `write` wrote; raises Malformed, also for ranks out of order."""
     votes: dict[int, bytes] = {}
     last = -1
-    for _ in range(reader.number(2, "a count of votes")):
-        rank = reader.number(3, "a rank")
+    for _ in range(reader.number(_COUNT_BYTES, "a count of votes")):
+        rank = reader.number(_RANK_BYTES, "a rank")
         if rank <= last:
             raise Malformed(f"rank {rank} after rank {last}; expected a higher one")
-        votes[rank] = reader.take(reader.number(2, "a length"), "a signature")
+        votes[rank] = reader.take(reader.number(_LENGTH_BYTES, "a length"), "a signature")
         last = rank
     return votes
 

@@ -30,6 +30,10 @@ CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: 
 
 _OTHER = 3
 
+_WAITING_MESSAGES, _LEAST_WAITING_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
+"""What may wait of one sender: eight of the longest messages, 1 MB at least; each costs 256 more.
+"""
+
 
 @dataclass(slots=True, eq=False)
 class Work:
@@ -99,12 +103,15 @@ class Delegate:
         self.refused: Counter[str] = Counter()
         """What was refused, by reason."""
         self._came = 0
+        self._most_waiting = max(_WAITING_MESSAGES * setting.longest_bytes, _LEAST_WAITING_BYTES)
         self.forget()
 
     def forget(self) -> None:
         """Lose everything but the book: what came, what is worked on, what was counted."""
         self.out = []
         self._inbox: list[tuple[int, int, int, int, bytes]] = []
+        self.waiting: Counter[int] = Counter()
+        """Bytes that wait of each sender."""
         self._busy = False
         self._signing: list[Work] = []
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
@@ -148,6 +155,12 @@ class Delegate:
         if kind is None:
             self.refused["malformed"] += 1
             return
+        cost = len(data) + _MESSAGE_BYTES
+        # Of what is passed on the sender is not proven: no one else may use up its share.
+        if link >= 0 and self.waiting[link] + cost > self._most_waiting:
+            self.refused["too many"] += 1
+            return
+        self.waiting[link] += cost
         self._came += 1
         order = CLASSES.get(kind, _OTHER)
         heapq.heappush(self._inbox, (now, order, link, self._came, data))
@@ -164,6 +177,7 @@ class Delegate:
         if self._busy or not self._inbox:
             return None
         _, _, link, _, data = heapq.heappop(self._inbox)
+        self.waiting[link] -= len(data) + _MESSAGE_BYTES
         self._busy = True
         return self._check(link, data)
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import Signer, open_signer
-from pqchain.crypto.drawing import drawing
+from pqchain.crypto.seeded import seeded_randomness
 from pqchain.errors import CryptoFailure
 
 _MOST_ATTEMPTS = 10_000
@@ -42,7 +42,7 @@ def keypair(algorithm: str, owner: str, number: int) -> Keypair:
 @lru_cache(maxsize=65536)
 def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
     signer = _opened(row)
-    with drawing(f"{owner} {number}".encode()):
+    with seeded_randomness(f"{owner} {number}".encode()):
         return signer.generate_keypair()
 
 
@@ -79,7 +79,7 @@ class Directory:
         secret_key = self._keys[rank][1]
         modelled = self._known is not None
         purpose = b"%d sign " % rank + statement
-        with drawing(purpose) if modelled else nullcontext():
+        with seeded_randomness(purpose) if modelled else nullcontext():
             for _ in range(_MOST_ATTEMPTS):
                 signature = self.signer.sign(statement, secret_key)
                 if len(signature) <= self.field_bytes:

@@ -35,9 +35,6 @@ HASH_BYTES = 32
 VOTE_BYTES = HEADER_BYTES + HASH_BYTES
 """A vote without its signature."""
 
-LONGEST_BYTES = 1 << 26
-"""No message is longer; a block of 2^40 bytes can be modelled, but nobody sends one."""
-
 MOST_VIEWS = 1 << 16
 """Views of a height that a message can tell apart."""
 
@@ -145,24 +142,45 @@ def kind_of(data: bytes) -> Kind | None:
 
 
 class Frames:
-    """Takes the bytes of a channel apart into messages."""
+    """Splits the bytes of a channel into messages."""
 
-    def __init__(self, longest_bytes: int = LONGEST_BYTES) -> None:
+    def __init__(self, longest_bytes: int) -> None:
         self._longest = longest_bytes
-        self._held = bytearray()
+        self._partial = bytearray()
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes of a message that is not complete yet."""
+        return len(self._partial)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """Return the messages that are whole now; raises Malformed for one that is too long."""
-        self._held += data
-        whole: list[bytes] = []
+        """Return the messages that are complete now, each with a header and a known kind.
+
+        Raises Malformed for a message that cannot be legal, and keeps nothing of it: the rest of
+        the channel cannot be split any more.
+        """
+        try:
+            return self._split(data)
+        except Malformed:
+            self._partial.clear()
+            raise
+
+    def _split(self, data: bytes | bytearray | memoryview) -> list[bytes]:
+        partial = self._partial
+        partial += data
+        complete: list[bytes] = []
         at = 0
-        while len(self._held) - at >= _LENGTH_BYTES:
-            end = at + _LENGTH_BYTES + int.from_bytes(self._held[at : at + _LENGTH_BYTES], "big")
-            if end - at > self._longest:
-                raise Malformed(f"a message of {end - at} bytes; expected at most {self._longest}")
-            if end > len(self._held):
+        while len(partial) - at >= _LENGTH_BYTES:
+            end = at + _LENGTH_BYTES + int.from_bytes(partial[at : at + _LENGTH_BYTES], "big")
+            if not HEADER_BYTES <= end - at <= self._longest:
+                raise Malformed(
+                    f"a message of {end - at} bytes; expected {HEADER_BYTES} to {self._longest}"
+                )
+            if len(partial) - at > _LENGTH_BYTES and partial[at + _LENGTH_BYTES] not in _KINDS:
+                raise Malformed(f"a message of kind {partial[at + _LENGTH_BYTES]}")
+            if end > len(partial):
                 break
-            whole.append(bytes(self._held[at:end]))
+            complete.append(bytes(partial[at:end]))
             at = end
-        del self._held[:at]
-        return whole
+        del partial[:at]
+        return complete

@@ -53,7 +53,7 @@ PLAIN = "plain"
 
 _MORE = Contract.of(
     "",
-    ("str", "mode kind transport"),
+    ("str", "mode kind transport datagram_sha256"),
     ("Int64", "sent_messages sent_bytes"),
     ("float64", "cpu_seconds latency_half_width_seconds"),
     ("float64", "predicted_latency_seconds prediction_error_percent"),
@@ -112,6 +112,8 @@ class Ran:
     """The latency that the law "host" gives it: see `delegate.prices`."""
     plain_seconds: float = math.nan
     """The latency over plain, of what ran over a transport in virtual time."""
+    datagram_sha256: str = ""
+    """Digest of all datagrams and their times, over native in virtual time."""
 
     @property
     def half_width_seconds(self) -> float:
@@ -136,7 +138,7 @@ class Ran:
         own = (
             "latency_seconds throughput_per_second final_blocks views sent_messages sent_bytes "
             "cpu_seconds spread_seconds is_safe is_live rivals transactions_per_block reason mode "
-            "kind transport"
+            "kind transport datagram_sha256"
         )
         row |= {name: getattr(self, name) for name in own.split()}
         row |= {
@@ -165,7 +167,8 @@ def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
     the heights; NaN if it is modelled, or for one height), predicted_latency_seconds (by the law
     "host" for what was measured; else NaN) and prediction_error_percent (of it),
     plain_latency_seconds (of the same over plain, for what ran over a transport in virtual time;
-    else NaN) and over_plain_percent (what the transport costs).
+    else NaN), over_plain_percent (what the transport costs) and datagram_sha256 (of all datagrams
+    over native in virtual time, equal for equal scenarios; else empty).
     """
     rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
     return RUNS.frame(row.record() for row in rows)
@@ -192,6 +195,11 @@ def run(
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
     refuse(scenario, mode, transport)
     if mode == "virtual" and transport in (None, PLAIN):
+        if log is not None:
+            raise UsageError(
+                f"log must be None over {PLAIN}, which writes no files; got {log}. Use a transport "
+                "as well, such as native."
+            )
         return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
@@ -300,7 +308,7 @@ def _driven(
         return times * prices.of(task.kind, task.size) / SECOND
 
     job = replace(job, parameters={**job.parameters, "setting": shared})
-    modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed)
+    modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed, digest=True)
     return virtual.run(job, folder, modelled, progress=progress)
 
 
@@ -381,6 +389,7 @@ def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport:
         transactions_per_block=total / final if final else math.nan,
         reason="" if final == blocks else f"{final} of {blocks} blocks are final",
         laps=tuple(laps),
+        datagram_sha256=result.datagram_digest,
     )
 
 

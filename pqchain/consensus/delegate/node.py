@@ -81,6 +81,7 @@ class DelegateNode:
             transport,
             dials=frozenset([*others, *self._observers]),
             count=setting.count - 1 + len(self._observers),
+            longest_bytes=setting.longest_bytes,
             refused=self.runner.refused,
         )
         self._held: list[tuple[int, int, int, bytes]] = []
@@ -148,7 +149,7 @@ class DelegateNode:
             self._after(nanoseconds(now))
 
     def handle(self, event: Event, now: float) -> None:
-        """Take in what the transport tells."""
+        """Handle a transport event."""
         came = self._peers.handle(event, now)
         if self._crashed or not came:
             return

@@ -24,6 +24,7 @@ from pqchain.consensus.network import SECOND
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Transport
+from pqchain.wire.transports.limits import MOST_QUEUED_BYTES
 
 
 def server(setting: Setting, index: int) -> int:
@@ -40,8 +41,17 @@ class ObserverNode:
         self.error: PqchainError | None = None
         self.begun = False
         self.refused: Counter[str] = Counter()
-        self._peers = Peers(index, transport, dials=(), count=1, refused=self.refused)
+        self._peers = Peers(
+            index,
+            transport,
+            dials=(),
+            count=1,
+            longest_bytes=setting.longest_bytes,
+            refused=self.refused,
+        )
+        self._server = server(setting, index)
         self._waiting: deque[bytes] = deque()
+        self.waiting_bytes = 0
         self._working = False
         self._recovers = recovers(setting.scenario)
         self.finals: list[int] = []
@@ -90,8 +100,15 @@ class ObserverNode:
         self.begun = True
 
     def handle(self, event: Event, now: float) -> None:
-        """Take in what the transport tells."""
-        self._waiting += [data for _, data in self._peers.handle(event, now)]
+        """Handle a transport event: keep final blocks of our delegate until they are verified."""
+        for peer, data in self._peers.handle(event, now):
+            if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
+                self.refused["not asked for"] += 1
+            elif self.waiting_bytes > MOST_QUEUED_BYTES:
+                self.refused["too many"] += 1
+            else:
+                self._waiting.append(data)
+                self.waiting_bytes += len(data)
 
     def handle_timer(self, now: float) -> None:
         """Do nothing: it has no timer."""
@@ -102,6 +119,7 @@ class ObserverNode:
             return None
         self._working = True
         data = self._waiting.popleft()
+        self.waiting_bytes -= len(data)
 
         def run() -> tuple[bytes, State, bytes] | str:
             try:

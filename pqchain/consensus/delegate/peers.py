@@ -1,4 +1,8 @@
-"""Sessions to other nodes, one channel on each, and the messages that come whole over them."""
+"""Sessions with other nodes: one session for each peer, one channel on it, complete messages.
+
+A peer that sends a malformed message, opens a second channel or ends its channel loses the session.
+What is kept of a peer is at most one message that is not complete.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +27,21 @@ class Peers:
         *,
         dials: Collection[int],
         count: int,
+        longest_bytes: int,
         refused: Counter[str],
     ) -> None:
-        """Take whom we dial, how many there are in all, and where to count what is malformed."""
+        """Take whom we dial, the number of peers, the longest legal message, and a counter.
+
+        The counter has a row "malformed" for sessions that were closed because of one.
+        """
         self._index, self._transport, self._dials, self._count = index, transport, dials, count
-        self._refused = refused
+        self._longest, self._refused = longest_bytes, refused
         self._sessions: dict[int, int] = {}
-        """The session to each peer that is open."""
+        """The open session with each peer."""
+        self._peers: dict[int, int] = {}
+        """The peer of each open session."""
         self._channels: dict[int, Key] = {}
+        """The channel of each peer."""
         self._frames: dict[Key, Frames] = {}
         self._dialled: set[int] = set()
         self.redial: float | None = None
@@ -49,20 +60,19 @@ class Peers:
                 self._dialled.add(peer)
                 self._transport.dial(peer, early=False, now=now)
 
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes that are kept of messages that are not complete."""
+        return sum(frames.partial_bytes for frames in self._frames.values())
+
     def handle(self, event: Event, now: float) -> list[tuple[int, bytes]]:
-        """Take in what the transport tells; return messages that are whole, and whose they are."""
+        """Handle a transport event; return complete messages, each with its peer."""
         if isinstance(event, Opened):
-            self._sessions[event.peer] = event.session
-            if event.dialled:
-                channel = self._transport.open(event.session)
-                self._channels[event.peer] = (event.session, channel)
-                # The other side learns of the channel by what comes on it.
-                hello = Message(Kind.HELLO, self._index, 0, 0, b"")
-                self._transport.send(event.session, channel, encode(hello))
+            self._opened(event, now)
         elif isinstance(event, Closed):
-            self._closed(event, now)
+            self._closed(event.session, event.peer, now)
         elif isinstance(event, Received):
-            return self._received(event)
+            return self._received(event, now)
         return []
 
     def put(self, peer: int, data: bytes) -> bool:
@@ -72,25 +82,57 @@ class Peers:
             self._transport.send(*key, data)
         return key is not None
 
-    def _closed(self, event: Closed, now: float) -> None:
-        self._dialled.discard(event.peer)
-        if self._sessions.get(event.peer) not in (event.session, None):
-            return
-        self._sessions.pop(event.peer, None)
-        if (key := self._channels.pop(event.peer, None)) is not None:
-            self._frames.pop(key, None)
-        if event.peer in self._dials:
+    def _opened(self, event: Opened, now: float) -> None:
+        # The peer has restarted before its old session timed out here, or dials again and again.
+        if (before := self._sessions.get(event.peer)) is not None:
+            self._forget(before, event.peer)
+            self._transport.close(before, "replaced by a newer session", now=now)
+        self._sessions[event.peer] = event.session
+        self._peers[event.session] = event.peer
+        if event.dialled:
+            channel = self._transport.open(event.session)
+            self._add_channel(event.peer, (event.session, channel))
+            # The other side learns of the channel by what comes on it.
+            hello = Message(Kind.HELLO, self._index, 0, 0, b"")
+            self._transport.send(event.session, channel, encode(hello))
+
+    def _add_channel(self, peer: int, key: Key) -> None:
+        self._channels[peer] = key
+        self._frames[key] = Frames(self._longest)
+
+    def _forget(self, session: int, peer: int) -> None:
+        self._peers.pop(session, None)
+        del self._sessions[peer]
+        if (key := self._channels.pop(peer, None)) is not None:
+            del self._frames[key]
+
+    def _closed(self, session: int, peer: int, now: float) -> None:
+        if self._sessions.get(peer) not in (session, None):
+            return  # replaced by a newer one
+        self._dialled.discard(peer)
+        if peer in self._sessions:
+            self._forget(session, peer)
+        if peer in self._dials:
             self.redial = now + BEAT_SECONDS
 
-    def _received(self, event: Received) -> list[tuple[int, bytes]]:
-        peers = [peer for peer, session in self._sessions.items() if session == event.session]
-        if not peers:
+    def _received(self, event: Received, now: float) -> list[tuple[int, bytes]]:
+        if (peer := self._peers.get(event.session)) is None:
             return []
         key = (event.session, event.channel)
-        self._channels.setdefault(peers[0], key)
+        if peer not in self._channels:
+            self._add_channel(peer, key)
         try:
-            whole = self._frames.setdefault(key, Frames()).feed(event.data)
-        except Malformed:
+            if key not in self._frames:
+                raise Malformed("a second channel")
+            complete = self._frames[key].feed(event.data)
+        except Malformed as error:
             self._refused["malformed"] += 1
+            self._close(event.session, peer, str(error), now)
             return []
-        return [(peers[0], data) for data in whole if kind_of(data) is not Kind.HELLO]
+        if event.end:
+            self._close(event.session, peer, "its channel has ended", now)
+        return [(peer, data) for data in complete if kind_of(data) is not Kind.HELLO]
+
+    def _close(self, session: int, peer: int, reason: str, now: float) -> None:
+        self._transport.close(session, reason, now=now)
+        self._closed(session, peer, now)

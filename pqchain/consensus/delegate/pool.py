@@ -17,7 +17,7 @@ from pqchain.consensus.builder import Block, Load
 from pqchain.consensus.delegate.keys import Keypair, opened
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
-from pqchain.crypto.drawing import drawing
+from pqchain.crypto.seeded import seeded_randomness
 
 WALLETS = 4
 """Who pays each other, in turns."""
@@ -59,7 +59,7 @@ class Pool:
 
     def _sign(self, number: int) -> Transaction:
         payer, nonce = number % WALLETS, number // WALLETS
-        with drawing(b"transaction %d of %d" % (number, self._seed)):
+        with seeded_randomness(b"transaction %d of %d" % (number, self._seed)):
             return self.wallets[payer].transfer(
                 self.wallets[(payer + 1) % WALLETS].address, 1, nonce=nonce, data=self._data
             )

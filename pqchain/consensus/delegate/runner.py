@@ -37,6 +37,9 @@ _AHEAD = 64
 _EARLY_EACH = 64
 """Messages for the next height that are kept of each sender."""
 
+_ANSWERS_EACH = 8
+"""Final blocks that one sender is given at once; an honest one asks for the same again later."""
+
 _BLOCKS_EACH = 2
 """Blocks that are kept of a proposer of one view; an honest one proposes one."""
 
@@ -184,14 +187,18 @@ class Runner(Delegate):
         elif height > self.height:
             self._ask(link, height)
             kept = self._early.setdefault(link, [])
-            if height == self.height + 1 and len(kept) < _EARLY_EACH:
+            held = len(data) + sum(len(each) for _, each in kept)
+            if height == self.height + 1 and len(kept) < _EARLY_EACH and held <= self._most_waiting:
                 kept.append((link, data))
         else:
             super().receive(link, data, now)
 
     def _help(self, link: int, height: int) -> None:
         """Give somebody who is behind the block that it lacks."""
-        if link >= 0 and height < self.blocks:
+        if link < 0 or height >= self.blocks:
+            return
+        answers = [each for each in self.out if each.kind is Kind.DECIDED and each.to == link]
+        if len(answers) < _ANSWERS_EACH:
             self.out.append(Sending(Kind.DECIDED, self.decided(height), link))
 
     def decided(self, height: int) -> bytes:

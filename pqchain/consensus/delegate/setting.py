@@ -13,8 +13,9 @@ from pqchain.chain.state import BlockRejected, State
 from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Verifier
 from pqchain.consensus.builder import ViewBuilder
+from pqchain.consensus.delegate import certificates
 from pqchain.consensus.delegate.keys import Directory, Keypair, keypairs
-from pqchain.consensus.delegate.messages import MOST_VIEWS, Kind
+from pqchain.consensus.delegate.messages import MOST_VIEWS, Kind, message_bytes
 from pqchain.consensus.delegate.pool import WALLETS, Pool, PoolLoad, damaged
 from pqchain.consensus.lengths import distribution, mean
 from pqchain.consensus.scenario import Scenario
@@ -23,6 +24,9 @@ from pqchain.errors import UsageError
 
 _COUNT_AT = HEADER_BYTES + 2
 """Where a block without a seal says how many transactions it holds."""
+
+_LENGTH_BYTES = 4
+"""Of the quorum in a message that tells of a final block."""
 
 
 def refuse(scenario: Scenario) -> None:
@@ -60,9 +64,9 @@ def refuse(scenario: Scenario) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Given:
-    """What delegates in different processes have in common, as plain values."""
+    """What delegates in different processes have in common, as plain values; not shown."""
 
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
@@ -158,6 +162,13 @@ class Setting:
     def field_bytes(self, kind: Kind) -> int:
         """Return how long the field for the signature of a message of that kind is."""
         return self._fields.get(kind, 0)
+
+    @property
+    def longest_bytes(self) -> int:
+        """The length of the longest legal message: a final block with the votes of all."""
+        votes = certificates.longest_bytes(self.count, field_bytes=self.field_bytes(Kind.VOTE))
+        body = _LENGTH_BYTES + votes + self.scenario.block_bytes
+        return message_bytes(body, field_bytes=self.field_bytes(Kind.PROPOSAL))
 
     def proposer(self, height: int, view: int) -> int:
         """Return the rank of who proposes."""

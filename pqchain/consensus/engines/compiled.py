@@ -30,7 +30,11 @@ def compiled(function: Function, **options: Any) -> Function:
     """Compile a function with numba, or leave it alone where numba is missing."""
     if not HAS_NUMBA:
         return function
-    made: Function = numba.njit(cache=True, nogil=True, **options)(function)
+    made: Function
+    try:
+        made = numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        made = numba.njit(nogil=True, **options)(function)
     return made
 
 

@@ -4,6 +4,7 @@
 #
 # PQCHAIN_BLST=off leaves it out on purpose.
 set(BLST_RELEASE blst-0.3.17)
+set(BLST_DIGEST 9cb42485a852ebe0ce3b4a04326ff8dcd0d0cd718551f6788d43b37d997f1f93)
 set(CMAKE_ASM_COMPILER "${CMAKE_C_COMPILER}")
 enable_language(ASM)
 
@@ -60,6 +61,8 @@ function(pqchain_blst)
     return()
   endif()
 
+  pqchain_check_tree("${source}" "the source of ${BLST_RELEASE} in ${source}" ${BLST_DIGEST}
+    "Delete that folder; the next build fetches it again." bindings build src)
   # As its own build has it. Its assembly is chosen at run time, by what the processor can.
   add_library(blst STATIC "${source}/src/server.c" "${source}/build/assembly.S")
   set_target_properties(blst PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

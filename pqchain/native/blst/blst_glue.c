@@ -1,12 +1,10 @@
 /* pq_native.h and bls.h on top of blst. */
-#define _DEFAULT_SOURCE /* getentropy */
 #include "bls.h"
 
 #include <blst.h>
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* There is one scheme, so that a handle only has to be one. */
 struct pq_scheme {
@@ -19,19 +17,6 @@ static const char SIGNATURE_SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_PO
 static const char POSSESSION_SUITE[] = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 
 _Static_assert(sizeof(blst_p1_affine) == BLS_CHECKED_KEY_BYTES, "a checked key is an affine point");
-
-static void system_random(uint8_t *buffer, size_t bytes) {
-    while (bytes > 0) {
-        const size_t part = bytes < 256 ? bytes : 256;
-        if (getentropy(buffer, part) != 0) {
-            abort(); /* no key is better than a predictable one */
-        }
-        buffer += part;
-        bytes -= part;
-    }
-}
-
-static pq_random_fn random_source = system_random;
 
 PQ_API const char *pq_source(void) { return "blst 0.3.17"; }
 
@@ -118,7 +103,7 @@ PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *sec
     uint8_t seed[BLS_SECRET_KEY_BYTES];
     blst_scalar secret;
     blst_p1 point;
-    random_source(seed, sizeof seed);
+    pq_randombytes(seed, sizeof seed);
     blst_keygen(&secret, seed, sizeof seed, NULL, 0);
     blst_sk_to_pk_in_g1(&point, &secret);
     blst_p1_compress(public_key, &point);
@@ -148,10 +133,6 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
         return PQ_REJECTED;
     }
     return verify_bytes(message, message_bytes, signature, SIGNATURE_SUITE, public_key);
-}
-
-PQ_API void pq_random(pq_random_fn source) {
-    random_source = source != NULL ? source : system_random;
 }
 
 PQ_API int64_t bls_aggregate(uint8_t *aggregate, const uint8_t *signatures, int64_t count) {

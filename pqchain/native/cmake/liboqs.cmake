@@ -19,6 +19,16 @@ function(pqchain_recipe_key out release)
   set(${out} ${key} PARENT_SCOPE)
 endfunction()
 
+# Stop unless a tree in the cache has the digest that is pinned for it.
+function(pqchain_check_source release corrected folder)
+  include("${PQCHAIN_NATIVE_DIR}/sources/${release}/release.cmake")
+  if(corrected)
+    set(digest ${corrected_digest})
+  endif()
+  pqchain_check_tree("${folder}" "the source of ${release} in ${folder}" ${digest}
+    "Delete that folder; the next build fetches it again." ${entries})
+endfunction()
+
 # The source tree, corrected or as fetched, in the cache. Only one build at a time makes it.
 function(pqchain_source release corrected out_folder)
   pqchain_recipe_key(key ${release} "source" "corrected ${corrected}")
@@ -31,6 +41,7 @@ function(pqchain_source release corrected out_folder)
       if(corrected)
         pqchain_correct(${release} "${folder}.part")
       endif()
+      pqchain_check_source(${release} ${corrected} "${folder}.part")
       file(WRITE "${folder}.part/ORIGIN" "${origin}\n")
       file(REMOVE_RECURSE "${folder}")
       file(RENAME "${folder}.part" "${folder}")
@@ -58,6 +69,7 @@ function(pqchain_liboqs release variant corrected algorithms out_prefix out_sour
     file(LOCK "${prefix}.lock" GUARD FUNCTION TIMEOUT 3600)
     if(NOT EXISTS "${prefix}/lib/liboqs.a")
       message(STATUS "pqchain: build ${release} (${variant}), once; this takes a minute or two")
+      pqchain_check_source(${release} ${corrected} "${source}")
       set(build "${prefix}.build")
       set(log "${prefix}.log")
       file(REMOVE_RECURSE "${build}" "${prefix}.part")

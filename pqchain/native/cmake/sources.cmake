@@ -14,21 +14,41 @@ macro(pqchain_remedies out)
     "  - do without native code: PQCHAIN_NATIVE=off pip install . (papers, compare and plots work).")
 endmacro()
 
-# One digest over the files that the build reads. A tree from git or from a folder must have the
-# digest of the tree that the lock file's checksum stands for.
-function(pqchain_digest source out)
-  file(GLOB_RECURSE files RELATIVE "${source}"
-    "${source}/src/*.c" "${source}/src/*.h" "${source}/src/*.S" "${source}/src/*.s"
-    "${source}/src/*.inc" "${source}/src/*.i" "${source}/src/*.macros" "${source}/src/*CMakeLists.txt"
-    "${source}/.CMake/*" "${source}/CMakeLists.txt")
+# One digest over files of a tree, and over every file in folders of it: ENTRIES, relative to it. A
+# link is named and not followed, so that the digest covers whatever a compiler can reach.
+function(pqchain_digest tree out)
+  cmake_parse_arguments(PARSE_ARGV 2 OF "" "" "ENTRIES")
+  set(files "")
+  foreach(entry IN LISTS OF_ENTRIES)
+    file(GLOB_RECURSE found LIST_DIRECTORIES true RELATIVE "${tree}" "${tree}/${entry}/*")
+    list(APPEND files "${entry}" ${found})
+  endforeach()
   list(SORT files)
   set(lines "")
   foreach(file IN LISTS files)
-    file(SHA256 "${source}/${file}" sum)
-    string(APPEND lines "${sum}  ${file}\n")
+    if(IS_SYMLINK "${tree}/${file}")
+      string(APPEND lines "link  ${file}\n")
+    elseif(NOT EXISTS "${tree}/${file}")
+      string(APPEND lines "missing  ${file}\n")
+    elseif(NOT IS_DIRECTORY "${tree}/${file}")
+      file(SHA256 "${tree}/${file}" sum)
+      string(APPEND lines "${sum}  ${file}\n")
+    endif()
   endforeach()
   string(SHA256 digest "${lines}")
   set(${out} ${digest} PARENT_SCOPE)
+endfunction()
+
+# Stop unless a tree has the pinned digest. Everything that a build reads is checked: a tree from git
+# or from a folder must equal the one that the lock file's checksum stands for, and one in the cache
+# may have been changed since it was put there.
+function(pqchain_check_tree tree what expected remedies)
+  pqchain_digest("${tree}" found ENTRIES ${ARGN})
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR
+      "pqchain: ${what} is not the pinned one.\n"
+      "  digest found    ${found}\n  digest expected ${expected}\n${remedies}")
+  endif()
 endfunction()
 
 # Put the tree of a release into `into`, unchanged, and say where it came from.
@@ -64,19 +84,14 @@ function(pqchain_fetch release into out_origin)
   else()
     message(FATAL_ERROR "pqchain: neither cargo nor git was found.\n${remedies}")
   endif()
-  pqchain_digest("${tree}" found)
-  if(NOT found STREQUAL digest)
-    message(FATAL_ERROR
-      "pqchain: the source of ${spoken} from ${origin} is not the pinned one.\n"
-      "  digest found    ${found}\n  digest expected ${digest}\n${remedies}")
-  endif()
+  pqchain_check_tree("${tree}" "the source of ${spoken} from ${origin}" ${digest} "${remedies}"
+    ${entries})
   file(REMOVE_RECURSE "${into}")
-  file(MAKE_DIRECTORY "${into}")
-  file(COPY "${tree}/CMakeLists.txt" "${tree}/LICENSE.txt" "${tree}/README.md" "${tree}/.CMake"
-    "${tree}/src" DESTINATION "${into}")
-  if(EXISTS "${tree}/tests")
-    file(COPY "${tree}/tests" DESTINATION "${into}" PATTERN "ACVP_Vectors" EXCLUDE)
-  endif()
+  # Nothing but what was checked.
+  foreach(entry IN LISTS entries)
+    get_filename_component(folder "${into}/${entry}" DIRECTORY)
+    file(COPY "${tree}/${entry}" DESTINATION "${folder}")
+  endforeach()
   file(REMOVE_RECURSE "${into}.cargo" "${into}.git")
   file(REMOVE "${log}")
   set(${out_origin} "${origin}" PARENT_SCOPE)

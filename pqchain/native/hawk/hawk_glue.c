@@ -1,30 +1,15 @@
 /* pq_native.h on top of our Hawk. */
-#define _DEFAULT_SOURCE /* getentropy */
 #include "../pq_native.h"
 #include "hawk.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct pq_scheme {
     const hawk_set *set;
 };
 
 enum { SETS = sizeof hawk_sets / sizeof hawk_sets[0] };
-
-static void system_random(uint8_t *buffer, size_t bytes) {
-    while (bytes > 0) {
-        const size_t part = bytes < 256 ? bytes : 256;
-        if (getentropy(buffer, part) != 0) {
-            abort(); /* no key and no signature is better than a predictable one */
-        }
-        buffer += part;
-        bytes -= part;
-    }
-}
-
-static pq_random_fn random_source = system_random;
 
 PQ_API const char *pq_source(void) { return "Hawk 1.0"; }
 
@@ -57,7 +42,7 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
-    return hawk_keypair(scheme->set, public_key, secret_key, random_source) ? PQ_OK : PQ_NO_MEMORY;
+    return hawk_keypair(scheme->set, public_key, secret_key, pq_randombytes) ? PQ_OK : PQ_NO_MEMORY;
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
@@ -68,7 +53,7 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
         return PQ_NO_SUCH_OPERATION; /* Hawk has no context strings */
     }
     *signature_bytes = scheme->set->signature_bytes;
-    return hawk_sign(scheme->set, signature, message, message_bytes, secret_key, random_source)
+    return hawk_sign(scheme->set, signature, message, message_bytes, secret_key, pq_randombytes)
                ? PQ_OK
                : PQ_FAILED;
 }
@@ -84,8 +69,4 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
                    hawk_verify(scheme->set, message, message_bytes, signature, public_key)
                ? PQ_OK
                : PQ_REJECTED;
-}
-
-PQ_API void pq_random(pq_random_fn source) {
-    random_source = source != NULL ? source : system_random;
 }

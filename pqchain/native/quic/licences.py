@@ -1,16 +1,19 @@
-"""Gather the licences of the crates that go into the QUIC library, as one text.
+"""Gather the licences of all Rust code that goes into the QUIC library, as one text.
 
-The build runs it: `python licences.py <cargo> <Cargo.toml> <target> <output>`. Of each crate every
-file that is called after a licence is taken; one that ships none is named with what it declares.
+The build runs it: `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. Of each
+crate every file that is called after a licence is taken; one that ships none is named with what it
+declares. Rust's standard library is linked in too; its notices come with the toolchain.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from collections import defaultdict
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +49,38 @@ def gather(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
     return texts
 
 
-def main(cargo: str, manifest: str, target: str, output: Path) -> None:
+class _Text(HTMLParser):
+    """The text of a page, without its tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+
+def standard_library(sysroot: Path) -> list[str]:
+    """Return the notices of Rust's standard library, and the licences that they name.
+
+    rustup has them as a page and a folder of licences, Debian as one text.
+    """
+    folder = sysroot / "share" / "doc"
+    page = folder / "rust" / "COPYRIGHT-library.html"
+    if page.is_file():
+        parser = _Text()
+        parser.feed(page.read_text(encoding="utf-8", errors="replace"))
+        text = re.sub(r"\s*\n\s*\n\s*", "\n\n", "".join(parser.parts)).strip()
+        licences = sorted((folder / "rust" / "licenses").glob("*.txt"))
+        named = [path for path in licences if path.stem in text]
+        return [text, *(path.read_text(errors="replace").strip() for path in named)]
+    for place in ("rust/COPYRIGHT", "libstd-rust-dev/copyright", "rustc/copyright"):
+        if (folder / place).is_file():
+            return [(folder / place).read_text(errors="replace").strip()]
+    return ["Licence as declared: MIT OR Apache-2.0. Copyright: The Rust Project Developers."]
+
+
+def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> None:
     """Write the licences into the file `output`."""
     command = [cargo, "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     told = subprocess.run(
@@ -55,8 +89,11 @@ def main(cargo: str, manifest: str, target: str, output: Path) -> None:
     parts = ["The QUIC library of pqchain contains the following crates, under these licences."]
     for text, names in gather(linked(json.loads(told.stdout))).items():
         parts += ["-" * 80 + "\n" + ", ".join(names), text]
+    printed = subprocess.run([rustc, "--print", "sysroot"], check=True, stdout=subprocess.PIPE)
+    sysroot = Path(os.fsdecode(printed.stdout.rstrip(b"\n")))
+    parts += ["-" * 80 + "\nThe Rust standard library", *standard_library(sysroot)]
     output.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], Path(sys.argv[5]))

@@ -101,7 +101,7 @@ function(pqchain_quic)
     set(advice "Let cargo reach the Rust package registry, and give it a C compiler; or do without: PQCHAIN_QUIC=off make")
     pqchain_run("${log}" "${advice}" ${QUIC_BUILD})
     pqchain_run("${log}" "${advice}" "${Python3_EXECUTABLE}" "${QUIC_CRATE}/licences.py"
-      "${PQCHAIN_CARGO}" "${QUIC_CRATE}/Cargo.toml" "${QUIC_TARGET}" "${QUIC_PREFIX}.part/LICENSE-quic.txt")
+      "${PQCHAIN_CARGO}" "${PQCHAIN_RUSTC}" "${QUIC_CRATE}/Cargo.toml" "${QUIC_TARGET}" "${QUIC_PREFIX}.part/LICENSE-quic.txt")
     file(COPY "${QUIC_COMPILED}/${QUIC_TARGET}/release/libpqchain_quic.so" DESTINATION "${QUIC_PREFIX}.part")
     file(RENAME "${QUIC_PREFIX}.part" "${QUIC_PREFIX}")
   endif()

@@ -4,7 +4,8 @@
  * what the system could not do, -3 for a bug; pqq_error then gives the text, on the same thread.
  * Handles are numbers that are looked up. Pointers are to as many elements as the length says; a
  * pointer with the length 0 may be null. A session that is over takes what is said to it and does
- * nothing: its end may be an event that the caller has not seen yet.
+ * nothing: its end may be an event that the caller has not seen yet. A session on which more waits to
+ * be sent than may is closed.
  *
  * Streams are numbered as in RFC 9000: bit 0 is set for the server's, bit 1 for one-way streams. */
 #ifndef PQCHAIN_QUIC_H
@@ -39,7 +40,9 @@ int64_t pqq_network(const uint64_t *numbers, size_t count);
 
 /* A host: index, bytes of a datagram, congestion control (0 NewReno, 1 Cubic, 2 BBR), whether bursts
  * leave together, send window, receive window, idle time in ns, time for a client's proof in ns,
- * bytes that it may send before. An identity is records of an index, a length (both 4 bytes, little
+ * bytes that it may send before; what may wait to be sent on a session: pieces, and bytes that are
+ * copied or lent as owned; what events that wait for the caller may cost in bytes, of a session and
+ * of all, before a session is not read any further. An identity is records of an index, a length (both 4 bytes, little
  * endian) and as many bytes: first the own key (PKCS #8), then everyone's certificate (DER). */
 int64_t pqq_start(int64_t network, const uint64_t *numbers, size_t count,
                   const uint8_t *identity, size_t length);
@@ -48,7 +51,9 @@ int64_t pqq_socket(const uint64_t *numbers, size_t count, const uint8_t *identit
                    const uint8_t *address, size_t address_length); /* "127.0.0.1:0"; a handle */
 int64_t pqq_port(int64_t socket);
 int64_t pqq_descriptor(int64_t socket); /* readable when there are events */
-int64_t pqq_free(int64_t handle);       /* afterwards no memory of the caller is touched */
+/* Waits until the handle's thread and all other calls on it have ended: afterwards no memory of the
+ * caller is touched. */
+int64_t pqq_free(int64_t handle);
 
 /* What a node does; `host` counts on a network only. */
 int64_t pqq_dial(int64_t handle, uint64_t host, uint64_t peer, uint64_t early,
@@ -56,9 +61,10 @@ int64_t pqq_dial(int64_t handle, uint64_t host, uint64_t peer, uint64_t early,
 int64_t pqq_open(int64_t handle, uint64_t host, uint64_t session, uint64_t one_way); /* a stream */
 int64_t pqq_send(int64_t handle, uint64_t host, uint64_t session, uint64_t stream,
                  const uint8_t *at, size_t length, uint64_t end);
-/* Send without a copy: the memory must not change until pqq_returned gives its token. */
+/* Send without a copy: the memory must not change, and must not be freed, until pqq_returned gives
+ * its token. `owned` says that it is kept for nothing else, and counts. */
 int64_t pqq_lend(int64_t handle, uint64_t host, uint64_t session, uint64_t stream,
-                 const uint8_t *at, size_t length, uint64_t end, uint64_t token);
+                 const uint8_t *at, size_t length, uint64_t end, uint64_t owned, uint64_t token);
 int64_t pqq_returned(int64_t handle, uint64_t *out, size_t length);
 /* Put the bytes of a stream from `offset` on into memory, or nowhere if it is null. */
 int64_t pqq_place(int64_t handle, uint64_t host, uint64_t session, uint64_t stream, uint64_t offset,

@@ -1,12 +1,10 @@
 /* pq_native.h on top of our Rainbow. Key pairs come from liboqs 0.7.1, whose static library is
  * linked in: key generation is portable code. */
-#define _POSIX_C_SOURCE 200809L
 #include "pq_native.h"
 #include "rainbow.h"
 
 #include <oqs/oqs.h>
 
-#include <pthread.h>
 #include <stdlib.h>
 
 /* There is one parameter set, so that a handle only has to be one. */
@@ -47,28 +45,17 @@ typedef struct {
     OQS_STATUS status;
 } keypair_call;
 
-static void *make_keypair(void *argument) {
+static void make_keypair(void *argument) {
     keypair_call *call = argument;
     call->status = OQS_SIG_rainbow_I_classic_keypair(call->public_key, call->secret_key);
-    return NULL;
 }
 
 /* On a stack of its own, because liboqs needs 192 KiB: nothing beside the 100 ms that it takes. */
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
     keypair_call call = {public_key, secret_key, OQS_ERROR};
-    pthread_t thread;
-    pthread_attr_t attributes;
     (void)scheme;
-    if (pthread_attr_init(&attributes) != 0) {
-        return PQ_NO_MEMORY;
-    }
-    const int started = pthread_attr_setstacksize(&attributes, 1 << 20) == 0 &&
-                        pthread_create(&thread, &attributes, make_keypair, &call) == 0;
-    pthread_attr_destroy(&attributes);
-    if (!started || pthread_join(thread, NULL) != 0) {
-        return PQ_NO_MEMORY;
-    }
-    return call.status == OQS_SUCCESS ? PQ_OK : PQ_FAILED;
+    const int code = pq_run_on_large_stack(make_keypair, &call);
+    return code != PQ_OK ? code : call.status == OQS_SUCCESS ? PQ_OK : PQ_FAILED;
 }
 
 PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,

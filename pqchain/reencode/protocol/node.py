@@ -40,7 +40,7 @@ _BROKEN = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, V
 """What a message raises that does not keep the protocol."""
 
 
-_LARGE_PART = 1 << 14
+_LARGE_PART = 1 << 12
 """Of a message that is not whole; then all parts are added up. Honest messages are shorter."""
 
 
@@ -310,11 +310,11 @@ class ReencodingNode:
         self._peers.heard(peer)
         key = (event.session, event.channel)
         reader = self._peers.readers.get(key)
-        if reader is None:
-            if event.session == peer.session or self._fetcher.asks_on(peer, event.session):
-                return  # of a channel that we have stopped
-            reader = self._peers.readers[key] = Reader()
+        ours = event.session == peer.session or self._fetcher.asks_on(peer, event.session)
+        if reader is None and ours:
+            return  # of a channel that we have stopped
         try:
+            reader = reader or self._peers.accept(key)
             if isinstance(event, Filled):
                 self._fetcher.chunk_bytes(key, reader.filled(event.count))
             else:
@@ -335,7 +335,7 @@ class ReencodingNode:
             self._closed(event.session, "protocol broken")
             return
         if event.end and key not in self._fetcher.lines:
-            self._peers.readers.pop(key, None)
+            self._peers.ended(key)
 
     def _read(self, peer: Peer, key: Key, reader: Reader, data: bytes) -> None:
         for item in reader.feed(data):

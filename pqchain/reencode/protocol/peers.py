@@ -23,6 +23,12 @@ _UNKNOWN_PATIENCE = 10
 MOST_PARTIAL_BYTES = 4 << 20
 """Of messages that are not whole: so much may a peer leave lying on all its channels."""
 
+MOST_SESSIONS = 16
+"""Sessions that a peer may have dialled: it needs one for heartbeats and one for chunks."""
+
+MOST_CHANNELS = 1024
+"""Channels of its own that a peer may leave open: an honest one ends each with its request."""
+
 _AWAITED_ECHOES = 16
 """Heartbeats of which an echo still tells the round-trip time."""
 
@@ -75,6 +81,8 @@ class Peers:
         self.next_beat: float | None = None
         self.by_session: dict[int, Peer] = {}
         """Who is at the other end, while the session is not over."""
+        self._theirs: dict[int, set[int]] = {}
+        """The open channels of the other side, by the session that it dialled."""
         self._beat = 0
         self._since = 0.0
 
@@ -127,6 +135,12 @@ class Peers:
         peer = self.all[event.peer]
         self.heard(peer)
         self.by_session[event.session] = peer
+        if not event.dialled:
+            self._theirs[event.session] = set()
+            sessions = [at for at in self._theirs if self.by_session[at] is peer]
+            if len(sessions) > MOST_SESSIONS:
+                self.closed(sessions[0])
+                self._own.transport.close(sessions[0], "too many sessions", now=self._own.now)
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling = event.session, 0
             peer.channel = self._own.transport.open(peer.session)
@@ -138,12 +152,30 @@ class Peers:
         """Forget a session, and return whose it was; the next heartbeat dials again."""
         if (peer := self.by_session.pop(session, None)) is None:
             return None
+        self._theirs.pop(session, None)
         for key in [key for key in self.readers if key[0] == session]:
             del self.readers[key]
         if session in (peer.session, peer.dialling):
             peer.session = peer.dialling = peer.channel = 0
         self._forget(peer, session)
         return peer
+
+    def accept(self, key: Key) -> Reader:
+        """Return the parser of a channel that the other side has opened.
+
+        Raises DataError if it leaves too many open.
+        """
+        theirs = self._theirs.setdefault(key[0], set())
+        if len(theirs) >= MOST_CHANNELS:
+            raise DataError(f"more than {MOST_CHANNELS} open channels")
+        theirs.add(key[1])
+        reader = self.readers[key] = Reader()
+        return reader
+
+    def ended(self, key: Key) -> None:
+        """Forget a channel that the other side has ended."""
+        self.readers.pop(key, None)
+        self._theirs.get(key[0], set()).discard(key[1])
 
     def heard(self, peer: Peer) -> None:
         """Note a sign of life."""

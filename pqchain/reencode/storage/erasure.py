@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pqchain.crypto import foreign
+from pqchain.crypto import external_libraries
 from pqchain.errors import BadLength, DataError, Unsupported, UsageError
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
@@ -255,7 +255,7 @@ def _isal() -> Multiplier | None:
         bundled = sorted(beside.glob("libisal*.so*"))
     # Not by find_library: that asks a compiler, and leaves its files behind when it is killed.
     functions = {"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
-    library = foreign.library(*bundled, "libisal.so.2", functions=functions)
+    library = external_libraries.library(*bundled, "libisal.so.2", functions=functions)
     if library is None:
         return None
 

@@ -29,13 +29,16 @@ class Link:
     """What lies between two nodes: a port in, a port out, a delay."""
 
     bits_per_second: float = checks.field(
-        10e9, help="rate of each port of the virtual network, or of a namespace; above 0"
+        10e9,
+        help="rate of each port of the virtual network, or of a namespace",
+        least=1.0,
+        most=1e18,
     )
     delay_seconds: float = checks.field(
-        50e-6, help="one-way delay of the virtual network, or of a namespace"
+        50e-6, help="one-way delay of the virtual network, or of a namespace", most=1e7
     )
     loss: float = checks.field(
-        0.0, help="probability below 1 that a datagram of such a network is lost"
+        0.0, help="probability below 1 that a datagram of such a network is lost", most=1.0
     )
     queue_bytes: int = 1_000_000
     """What a port holds before it drops."""
@@ -53,13 +56,12 @@ class Link:
         return min(max(WINDOW_BYTES, math.ceil(2 * held)), _MOST_WINDOW_BYTES)
 
     def __post_init__(self) -> None:
-        checks.positive("link rate", self.bits_per_second, "bit/s")
-        checks.not_negative("link delay", self.delay_seconds, "s")
-        checks.not_negative("coalescing time", self.coalescing_seconds, "s")
-        if not 0 <= self.loss < 1:
-            raise UsageError(f"a loss of {self.loss} is no probability below 1")
-        if self.queue_bytes < 20_000:
-            raise UsageError(f"a queue of {self.queue_bytes} bytes holds no burst; give 20000 up")
+        checks.declared(self)
+        # The clock counts nanoseconds in 64 bits: 1e7 s leave room for many delays.
+        checks.number("coalescing_seconds", self.coalescing_seconds, most=1e7)
+        checks.whole("queue_bytes", self.queue_bytes, least=20_000)  # a burst
+        if self.loss == 1:
+            raise UsageError("loss must be below 1; got 1, with which nothing arrives")
 
 
 class Clock:

@@ -19,8 +19,9 @@ from typing import Any
 from pqchain.errors import UsageError
 from pqchain.wire.drivers.job import Job, NodeResult
 from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener
+from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Received
 from pqchain.wire.transports import registry
+from pqchain.wire.transports.limits import MOST_UNREAD_BYTES
 
 _SOCKET_BYTES = 4 << 20
 """Receive buffer that we ask the system for; it may give less."""
@@ -123,6 +124,8 @@ class LiveNode:
         self._due = math.inf
         """When the timer rings; uvloop's handles do not tell."""
         self._started = False
+        self._transport = transport
+        self._early_bytes = 0
         self._early: list[Event] = []
         """What happened before the start: who starts sooner dials those who have not yet."""
         self._cpu_begun = self._cpu_done = math.nan
@@ -177,8 +180,19 @@ class LiveNode:
         if self._started:
             self.node.handle(event, self._loop.time())
             self._next()
-        else:
-            self._early.append(event)
+            return
+        self._early.append(event)
+        if isinstance(event, Received):
+            self._early_bytes += len(event.data)
+            if self._early_bytes > MOST_UNREAD_BYTES:
+                self._give_up(event.session)
+
+    def _give_up(self, session: int) -> None:
+        """Close a session that has sent too much before the start, and keep nothing of it."""
+        self._transport.close(session, "too much before the start", now=self._loop.time())
+        self._early = [event for event in self._early if event.session != session]
+        received = [event for event in self._early if isinstance(event, Received)]
+        self._early_bytes = sum(len(event.data) for event in received)
 
     def _next(self) -> None:
         """Run the next task, set the timer, note when work begins and ends."""

@@ -8,9 +8,11 @@ from typing import Any
 
 import aioquic.quic.connection
 from aioquic._buffer import Buffer
+from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.stream import QuicStream
 
+from pqchain.wire.transports.limits import MOST_AHEAD_BYTES
 from pqchain.wire.transports.quic import ALPN, QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
@@ -25,6 +27,41 @@ def _number(stream: QuicStream) -> int:
 
 
 QuicStream.__hash__ = _number  # type: ignore[assignment, method-assign]
+
+
+_write_connection_limits = QuicConnection._write_connection_limits
+_write_stream_limits = QuicConnection._write_stream_limits
+
+
+def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
+    """Let the limit of a connection's bytes grow with what was delivered.
+
+    aioquic doubles a limit whenever half of it is used, delivered or not: by few datagrams, each
+    with a byte far ahead, a peer could fill gigabytes with gaps.
+    """
+    data = self._local_max_data
+    if data.used * 2 > data.value and data.value * 2 > MOST_AHEAD_BYTES:
+        receivers = [stream.receiver for stream in self._streams.values()]
+        undelivered = sum(each.highest_offset - each._buffer_start for each in receivers)
+        data.value = _halved(data.value, data.used - undelivered)
+    _write_connection_limits(self, builder, space)
+
+
+def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
+    """Let the limit of a stream grow in the same way."""
+    limit, receiver = stream.max_stream_data_local, stream.receiver
+    if receiver.highest_offset * 2 > limit > 0:
+        stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
+    _write_stream_limits(self, builder, space, stream)
+
+
+def _halved(limit: int, delivered: int) -> int:
+    """Return what to set a limit to that aioquic is about to double."""
+    return min(limit, max(limit, delivered + MOST_AHEAD_BYTES) // 2)
+
+
+QuicConnection._write_connection_limits = _limit_connection  # type: ignore[method-assign]
+QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assign]
 
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
@@ -60,6 +97,7 @@ LIBRARY = Library(
     longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,
+    streams=lambda quic: quic._streams,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,
         "alpn_protocols": [ALPN, _LENGTHENING],

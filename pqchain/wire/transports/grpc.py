@@ -17,18 +17,26 @@ import grpc.aio
 
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
+from pqchain.wire.transports.limits import PIECE_BYTES, READS_NOTHING, Queued
 from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import MOST_QUEUED, Sockets
+from pqchain.wire.transports.sockets import Sockets
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
-_MESSAGE_BYTES = 1 << 20
+_MESSAGE_BYTES = 128 << 10
+"""The library holds a message of each call until it is complete: 13 MB for 100 calls.
+
+Its windows do not grow with what a link could hold (bdp_probe), else it would hold gigabytes.
+"""
+
 _OPTIONS = (
-    ("grpc.max_receive_message_length", 2 * _MESSAGE_BYTES),
-    ("grpc.max_send_message_length", 2 * _MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _MESSAGE_BYTES),
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", _MESSAGE_BYTES),
     ("grpc.so_reuseport", 0),
 )
 
-MOST_CONNECTIONS, MOST_CALLS = 512, 256
+MOST_CONNECTIONS, MOST_CALLS = 512, 100
 """Of a server, whoever made them; and of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
@@ -61,27 +69,29 @@ def _bounded() -> tuple[tuple[str, int], ...]:
 class _Channel:
     """One call: what is to be sent, in order."""
 
+    queued: Queued
+    """What waits on all channels of the session."""
     queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
-    waiting: int = 0
     call: Any = None
 
     def put(self, data: Buffer, end: bool) -> None:
         view = memoryview(data).cast("B")
-        self.waiting += len(view)
+        self.queued.add(view)
         self.queue.put_nowait((view, end))
 
     def abandon(self) -> None:
         """Forget what waits, and end when what is being sent has gone."""
-        self.queue, self.waiting = asyncio.Queue(), 0
+        while not self.queue.empty():
+            if (item := self.queue.get_nowait()) is not None:
+                self.queued.remove(item[0])
         self.queue.put_nowait(None)
 
     async def messages(self) -> AsyncIterator[bytes]:
         while (item := await self.queue.get()) is not None:
             view, end = item
+            self.queued.remove(view)
             for start in range(0, len(view), _MESSAGE_BYTES):
-                part = bytes(view[start : start + _MESSAGE_BYTES])
-                self.waiting -= len(part)
-                yield part
+                yield bytes(view[start : start + _MESSAGE_BYTES])
             if end:
                 return
 
@@ -96,15 +106,16 @@ class _Session:
     connection: grpc.aio.Channel | None = None
     channels: dict[int, _Channel] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    queued: Queued = field(default_factory=Queued)
     count: int = 0
 
     def add_channel(self) -> tuple[int, _Channel]:
         self.count += 1
-        channel = self.channels[self.count] = _Channel()
+        channel = self.channels[self.count] = _Channel(self.queued)
         return self.count, channel
 
     def queued_bytes(self) -> int:
-        return sum(channel.waiting for channel in self.channels.values())
+        return self.queued.bytes
 
     def end(self) -> None:
         """Close the connection and its calls, in the background."""
@@ -167,6 +178,10 @@ class Grpc(Sockets[_Session]):
             session = self._by_address[address] = _Session(self, next(self.numbers), peer)
             self.sessions[session.number] = session
             self.deliver(Opened(session.number, peer, False))
+        elif session.number not in self.sessions:
+            # The library cannot close a client's connection; nothing more is read from it.
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "the session is over")
+            return
         number, channel = session.add_channel()
         reading = self.loop.create_task(self._read(session, number, requests))
         try:
@@ -181,8 +196,13 @@ class Grpc(Sockets[_Session]):
                     self.deliver(Closed(session.number, peer, "the other side has ended it"))
 
     async def _read(self, session: _Session, number: int, messages: AsyncIterator[bytes]) -> None:
+        """Deliver messages as the loop has time; the library reads no further meanwhile."""
         async for message in messages:
-            self.deliver(Received(session.number, number, message, False))
+            for start in range(0, len(message), PIECE_BYTES):
+                while self.turn.is_over:
+                    await asyncio.sleep(0)
+                piece = message[start : start + PIECE_BYTES]
+                self.deliver(Received(session.number, number, piece, False))
         self.deliver(Received(session.number, number, b"", True))
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
@@ -235,19 +255,21 @@ class Grpc(Sockets[_Session]):
         owner = self.sessions.get(session)
         if owner is not None and (call := owner.channels.get(channel)) is not None:
             call.put(data, end)
-            if call.queue.qsize() > MOST_QUEUED:
+            if owner.queued.is_full:
                 for each in owner.channels.values():
                     each.abandon()
-                self.close(session, "reads nothing", now=0.0)
-                over = Closed(session, owner.peer, "the other side reads nothing")
+                self.close(session, READS_NOTHING, now=0.0)
+                over = Closed(session, owner.peer, READS_NOTHING)
                 self.loop.call_soon(self.deliver, over)  # the node is busy sending
 
     def stop(self, session: int, channel: int) -> None:
         """Cancel the call."""
         owner = self.sessions.get(session)
         stopped = owner.channels.pop(channel, None) if owner is not None else None
-        if stopped is not None and stopped.call is not None:
-            stopped.call.cancel()
+        if stopped is not None:
+            stopped.abandon()
+            if stopped.call is not None:
+                stopped.call.cancel()
 
 
 def keep(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:

@@ -11,8 +11,8 @@ import base64
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,223 +20,45 @@ import numpy as np
 
 from pqchain.errors import PqchainError
 from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import (
-    Address,
-    Buffer,
-    Closed,
-    Deliver,
-    Event,
-    Filled,
-    Happened,
-    Received,
-    Totals,
-    Transport,
+from pqchain.wire.session import Address, Deliver, Happened, Totals, Transport
+from pqchain.wire.transports.limits import (
+    MOST_QUEUED,
+    MOST_QUEUED_BYTES,
+    MOST_UNREAD_BYTES,
+    PIECE_BYTES,
+    TURN_SECONDS,
 )
-from pqchain.wire.transports.native_library import (
-    CLOSED,
-    DATA,
-    EARLY,
-    END,
-    FILLED,
-    HELLO,
-    NEVER_NS,
-    Library,
-    Mailbox,
-    Row,
-    load,
-    pointer,
-)
-from pqchain.wire.transports.proof import UNPROVEN_BYTES, UNPROVEN_SECONDS, Owner, Proving
+from pqchain.wire.transports.native_host import Host
+from pqchain.wire.transports.native_library import NEVER_NS, Mailbox, load, pointer
+from pqchain.wire.transports.native_memory import Memory, release
+from pqchain.wire.transports.proof import UNPROVEN_BYTES, UNPROVEN_SECONDS
 from pqchain.wire.transports.registry import CONGESTION, LONGEST_DATAGRAM_BYTES, Conditions, Place
 
 _IDLE_SECONDS = 30.0
 _RECEIVE_WINDOW_BYTES = 16 << 20
-"""What a peer may send ahead; it is taken out at once, so that this costs no memory."""
+"""What a peer may send ahead of our reading.
 
-_LENT_BYTES = 16 << 10
-"""From this length on bytes are lent and not copied."""
+It waits in the library, of every session, when Python is slower than the peer; then the peer stops.
+"""
 
-_RETURNED = 256
-"""How many tokens are taken back at a time."""
+_MODELLED_UNREAD = (MOST_UNREAD_BYTES, 8 * MOST_UNREAD_BYTES)
+_LIVE_UNREAD = (128 << 10, 512 << 10)
+"""What events may wait for Python before a session is not read any further: of one, of all.
 
-_ONE_WAY = 2
-"""Bit in the number of a stream."""
+All sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
+session would hold up the others for seconds. The library's thread reads on within 0.1 ms, which
+128 kB outlast. On a modelled clock nobody waits, and a bound that is never met changes no datagram.
+"""
+
+_MOST_ROWS = 256
+"""Events that a host on a socket takes at once."""
 
 _NS = 1e9
 
 LIBRARY = SimpleNamespace(longest_bytes=LONGEST_DATAGRAM_BYTES)
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Proving):
-    """One connection."""
-
-    owner: Host
-    placed: dict[int, tuple[memoryview | None, int]] = field(default_factory=dict)
-    """Memory that bytes of a stream come into, and how many are still to come."""
-
-    @property
-    def over(self) -> bool:
-        """Whether the node hears no more of it."""
-        return self.session not in self.owner.sessions
-
-    def say(self, data: bytes) -> None:
-        """Send that on a one-way stream of its own."""
-        host = self.owner
-        stream = host.call("open", self.session, 1)
-        host.call("send", self.session, stream, data, len(data), 1)
-
-    def prove(self, *, early: bool = False) -> None:
-        """Tell the node, and the library, which has held its hand over us."""
-        if not self.opened and not self.dialled:
-            assert self.peer is not None
-            self.owner.call("prove", self.session, self.peer)
-        Proving.prove(self, early=early)
-
-    def count(self, stream: int, count: int) -> None:
-        """Note that bytes have come, and let go of memory that is full."""
-        memory, left = self.placed.pop(stream, (None, 0))
-        if left > count:
-            self.placed[stream] = (memory, left - count)
-
-    def end(self, reason: str, code: int = 0) -> None:
-        """Close the connection."""
-        self.owner.sessions.pop(self.session, None)
-        text = reason.encode()
-        self.owner.call("close", self.session, code, text, len(text))
-        self.placed.clear()
-
-
-Lent = tuple[dict[int, Buffer], "itertools.count[int]"]
-"""What was lent to a handle, by token, and where new tokens come from."""
-
-
-class Host(Owner):
-    """One node's sessions: a `Transport`."""
-
-    def __init__(
-        self,
-        place: Place,
-        library: Library,
-        handle: int,
-        random: Callable[[int], bytes],
-        lent: Lent,
-    ) -> None:
-        """Lend by tokens that all hosts of a handle share."""
-        directory = {public.index: public for public in place.directory}
-        super().__init__(place.identity, directory, random)
-        self.sessions: dict[int, _Session] = {}
-        self._library, self._handle, self._index = library, handle, place.identity.index
-        self._addresses = place.addresses
-        self._lent, self._tokens = lent
-
-    def call(self, name: str, *arguments: int | bytes | None) -> int:
-        """Call the library for this host."""
-        return self._library.call(name, self._handle, self._index, *arguments)
-
-    # What a node asks for.
-
-    def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Begin a session; `early` uses a ticket of an earlier session if there is one."""
-        host, port = self._addresses[peer]
-        address = f"{host}:{port}".encode()
-        number = self.call("dial", peer, early, address, len(address))
-        self.sessions[number] = _Session(owner=self, session=number, dialled=True, peer=peer)
-        return number
-
-    def open(self, session: int) -> int:
-        """Open a two-way stream."""
-        return self.call("open", session, 0)
-
-    def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes for a stream."""
-        if session not in self.sessions:
-            return
-        length = data.nbytes if isinstance(data, memoryview) else len(data)
-        where = (self._handle, self._index, session, channel)
-        if length < _LENT_BYTES:
-            self._library.checked(self._library.send(*where, bytes(data), length, end))
-            return
-        self.take_back()
-        token = next(self._tokens)
-        self._lent[token] = data
-        self._library.call("lend", *where, pointer(data), length, end, token)
-
-    def place(
-        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
-    ) -> None:
-        """Let bytes of a channel come into memory, which is kept until they have."""
-        connection = self.sessions.get(session)
-        if connection is None or not count:
-            return
-        at = None if memory is None else pointer(memory[:count])
-        self.call("place", session, channel, offset, at, count)
-        connection.placed[channel] = (memory, count)
-
-    def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop."""
-        if (connection := self.sessions.get(session)) is not None:
-            self.call("stop", session, channel)
-            connection.placed.pop(channel, None)
-
-    def close(self, session: int, reason: str, *, now: float) -> None:
-        """Send a CONNECTION_CLOSE and forget the session."""
-        if (connection := self.sessions.get(session)) is not None:
-            connection.end(reason)
-
-    def queued_bytes(self) -> int:
-        """Return what waits in the library's queues; what QUIC has taken is not counted."""
-        return self._library.checked(self._library.queued(self._handle, self._index))
-
-    def statistics(self) -> dict[str, int]:
-        """Return what was sent, received and lost, and how often it slowed down and was called."""
-        names = ("sent", "received", "bytes", "lost", "congestion", "calls")
-        values = self._library.filled("statistics", self._handle, self._index, count=len(names))
-        return dict(zip(names, values, strict=True))
-
-    # What the library tells.
-
-    def take(self, row: Row) -> list[Event]:
-        """Return what the node is to hear of a row."""
-        _, stream, count, _, kind, number, peer, flags, data = row
-        session = self.sessions.get(number)
-        if kind == DATA and session is not None and session.opened and not stream & _ONE_WAY:
-            # Most rows; nothing is to be proven any more.
-            if stream in session.placed:
-                session.count(stream, len(data))
-            return [Received(number, stream, data, bool(flags & END))]
-        if kind == FILLED and session is not None:
-            session.count(stream, count)
-            return [Filled(number, stream, count, bool(flags & END))]
-        if kind == HELLO:
-            session = _Session(
-                owner=self, session=number, dialled=False, peer=None if peer < 0 else peer
-            )
-            self.sessions[number] = session
-            session.negotiated()
-        elif session is not None and kind == EARLY:
-            session.prove(early=True)
-        elif session is not None and kind == DATA:
-            session.received(stream, data, bool(flags & END))
-        elif session is not None and kind == CLOSED:
-            del self.sessions[number]
-            if session.peer is not None and (session.opened or session.dialled):
-                reason = data.decode(errors="replace")
-                self.happened.append(Closed(number, session.peer, reason))
-        happened, self.happened = self.happened, []
-        return happened
-
-    def take_back(self) -> None:
-        """Let go of what was lent and has been sent."""
-        while self._lent:
-            tokens = self._library.filled("returned", self._handle, count=_RETURNED)
-            for token in tokens:
-                self._lent.pop(token, None)
-            if len(tokens) < _RETURNED:
-                return
-
-
-def _settings(place: Place) -> tuple[int, ...]:
+def _settings(place: Place, unread: tuple[int, int]) -> tuple[int, ...]:
     return (
         place.identity.index,
         place.datagram_bytes,
@@ -247,6 +69,9 @@ def _settings(place: Place) -> tuple[int, ...]:
         int(_IDLE_SECONDS * _NS),
         int(UNPROVEN_SECONDS * _NS),
         UNPROVEN_BYTES,
+        MOST_QUEUED,
+        MOST_QUEUED_BYTES,
+        *unread,
     )
 
 
@@ -284,24 +109,27 @@ class NativeFabric:
                 conditions.digest,
             ),
         )
+        self.memory = Memory()
+        self._free = release(self, self._library, self.handle, self.memory)
         self._mailbox = Mailbox(self._library, self.handle)
         self.hosts: dict[int, Host] = {}
-        self._lent: Lent = ({}, itertools.count(1))
 
     def start(self, index: int) -> Transport:
         """Begin a life of a host and return its transport."""
         place = self._places[index]
         identity = _packed(place.identity, place.directory)
-        settings = self._library.numbers(*_settings(place))
+        settings = self._library.numbers(*_settings(place, _MODELLED_UNREAD))
         self._library.call("start", self.handle, *settings, identity, len(identity))
+        self.memory.drop(index)
         self._lives[index] += 1
         draws = np.random.default_rng([self._seed, 3, index, self._lives[index]])
-        self.hosts[index] = Host(place, self._library, self.handle, draws.bytes, self._lent)
+        self.hosts[index] = Host(place, self._library, self.handle, draws.bytes, self.memory)
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
         """End it: what it had lent and placed is not touched any more."""
         self._library.call("stop_host", self.handle, index)
+        self.memory.drop(index)
         del self.hosts[index]
 
     def settle(self, index: int) -> None:
@@ -336,7 +164,7 @@ class NativeFabric:
 
     def close(self) -> None:
         """End everything."""
-        self._library.call("free", self.handle)
+        self._free()
         self.hosts.clear()
 
 
@@ -354,14 +182,18 @@ class NativeSocket:
         self._deliver = deliver
         place, address = self._place, f"{host}:{port}".encode()
         identity = _packed(place.identity, place.directory)
-        settings = self._library.numbers(*_settings(place))
+        settings = self._library.numbers(*_settings(place, _LIVE_UNREAD))
         bound = (*settings, identity, len(identity), address, len(address))
         try:
             self._handle = self._library.call("socket", *bound)
         except PqchainError as error:
             raise OSError(str(error)) from error
-        self._host = Host(place, self._library, self._handle, os.urandom, ({}, itertools.count(1)))
-        self._mailbox = Mailbox(self._library, self._handle)
+        memory = Memory()
+        self._free = release(self, self._library, self._handle, memory)
+        self._host = Host(place, self._library, self._handle, os.urandom, memory)
+        self._mailbox = Mailbox(
+            self._library, self._handle, most=_MOST_ROWS, event_bytes=PIECE_BYTES
+        )
         self._descriptor = self._library.call("descriptor", self._handle)
         self._loop.add_reader(self._descriptor, self._news)
         return host, self._library.call("port", self._handle)
@@ -372,13 +204,18 @@ class NativeSocket:
             self._loop.remove_reader(self._descriptor)
             for session in list(self._host.sessions):
                 self._host.close(session, "the end", now=0.0)
-            self._library.call("free", self._handle)
+            self._free()
             self._handle = 0
 
     def _news(self) -> None:
-        for row in self._mailbox.take():
-            for event in self._host.take(row):
-                self._deliver(event)
+        """Deliver events for a while; the descriptor stays readable while more wait."""
+        began = time.perf_counter()
+        while True:
+            for row in self._mailbox.take():
+                for event in self._host.take(row):
+                    self._deliver(event)
+            if not self._mailbox.full or time.perf_counter() - began > TURN_SECONDS:
+                break
         self._host.take_back()
 
     def __getattr__(self, name: str) -> Any:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqchain.crypto import foreign
+from pqchain.crypto import external_libraries
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.installation import folders
 from pqchain.wire.session import Buffer
 from pqchain.wire.transports.registry import NATIVE
 
-_ABI = 1
+_ABI = 2
 """The number in native/quic/src/lib.rs that this module was written for."""
 
 HELLO, EARLY, DATA, FILLED, CLOSED = range(1, 6)
@@ -42,7 +42,7 @@ _FUNCTIONS = {
     "pqq_dial": "q=qqqqpq",
     "pqq_open": "q=qqqq",
     "pqq_send": "q=qqqqpqq",
-    "pqq_lend": "q=qqqqpqqq",
+    "pqq_lend": "q=qqqqpqqqq",
     "pqq_returned": "q=qpq",
     "pqq_place": "q=qqqqqpq",
     "pqq_stop": "q=qqqq",
@@ -68,6 +68,8 @@ _RECORD = np.dtype(
 
 _MOST_EVENTS = 1024
 _EVENT_BYTES = 1 << 20
+"""What all hosts of a modelled network say at once; a host on a socket has a loop to share."""
+
 _ERROR_BYTES = 1 << 12
 
 Row = tuple[int, int, int, int, int, int, int, int, bytes]
@@ -100,14 +102,14 @@ def load() -> Library:
     path = file()
     if path is None:
         raise Unsupported(f"the transport native needs the QUIC library of pqchain; {absence()}")
-    handle = foreign.library(path, functions=_FUNCTIONS)
+    handle = external_libraries.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
         raise Unsupported(f"{path} does not speak interface {_ABI}; build it again: make -B")
     return Library(handle)
 
 
 def pointer(memory: Buffer) -> int:
-    """Return where memory lies; whoever uses that keeps the memory."""
+    """Return the address of memory; the caller keeps the memory while the library may use it."""
     return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
@@ -146,11 +148,21 @@ class Library:
 class Mailbox:
     """Takes the events of one handle."""
 
-    def __init__(self, library: Library, handle: int) -> None:
+    def __init__(
+        self,
+        library: Library,
+        handle: int,
+        *,
+        most: int = _MOST_EVENTS,
+        event_bytes: int = _EVENT_BYTES,
+    ) -> None:
+        """Take at most so many events, and so many bytes of them, at once."""
         self._library, self._handle = library, handle
-        self._records: NDArray[np.void] = np.zeros(_MOST_EVENTS, _RECORD)
-        self._data = memoryview(bytearray(_EVENT_BYTES))
-        self._where = (self._records.ctypes.data, _MOST_EVENTS, pointer(self._data), _EVENT_BYTES)
+        self._records: NDArray[np.void] = np.zeros(most, _RECORD)
+        self._data = memoryview(bytearray(event_bytes))
+        self._where = (self._records.ctypes.data, most, pointer(self._data), event_bytes)
+        self.full = False
+        """Whether the last call had no room for more, so that more may wait."""
 
     def take(self) -> list[Row]:
         """Return what has happened, in order; there may be more."""
@@ -159,4 +171,5 @@ class Mailbox:
         for *row, length in self._records[:count].tolist():
             rows.append((*row, bytes(self._data[begin : begin + length])))
             begin += length
+        self.full = count == len(self._records) or begin == len(self._data)
         return rows

@@ -26,6 +26,9 @@ REFUSED = 0x101
 
 _CHALLENGE_BYTES = 32
 
+_EVENT_BYTES = 16
+"""What an event without bytes counts: a client could end streams without end."""
+
 
 @dataclass(eq=False)
 class Owner:
@@ -51,6 +54,7 @@ class Proving(ABC):
     answer: bytearray = field(default_factory=bytearray)
     waiting: list[Received] = field(default_factory=list)
     """What came before there was proof."""
+    waiting_bytes: int = 0
 
     @property
     @abstractmethod
@@ -91,7 +95,8 @@ class Proving(ABC):
             self.owner.happened.append(event)
             return
         self.waiting.append(event)
-        if sum(len(each.data) for each in self.waiting) > UNPROVEN_BYTES:
+        self.waiting_bytes += len(data) + _EVENT_BYTES
+        if self.waiting_bytes > UNPROVEN_BYTES:
             self.end("too much before a proof of identity", REFUSED)
 
     def _answered(self, answer: bytes) -> None:

@@ -20,6 +20,8 @@ LIBRARY = Library(
     buffer=Buffer,
     # What a stream has not sent yet; qh3 does not count what waits for acknowledgement.
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
+    # It allows a peer 128 streams at a time.
+    streams=lambda quic: (),
     settings=lambda congestion: {"probe_datagram_size": False},
     over=(qh3.quic.connection.QuicConnectionError,),
 )

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,7 +20,13 @@ from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.admission import Admission, Names
-from pqchain.wire.transports.quic_connection import WINDOW_BYTES, Connection, Library, QuicOwner
+from pqchain.wire.transports.quic_connection import (
+    WINDOW_BYTES,
+    Connection,
+    Library,
+    QuicOwner,
+    remember,
+)
 from pqchain.wire.transports.registry import Place
 
 ALPN = "pqchain-reencode/1"
@@ -117,9 +122,7 @@ class QuicEndpoint(QuicOwner):
         """Queue bytes for a stream; they are handed on as acknowledgements make room."""
         connection = self.sessions.get(session)
         if connection is not None and channel not in connection.stopped:
-            piece = (memoryview(data).cast("B"), end)
-            connection.outgoing.setdefault(channel, deque()).append(piece)
-            self.dirty[session] = connection
+            connection.put(channel, data, end=end)
 
     def place(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
@@ -144,8 +147,7 @@ class QuicEndpoint(QuicOwner):
 
     def queued_bytes(self) -> int:
         """Return what waits in our queues; what QUIC has taken is not counted."""
-        queues = [queue for each in self.sessions.values() for queue in each.outgoing.values()]
-        return sum(len(view) for queue in queues for view, _ in queue)
+        return sum(connection.queued.bytes for connection in self.sessions.values())
 
     # What a socket, or a model of the network, tells.
 
@@ -292,11 +294,12 @@ class QuicEndpoint(QuicOwner):
             elif isinstance(event, events.ProtocolNegotiated):
                 connection.negotiated()
             elif isinstance(event, events.StopSendingReceived):
-                connection.outgoing.pop(event.stream_id, None)
-                connection.stopped.add(event.stream_id)
+                connection.drop(event.stream_id)
+                remember(connection.stopped, event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
                 self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)
+        connection.check_streams()
         if connection.opened:
             self._admission.left(connection.session)
 

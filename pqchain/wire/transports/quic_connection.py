@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from pqchain.wire.session import Buffer
+from pqchain.wire.session import Buffer, Closed
+from pqchain.wire.transports.limits import (
+    MOST_CHANNELS,
+    MOST_QUEUED_BYTES,
+    MOST_UNPROVEN_CHANNELS,
+    READS_NOTHING,
+    Queued,
+)
 from pqchain.wire.transports.proof import REFUSED, UNPROVEN_SECONDS, Owner, Proving
 
 WINDOW_BYTES = 4 << 20
 """What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
 
 SLICE_BYTES = 256 << 10
+
+
+def remember(streams: dict[int, None], stream: int) -> None:
+    """Add a stream to the last ones, of which no more are kept than may be open at once."""
+    streams[stream] = None
+    if len(streams) > MOST_CHANNELS:
+        del streams[next(iter(streams))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +41,8 @@ class Library:
     """What its parser of headers takes."""
     buffered: Callable[[Any, int], int]
     """Says how many bytes of a stream it holds."""
+    streams: Callable[[Any], Collection[int]]
+    """Says which streams are open; empty if the library itself allows only a few."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
     logger: Callable[[Callable[[], float]], Any] | None = None
@@ -54,11 +70,12 @@ class Connection(Proving):
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    stopped: set[int] = field(default_factory=set)
-    """Streams on which the other side wants nothing more."""
-    ended: set[int] = field(default_factory=set)
-    """Streams that the other side has ended: older versions say so again at every repetition."""
+    stopped: dict[int, None] = field(default_factory=dict)
+    """The last streams on which the other side wants nothing more."""
+    ended: dict[int, None] = field(default_factory=dict)
+    """The last streams that the other side has ended: older versions say so again and again."""
     timer: float | None = None
+    queued: Queued = field(default_factory=Queued)
 
     @property
     def over(self) -> bool:
@@ -75,7 +92,7 @@ class Connection(Proving):
         if stream in self.ended:
             return
         if end:
-            self.ended.add(stream)
+            remember(self.ended, stream)
         self.received(stream, data, end)
 
     def check_time(self, now: float) -> None:
@@ -84,15 +101,51 @@ class Connection(Proving):
         if unproven and now > self.created + UNPROVEN_SECONDS:
             self.end("no proof of identity in time", REFUSED)
 
+    def check_streams(self) -> None:
+        """Close a connection with too many open streams; older versions let a peer open any."""
+        count = len(self.owner.library.streams(self.quic))
+        if self.over or count <= MOST_UNPROVEN_CHANNELS:
+            return
+        if not self.opened:
+            self.end("too many streams before a proof of identity", REFUSED)
+        elif count > MOST_CHANNELS:
+            self.cut_off("too many open streams")
+
     def end(self, reason: str, code: int = 0) -> None:
         """Say goodbye with a CONNECTION_CLOSE."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
-        self.outgoing.clear()
+        self.drop_queues()
         self.waiting.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
 
+    def cut_off(self, reason: str) -> None:
+        """Close the connection and tell the node, which has not asked for it."""
+        assert self.peer is not None
+        self.end(reason)
+        self.owner.happened.append(Closed(self.session, self.peer, reason))
+
     # What is to be sent.
+
+    def put(self, channel: int, data: Buffer, *, end: bool) -> None:
+        """Queue bytes; a session whose queue is full is closed instead."""
+        if self.queued.is_full:
+            self.cut_off(READS_NOTHING)
+            return
+        view = memoryview(data).cast("B")
+        self.queued.add(view)
+        self.outgoing.setdefault(channel, deque()).append((view, end))
+        self.owner.dirty[self.session] = self
+
+    def drop(self, channel: int) -> None:
+        """Forget what waits on a channel."""
+        for view, _ in self.outgoing.pop(channel, ()):
+            self.queued.remove(view)
+
+    def drop_queues(self) -> None:
+        """Forget what waits on all channels."""
+        self.outgoing.clear()
+        self.queued = Queued()
 
     def feed(self) -> None:
         """Hand queued bytes to QUIC, as far as its buffers are not full."""
@@ -100,17 +153,31 @@ class Connection(Proving):
             return
         # What a dialled connection sends before it is opened would miss the 0-RTT keys anyway.
         room = max(WINDOW_BYTES // len(self.outgoing), SLICE_BYTES)
+        held = self._held_bytes()
         for channel, queue in list(self.outgoing.items()):
+            # Each of many channels has a slice, but not so that their sum knows no limit.
+            if held > MOST_QUEUED_BYTES:
+                return
             buffered = self.owner.library.buffered(self.quic, channel)
             while queue and buffered < room:
                 view, end = queue.popleft()
+                self.queued.remove(view)
                 part, rest = view[:SLICE_BYTES], view[SLICE_BYTES:]
                 if len(rest):
+                    self.queued.add(rest)
                     queue.appendleft((rest, end))
                 self.write(channel, part, end=end and not len(rest))
                 buffered += len(part)
+                held += len(part)
             if not queue:
                 del self.outgoing[channel]
+
+    def _held_bytes(self) -> int:
+        """Return what QUIC holds of all streams; 0 while they are too few to matter."""
+        library, streams = self.owner.library, self.owner.library.streams(self.quic)
+        if len(streams) * SLICE_BYTES <= MOST_QUEUED_BYTES:
+            return 0
+        return sum(library.buffered(self.quic, stream) for stream in streams)
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 from pqchain.wire.session import Address, Closed, Deliver
+from pqchain.wire.transports.limits import TURN_SECONDS
 from pqchain.wire.transports.registry import Place
 
 _CONNECT_SECONDS = 10.0
 
-MOST_QUEUED = 100_000
-"""Pieces that may wait for a peer, 40 MB of small ones; whoever lets more lie reads nothing."""
+
+class Turn:
+    """The share of a turn of the event loop that the sessions of a node have together."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._ends: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the rest of the work must wait for the next turn."""
+        now = time.perf_counter()
+        if self._ends is None:
+            self._ends = now + TURN_SECONDS
+            self._loop.call_soon(self._next)
+        return now >= self._ends
+
+    def _next(self) -> None:
+        self._ends = None
 
 
 class _Session(Protocol):
@@ -37,6 +56,7 @@ class Sockets(ABC, Generic[SessionT]):
         self.sessions: dict[int, SessionT] = {}
         self.deliver: Deliver = lambda event: None
         self.loop = asyncio.get_running_loop()
+        self.turn = Turn(self.loop)
         self.numbers = itertools.count(1)
         self._dialling: dict[int, asyncio.Task[None]] = {}
 

@@ -21,8 +21,9 @@ from typing import Any, cast
 from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.admission import Admission
+from pqchain.wire.transports.limits import PIECE_BYTES, READS_NOTHING, Queued
 from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import MOST_QUEUED, Sockets
+from pqchain.wire.transports.sockets import Sockets
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
@@ -49,10 +50,17 @@ class _Line(asyncio.Protocol):
     _transport: asyncio.Transport | None = None
     _paused: bool = False
     _came: bytearray = field(default_factory=bytearray)
-    """What follows the last whole frame."""
+    """Bytes that were not delivered yet."""
+    _frame: tuple[int, int, bool] | None = None
+    """Of the frame that comes: channel, bytes that were not delivered yet, whether it is the last.
+    """
+    _unread: bool = False
+    """Whether nothing is read until the loop has time for what has come."""
     _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    _queued: int = 0
-    """How many pieces wait in them."""
+    _queued: Queued = field(default_factory=Queued)
+    """What waits in them."""
+    _reason: str = ""
+    """Why this side has ended it; empty if the node asked for it."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
@@ -68,27 +76,62 @@ class _Line(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
+        self._deliver_all()
         known = self.owner.sessions.pop(self.session, None) is not None
         if known and self.peer is not None:
-            reason = str(exc) if exc else "the other side has ended it"
+            reason = self._reason or (str(exc) if exc else "the other side has ended it")
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        """Deliver the frames that are whole."""
+        """Deliver the frames that are complete, as far as this turn of the loop allows."""
         self._came += data
-        begin = 0
-        while (body := begin + _HEADER.size) <= len(self._came):
-            channel, length, last = _HEADER.unpack_from(self._came, begin)
-            if length > _FRAME_BYTES:
-                self.end()
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Deliver pieces of frames; those that this turn has no time for wait, unread ones too."""
+        transport = self._transport
+        assert transport is not None
+        while not self.owner.turn.is_over:
+            if (event := self._next_piece()) is None:
+                if self._unread and not transport.is_closing():
+                    self._unread = False
+                    transport.resume_reading()
                 return
-            if (end := body + length) > len(self._came):
-                break
-            if self.session in self.owner.sessions:
-                frame = bytes(memoryview(self._came)[body:end])
-                self.owner.deliver(Received(self.session, channel, frame, bool(last)))
-            begin = end
-        del self._came[:begin]
+            self.owner.deliver(event)
+        if not self._unread and not transport.is_closing():
+            self._unread = True
+            transport.pause_reading()
+        self.owner.loop.call_soon(self._deliver)
+
+    def _deliver_all(self) -> None:
+        """Deliver what had come before the connection ended."""
+        while (event := self._next_piece()) is not None:
+            self.owner.deliver(event)
+
+    def _next_piece(self) -> Received | None:
+        """Return the next piece of a frame, if it has come and the session is not over."""
+        if self.session not in self.owner.sessions:
+            return None
+        if self._frame is None:
+            if len(self._came) < _HEADER.size:
+                return None
+            channel, length, last = _HEADER.unpack_from(self._came)
+            if length > _FRAME_BYTES:
+                self._came.clear()
+                self._reason = f"a frame of {length} bytes; expected at most {_FRAME_BYTES}"
+                self.end()
+                return None
+            del self._came[: _HEADER.size]
+            self._frame = channel, length, bool(last)
+        channel, left, last = self._frame
+        count = min(left, PIECE_BYTES)
+        if len(self._came) < count:
+            return None
+        with memoryview(self._came) as view:
+            piece = bytes(view[:count])
+        del self._came[:count]
+        self._frame = (channel, left - count, last) if count < left else None
+        return Received(self.session, channel, piece, last and count == left)
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -98,15 +141,20 @@ class _Line(asyncio.Protocol):
         self._pump()
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
-        self._queues.setdefault(channel, deque()).append((memoryview(data).cast("B"), end))
-        self._queued += 1
+        if self._reason:
+            return  # it has ended, which the node does not know yet
+        view = memoryview(data).cast("B")
+        self._queued.add(view)
+        self._queues.setdefault(channel, deque()).append((view, end))
         self._pump()
-        if self._queued > MOST_QUEUED:
+        if self._queued.is_full:
             self._queues.clear()
+            self._queued = Queued()
+            self._reason = READS_NOTHING
             self.end()
 
     def queued_bytes(self) -> int:
-        return sum(len(view) for queue in self._queues.values() for view, _ in queue)
+        return self._queued.bytes
 
     def _pump(self) -> None:
         """Write frames, channels in turn, until the socket is full."""
@@ -114,11 +162,11 @@ class _Line(asyncio.Protocol):
         while self._queues and not self._paused and transport is not None:
             channel, queue = next(iter(self._queues.items()))
             view, end = queue.popleft()
+            self._queued.remove(view)
             part, rest = view[:_FRAME_BYTES], view[_FRAME_BYTES:]
             if len(rest):
+                self._queued.add(rest)
                 queue.appendleft((rest, end))
-            else:
-                self._queued -= 1
             last = end and not len(rest)
             # To the back of the line.
             del self._queues[channel]

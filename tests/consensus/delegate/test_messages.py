@@ -79,13 +79,27 @@ def test_bytes_behind_a_signature_are_zero() -> None:
 @given(cuts=st.lists(st.integers(0, 300), max_size=10))
 def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
     whole = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
-    stream, frames, came = b"".join(whole), Frames(), []
+    stream, frames, came = b"".join(whole), Frames(1000), []
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     for start, end in pairwise(edges):
         came += frames.feed(stream[start:end])
     assert came == whole
 
 
-def test_a_message_that_claims_too_much_is_not_waited_for() -> None:
-    with pytest.raises(Malformed, match=r"a message of 1004 bytes; expected at most 1000"):
-        Frames(1000).feed((1000).to_bytes(4, "big"))
+@pytest.mark.parametrize(
+    ("begin", "why"),
+    [
+        ((997).to_bytes(4, "big"), "a message of 1001 bytes; expected 16 to 1000"),
+        (b"\xff" * 4, "a message of 4294967299 bytes"),
+        ((11).to_bytes(4, "big"), "a message of 15 bytes; expected 16 to 1000"),
+        ((12).to_bytes(4, "big") + b"\x09", "a message of kind 9"),
+    ],
+)
+def test_nothing_is_kept_of_a_message_that_cannot_be_legal(begin: bytes, why: str) -> None:
+    frames = Frames(1000)
+    vote = messages.encode(VOTE, field_bytes=8)
+    assert frames.feed(vote[:30]) == []
+    assert frames.partial_bytes == 30
+    with pytest.raises(Malformed, match=why):
+        frames.feed(vote[30:] + begin + bytes(5000))
+    assert frames.partial_bytes == 0

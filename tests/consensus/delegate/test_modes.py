@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
+
 import pytest
 
 import pqchain
 from pqchain import consensus
 from pqchain.chain.block import Block
-from pqchain.consensus.delegate import certificates, modes
+from pqchain.chain.wallet import Wallet
+from pqchain.consensus.delegate import certificates, keys, modes
 from pqchain.consensus.delegate.book import MemoryBook
 from pqchain.consensus.delegate.messages import Kind, Message, encode, statement
 from pqchain.consensus.delegate.observer import ObserverNode
@@ -17,7 +21,7 @@ from pqchain.consensus.scenario import Faults
 from pqchain.errors import UnknownName, UsageError
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.transports import registry
-from tests.consensus.scenarios import SIZES, scenario
+from tests.consensus.scenarios import SIZES, scenario, table
 
 pytestmark = pytest.mark.native
 
@@ -52,11 +56,34 @@ def test_modelled_replayed_and_measured_runs_align():
     assert frame["over_plain_percent"][2] == pytest.approx(100 * (latency[2] / latency[0] - 1))
 
 
-def test_a_seed_gives_the_same_run():
-    one = star(algorithm="Dilithium2", blocks=1)
-    runs = [consensus.run(one, mode="virtual", transport=registry.default()) for _ in range(2)]
-    one, two = (modes.frame([run]) for run in runs)
-    assert one.equals(two)
+@pytest.mark.parametrize("runs", [4, pytest.param(25, marks=pytest.mark.long)])
+def test_a_seed_gives_the_same_datagrams(runs: int):
+    """Signing tasks run in threads; each must draw from its own seed."""
+    one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
+    one = dataclasses.replace(one, nodes=7, blocks=1)
+    done = [consensus.run(one, mode="virtual", transport="native") for _ in range(runs)]
+    frame = modes.frame(done)
+    (digest,) = set(frame["datagram_sha256"])
+    assert len(digest) == 64
+    assert all(row.equals(frame.loc[0]) for _, row in frame.iterrows())
+    other = consensus.run(dataclasses.replace(one, seed=1), mode="virtual", transport="native")
+    assert other.datagram_sha256 != digest
+
+
+def test_wallets_made_beside_a_model_are_not_of_the_model():
+    """The keys of a model follow from public words; no other key may."""
+    one = star(nodes=7, blocks=4)
+    model = threading.Thread(target=consensus.run, args=(one,), kwargs={"mode": "virtual"})
+    model.start()
+    made = []
+    while model.is_alive() or len(made) < 20:
+        made.append(Wallet(one.algorithm).keys[0][1])
+    of_the_model = {
+        keys.keypair(one.algorithm, owner, number)[0]
+        for owner in ("delegate", "wallet")
+        for number in range(7)
+    }
+    assert len(set(made) | of_the_model) == len(made) + 14
 
 
 @pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])

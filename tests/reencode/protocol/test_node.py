@@ -4,6 +4,7 @@ import pytest
 
 from pqchain.reencode import runs
 from pqchain.reencode.protocol.node import ReencodingNode
+from pqchain.reencode.protocol.peers import MOST_CHANNELS, MOST_SESSIONS
 from pqchain.reencode.protocol.server import MOST_WAITING
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.messages import pack
@@ -159,3 +160,25 @@ def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
     stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
     node.handle(Received(103, 7, beat(plan=PLAN) + beat(plan=PLAN, stored=stored), False), 0.02)
     assert len(node._confirmations._digests) == 0
+
+
+def test_open_channels_and_sessions_of_a_member_are_bounded(mesh):
+    node, wire, _, folder = mesh
+    before = len(node._peers.readers)
+    for channel in range(MOST_CHANNELS):
+        node.handle(Received(101, channel, b"\0", False), 0.02)
+    assert len(node._peers.readers) == before + MOST_CHANNELS
+    node.handle(Received(101, MOST_CHANNELS, b"\0", False), 0.02)
+    assert wire.closed == [(101, "protocol broken")]
+    assert len(node._peers.readers) == before
+    (manifest,) = ChunkStore(folder / "0").manifests()
+    get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
+    for channel in range(2 * MOST_CHANNELS):  # those that are ended do not count
+        node.handle(Received(102, channel, pack(get), True), 0.02)
+    assert wire.closed == [(101, "protocol broken")]
+    for session in range(1000, 1000 + 3 * MOST_SESSIONS):
+        node.handle(Opened(session, 3, False), 0.02)
+    closed = [session for session, reason in wire.closed if reason == "too many sessions"]
+    assert closed == [103, *range(1000, 1000 + 2 * MOST_SESSIONS)]
+    node.handle(Received(1000 + 3 * MOST_SESSIONS - 1, 0, beat(), False), 0.03)
+    assert wire.said("echo")

@@ -1,5 +1,7 @@
 """The modelled network against closed forms."""
 
+import math
+
 import pytest
 
 from pqchain.errors import UsageError
@@ -68,8 +70,11 @@ def test_a_window_holds_twice_what_is_on_the_way():
 
 @pytest.mark.parametrize(
     "values",
-    [{"bits_per_second": 0.0}, {"delay_seconds": -1.0}, {"loss": 1.0}, {"queue_bytes": 10}],
-)
+    [{"bits_per_second": 0.0}, {"delay_seconds": -1.0}, {"loss": 1.0}, {"queue_bytes": 10},
+     *({name: value} for name in ("bits_per_second", "delay_seconds", "coalescing_seconds", "loss")
+       for value in (1e300, 10**4000, math.nan, math.inf, "1", None)),
+     {"bits_per_second": 1e-300}, {"queue_bytes": 1e300}, {"queue_bytes": 10**4000}],
+)  # fmt: skip
 def test_impossible_links_are_refused(values):
     with pytest.raises(UsageError):
         Link(**values)

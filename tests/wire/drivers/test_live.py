@@ -13,8 +13,9 @@ from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.live import LiveNode
 from pqchain.wire.identity import generate
-from pqchain.wire.session import Opened
+from pqchain.wire.session import Opened, Received
 from pqchain.wire.transports import registry
+from pqchain.wire.transports.limits import MOST_UNREAD_BYTES
 
 PROGRAM = """
 import asyncio, sys
@@ -91,6 +92,31 @@ def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
         assert not live.node.connected
         live.start()
         assert live.node.connected
+        await live.shut()
+
+    asyncio.run(main())
+
+
+def test_what_a_member_sends_before_the_start_is_bounded(tmp_path, monkeypatch):
+    closed = []
+    silent = Silent()
+    silent.close = lambda session, reason, *, now: closed.append((session, reason))
+    monkeypatch.setattr(registry.Row, "open", lambda row, place: silent)
+    job = Job(
+        nodes=3, factory="tests.wire.echo:build", parameters={"nodes": 3}, transport="tcp-tls"
+    )
+
+    async def main():
+        (me,) = generate(1, algorithm="Ed25519")
+        live = LiveNode(0, job, tmp_path, me, [])
+        await live.listen("127.0.0.1")
+        live._deliver(Opened(7, 1, True))
+        live._deliver(Opened(8, 2, True))
+        live._deliver(Received(7, 1, b"kept", False))
+        for _ in range(MOST_UNREAD_BYTES >> 16):
+            live._deliver(Received(8, 1, bytes(1 << 16), False))
+        assert closed == [(8, "too much before the start")]
+        assert [event.session for event in live._early] == [7, 7]
         await live.shut()
 
     asyncio.run(main())

@@ -115,10 +115,10 @@ def test_what_it_cannot_bound_is_said_where_others_can_reach_it(tmp_path, caplog
 def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.session import Closed
-    from pqchain.wire.transports import grpc
+    from pqchain.wire.transports import grpc, limits
     from pqchain.wire.transports.registry import Place
 
-    monkeypatch.setattr(grpc, "MOST_QUEUED", 100)
+    monkeypatch.setattr(limits, "MOST_QUEUED", 100)
 
     async def main():
         (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
@@ -132,7 +132,7 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
         for _ in range(102):
             node.send(7, number, b"more")
         assert node.sessions == {}
-        assert channel.waiting == 0
+        assert channel.queued == limits.Queued()
         await asyncio.sleep(0)
         assert told == [Closed(7, 0, "the other side reads nothing")]
         assert [message async for message in channel.messages()] == []

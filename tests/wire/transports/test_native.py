@@ -114,9 +114,9 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     assert [each.data for each in came if isinstance(each, Received)] == [b"tail"]
     assert came[-1].end
     assert np.array_equal(row, chunk)
-    assert client.sessions[session].placed == {}
+    assert client.memory.placed == {}
     server.take_back()
-    assert server._lent == {}
+    assert server.memory.lent == {}
 
 
 def test_a_place_that_changes_midway_loses_count_of_nothing():
@@ -154,7 +154,7 @@ def test_hosts_that_lend_at_once_get_their_own_memory_back():
         data = held[at] = bytes([at + 1]) * (100_000 * 10**at)
         host = pair.endpoints[at]
         host.send(session, host.open(session), data, end=True)
-    assert len(pair.fabric._lent[0]) == 2
+    assert len(pair.fabric.memory.lent) == 2
     came = {}
     while came.get(1, 0) < 900_000:
         pair.step()
@@ -164,12 +164,12 @@ def test_hosts_that_lend_at_once_get_their_own_memory_back():
                 came[event.data[0] - 1] = came.get(event.data[0] - 1, 0) + len(event.data)
         for at in (0, 1):
             pair.endpoints[at].take_back()
-        lent = pair.fabric._lent[0].values()
+        lent = pair.fabric.memory.lent.values()
         # What is still on its way is still held.
-        assert came.get(1, 0) >= 900_000 or any(data is held[1] for data in lent)
+        assert came.get(1, 0) >= 900_000 or any(view.obj is held[1] for view in lent)
     pair.run()
     pair.endpoints[0].take_back()
-    assert not pair.fabric._lent[0] and came[0] == 100_000
+    assert not pair.fabric.memory.lent and came[0] == 100_000
 
 
 def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
@@ -205,7 +205,7 @@ def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
     assert sum(event.count for event in client.events()) >= 600_000
     assert bytes(row) == before
     client.stop(session, channel)
-    assert client.sessions[session].placed == {}
+    assert client.memory.placed == {}
 
 
 def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
@@ -297,8 +297,8 @@ def test_a_restart_is_heard_of_at_once(pair):
         ("send", (None, 0, "session", 4, b"x", 1, 0), "stream 4 was not opened for writing"),
         ("send", (None, 0, "session", 0, None, 5, 0), "null"),
         ("place", (None, 0, "session", 0, 0, None, -1), "is no length"),
-        ("start", (None, b"", 0, b"", 0), "0 numbers instead of 9"),
-        ("start", (None, np.arange(9, dtype=np.uint64).tobytes(), 9, b"", 0), "datagram: 1; exp"),
+        ("start", (None, b"", 0, b"", 0), "0 numbers instead of 13"),
+        ("start", (None, np.arange(13, dtype=np.uint64).tobytes(), 13, b"", 0), "datagram: 1; exp"),
         ("network", (np.zeros(10, np.uint64).tobytes(), 10), "number of hosts: 0"),
         ("prove", (None, 0, "session", 2**40), "peer: 1099511627776"),
         ("close", (None, 0, "session", 2**33, None, 0), "code: 8589934592"),
@@ -326,16 +326,16 @@ def test_a_handle_that_was_freed_is_none(pair):
 
 
 def test_an_identity_that_is_none_is_refused(pair):
-    library, settings = pair.fabric._library, np.array([0, 1452, 0, 1, 1, 1, 10**9, 1, 1], "u8")
+    library, settings = pair.fabric._library, np.array([0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6], "u8")
     key = (0).to_bytes(4, "little") + (4).to_bytes(4, "little") + b"junk"
     for identity, message in ((key, "host 0 has no certificate"), (key[:9], "cut short")):
         with pytest.raises(UsageError, match=message):
             library.call(
-                "start", pair.fabric.handle, settings.tobytes(), 9, identity, len(identity)
+                "start", pair.fabric.handle, settings.tobytes(), 13, identity, len(identity)
             )
     with pytest.raises(UsageError, match="the identity of host 0"):
         both = key + key
-        library.call("start", pair.fabric.handle, settings.tobytes(), 9, both, len(both))
+        library.call("start", pair.fabric.handle, settings.tobytes(), 13, both, len(both))
 
 
 def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
@@ -358,6 +358,6 @@ def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
 def test_an_address_in_use_is_an_error_of_the_system():
     library = native_library.load()
     with pytest.raises(PqchainError, match="no address and port"):
-        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, 1, 1)
+        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
         key = (0).to_bytes(8, "little")
         library.call("socket", *numbers, key, len(key), b"nowhere", 7)

@@ -8,7 +8,7 @@ import pytest
 
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import tcp
+from pqchain.wire.transports import limits, sockets, tcp
 from pqchain.wire.transports.registry import Place
 from pqchain.wire.transports.tcp import TcpTls
 
@@ -172,7 +172,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
 
 
 def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
-    monkeypatch.setattr(tcp, "MOST_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
 
     async def main():
         server, told, [(client, session, events)] = await connected(
@@ -182,13 +182,13 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
         there = (await wait_for(told, Opened))[0].session
         client.sessions[session]._transport.pause_reading()
         line = server.sessions[there]
-        most = 0
-        while there in server.sessions and most <= tcp.MOST_QUEUED:
-            server.send(there, 1, bytes(60_000))
-            most = max(most, line._queued)
+        most, data = 0, memoryview(bytearray(60_000))
+        while there in server.sessions and most <= limits.MOST_QUEUED:
+            server.send(there, 1, data)
+            most = max(most, line._queued.pieces)
             await asyncio.sleep(0)
         assert line.queued_bytes() == 0
-        assert (await wait_for(told, Closed))[0].peer == 0
+        assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.READS_NOTHING)
         await client.shut()
         await server.shut()
 
@@ -207,5 +207,79 @@ def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
         assert not any(isinstance(event, Received) for event in told)
         await client.shut()
         await server.shut()
+
+    asyncio.run(main())
+
+
+class Pausable:
+    """A connection that notes whether it is read."""
+
+    def __init__(self, certificate):
+        self.reads, self.aborted = True, False
+        self._certificate = certificate
+
+    def get_extra_info(self, name):
+        return self
+
+    def getpeercert(self, *, binary_form):
+        return self._certificate
+
+    def pause_reading(self):
+        self.reads = False
+
+    def resume_reading(self):
+        self.reads = True
+
+    def is_closing(self):
+        return self.aborted
+
+    def abort(self):
+        self.aborted = True
+
+
+def test_a_flood_is_delivered_over_many_turns_and_not_read_meanwhile(
+    tmp_path, identities, monkeypatch
+):
+    """One piece takes the whole turn here: no clock decides what the test finds."""
+    monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
+    now = [0.0]
+    monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])
+
+    async def main():
+        directory = [identity.public for identity in identities]
+        owner = opened(identities[1], directory, {}, tmp_path)
+        told = []
+
+        def deliver(event):
+            told.append(event)
+            now[0] += 1.0
+
+        owner.deliver = deliver
+        lines = [tcp._Line(owner, session, None) for session in (1, 2)]
+        connections = [Pausable(directory[0].certificate_der) for _ in lines]
+        for line, connection in zip(lines, connections, strict=True):
+            line.connection_made(connection)
+        told.clear()
+        await asyncio.sleep(0)
+        frame = struct.pack("!IIB", 5, 60_000, 1) + bytes(60_000)
+        for line in lines:
+            line.data_received(frame + frame[:40_000])
+        assert len(told) == 1
+        assert [each.reads for each in connections] == [False, False]
+        turns = 0
+        while not all(each.reads for each in connections):
+            turns, count = turns + 1, len(told)
+            await asyncio.sleep(0)
+            assert len(told) <= count + 1
+        assert turns >= 5
+        for session in (1, 2):
+            came = [event for event in told if event.session == session]
+            assert [len(event.data) for event in came] == [32_768, 60_000 - 32_768, 32_768]
+            assert [event.end for event in came] == [False, True, False]
+        for line in lines:
+            line.data_received(frame[40_000:])
+            line.connection_lost(None)
+        assert sum(len(event.data) for event in told if isinstance(event, Received)) == 4 * 60_000
+        assert isinstance(told[-1], Closed)
 
     asyncio.run(main())

@@ -7,7 +7,10 @@ use crate::world::World;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Between two looks whether other threads still run calls on a handle that is freed.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 pub enum Face {
     Modelled(Box<Mutex<World>>),
@@ -61,10 +64,18 @@ impl Context {
     }
 }
 
-/// End what a handle stands for, and wait until its thread is gone.
+/// End what a handle stands for; wait until its thread, and calls of other threads, are gone.
 pub fn free(handle: i64) -> Result<(), Fault> {
     let removed = CONTEXTS.write().map_err(Fault::broken)?.remove(&handle);
-    removed.map(drop).ok_or_else(|| Fault::argument(format!("{handle} is no handle")))
+    let mut shared = removed.ok_or_else(|| Fault::argument(format!("{handle} is no handle")))?;
+    loop {
+        // A call that began before shares it, and may touch memory of the caller; none can begin.
+        match Arc::try_unwrap(shared) {
+            Ok(_) => return Ok(()),
+            Err(busy) => shared = busy,
+        }
+        std::thread::sleep(PATIENCE);
+    }
 }
 
 /// Run a call on a host.

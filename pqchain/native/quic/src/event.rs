@@ -1,5 +1,5 @@
 //! What has happened at a host, and how it is handed to the caller: records and their bytes.
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u32)]
@@ -35,6 +35,93 @@ impl Event {
     }
 }
 
+/// What a waiting event costs besides its bytes: itself, its place in the queue, an allocation.
+const EVENT_BYTES: usize = 128;
+
+/// Events that wait for the caller, with their cost in bytes by session.
+///
+/// Those of one session stay in order. With two lines, sessions of clients without proof stand in one
+/// of their own, and the lines take turns: a client that dials does not wait behind all that members
+/// have sent. On a modelled clock there is one line, in order of time.
+///
+/// The caller may be slower than its peers. A session whose events cost more than `session_bytes`,
+/// or any session while all together cost more than `host_bytes`, is not read any further, so that
+/// QUIC's flow control stops the sender.
+pub struct Events {
+    lines: Vec<VecDeque<Event>>,
+    turn: usize,
+    /// What waits of each session, and in which line.
+    by_session: HashMap<u32, (usize, usize)>,
+    bytes: usize,
+    session_bytes: usize,
+    host_bytes: usize,
+}
+impl Events {
+    pub fn new(lines: usize, session_bytes: usize, host_bytes: usize) -> Self {
+        Events {
+            lines: (0..lines).map(|_| VecDeque::new()).collect(),
+            turn: 0,
+            by_session: HashMap::new(),
+            bytes: 0,
+            session_bytes,
+            host_bytes,
+        }
+    }
+
+    /// Add an event, of a client that has not proven who it is if it is `unproven`.
+    pub fn push(&mut self, event: Event, unproven: bool) {
+        let cost = event.data.len() + EVENT_BYTES;
+        self.bytes += cost;
+        let line = usize::from(unproven).min(self.lines.len() - 1);
+        // Once proven, a session changes its line when nothing of it waits.
+        let (waiting, line) = self.by_session.entry(event.session).or_insert((0, line));
+        *waiting += cost;
+        self.lines[*line].push_back(event);
+    }
+
+    pub fn len(&self) -> usize {
+        self.lines.iter().map(VecDeque::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lines.iter().all(VecDeque::is_empty)
+    }
+
+    /// The line whose turn it is, if an event waits in any.
+    fn line(&mut self) -> Option<usize> {
+        let count = self.lines.len();
+        let line = (0..count).map(|step| (self.turn + step) % count);
+        line.into_iter().find(|&line| !self.lines[line].is_empty())
+    }
+
+    /// Cost of all events that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes that may still be read from a session; 0 stops reading.
+    pub fn room(&self, session: u32) -> usize {
+        let waiting = self.by_session.get(&session).map_or(0, |(waiting, _)| *waiting);
+        let of_session = self.session_bytes.saturating_sub(waiting);
+        of_session.min(self.host_bytes.saturating_sub(self.bytes))
+    }
+
+    /// Whether reading a session is worth a turn again: half of its bound is free.
+    pub fn may_resume(&self, session: u32) -> bool {
+        self.room(session) >= self.session_bytes.min(self.host_bytes).div_ceil(2)
+    }
+
+    fn free(&mut self, session: u32, cost: usize) {
+        self.bytes -= cost;
+        if let Some((waiting, _)) = self.by_session.get_mut(&session) {
+            *waiting -= cost;
+            if *waiting == 0 {
+                self.by_session.remove(&session);
+            }
+        }
+    }
+}
+
 /// `pqq_event` of quic.h.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +150,9 @@ impl<'a> Room<'a> {
     }
 
     /// Move events here; return whether all found room. Data that finds too little is divided.
-    pub fn take(&mut self, events: &mut VecDeque<Event>, host: u32, time_ns: u64) -> bool {
-        while let Some(event) = events.front_mut() {
+    pub fn take(&mut self, events: &mut Events, host: u32, time_ns: u64) -> bool {
+        while let Some(line) = events.line() {
+            let Some(event) = events.lines[line].front_mut() else { break };
             let free = self.data.len() - self.filled;
             let length = event.data.len().min(free);
             let divided = length < event.data.len();
@@ -88,11 +176,15 @@ impl<'a> Room<'a> {
                 length: length as u32,
             };
             self.used += 1;
+            let session = event.session;
             if divided {
                 event.data.drain(..length);
+                events.free(session, length);
                 return false;
             }
-            events.pop_front();
+            events.lines[line].pop_front();
+            events.turn = line + 1;
+            events.free(session, length + EVENT_BYTES);
         }
         true
     }

@@ -1,13 +1,13 @@
 //! One node's QUIC endpoint with its connections, without sockets, threads or clock.
-use crate::event::{Event, Kind};
+use crate::event::{Event, Events, Kind, Room};
 use crate::fault::Fault;
-use crate::link::{Link, REFUSED};
+use crate::link::{Link, Piece, READS_NOTHING, REFUSED};
 use crate::parameters::{address_tokens, lasting_secret, transport};
 use crate::randomness::{connection_id, draw, ConnectionIds, ModelledTime};
 use crate::settings::{Identity, Settings};
 use crate::statistics::{tally, Statistics};
 use crate::tls::{self, GivenTickets, KeptTickets};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
     ClientConfig, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig,
@@ -27,6 +27,8 @@ const MOST_OF_ONE_HOST: usize = 128;
 /// With so many, a new address must show first that it hears us (Retry, RFC 9000, section 8.1.2):
 /// anybody can send a first datagram in anybody's name.
 const MOST_UNKNOWN: usize = 64;
+/// With so many events that wait, no client is let in: each hello is one, too.
+const MOST_EVENTS: usize = 1 << 14;
 /// What leaves in one call of the system.
 const BURST_BYTES: usize = 65_000;
 const MOST_SEGMENTS: usize = 64;
@@ -37,13 +39,15 @@ pub type Sink<'a> = dyn FnMut(&Transmit, &mut Vec<u8>) -> bool + 'a;
 
 pub struct Host {
     pub settings: Settings,
-    pub events: VecDeque<Event>,
+    pub events: Events,
     /// Datagrams that leave at once.
     pub segments: usize,
     endpoint: Endpoint,
     links: Vec<Option<Box<Link>>>,
     by_session: HashMap<u32, usize>,
     dirty: Vec<usize>,
+    /// Sessions that are not read any further, the longest waiting first.
+    paused: VecDeque<u32>,
     client: ClientConfig,
     given: Arc<GivenTickets>,
     kept: Arc<KeptTickets>,
@@ -61,6 +65,7 @@ impl Host {
         identity: &Identity,
         clock: Option<Arc<AtomicU64>>,
     ) -> Result<Self, Fault> {
+        let lines = if clock.is_some() { 1 } else { 2 };
         let modelled = clock.map(ModelledTime).map(Arc::new);
         let time =
             modelled.clone().map(|time| time as Arc<dyn rustls::time_provider::TimeProvider>);
@@ -89,9 +94,11 @@ impl Host {
         }
         let segments =
             if settings.segmentation { BURST_BYTES / settings.datagram_bytes as usize } else { 1 };
+        let events = Events::new(lines, settings.unread_bytes, settings.host_unread_bytes);
         Ok(Host {
             settings,
-            events: VecDeque::new(),
+            events,
+            paused: VecDeque::new(),
             segments: segments.clamp(1, MOST_SEGMENTS),
             endpoint: Endpoint::new(Arc::new(common), Some(Arc::new(server)), false, None),
             links: Vec::new(),
@@ -124,7 +131,7 @@ impl Host {
         self.sessions += 1;
         let link = Link::new(quic, self.sessions, Some(peer), now, &self.settings);
         if link.early() {
-            self.events.push_back(Event::of(Kind::Early, link.session, link.peer));
+            self.events.push(Event::of(Kind::Early, link.session, link.peer), false);
         }
         self.add(handle.0, link);
         Ok(self.sessions)
@@ -132,27 +139,51 @@ impl Host {
 
     pub fn open(&mut self, session: u32, one_way: bool) -> Result<u64, Fault> {
         let kind = if one_way { Dir::Uni } else { Dir::Bi };
+        let known = (1..=self.sessions).contains(&session);
         match self.link(session) {
             Some(link) => Ok(link.open(kind)),
+            // It may have ended since the caller last looked; what is sent there is dropped.
+            None if known => Ok(0),
             None => Err(Fault::argument(format!("session {session} is over"))),
         }
     }
 
     pub fn send(
         &mut self,
+        now: Instant,
         session: u32,
         stream: u64,
-        data: Bytes,
-        end: bool,
-        bulk: bool,
+        piece: Piece,
     ) -> Result<(), Fault> {
-        self.with(session, |link| {
-            if !link.writable(stream) {
-                return Err(Fault::argument(format!("stream {stream} was not opened for writing")));
+        let Some(&handle) = self.by_session.get(&session) else { return Ok(()) };
+        let Some(link) = self.links[handle].as_mut() else { return Ok(()) };
+        if !link.writable(stream) {
+            return Err(Fault::argument(format!("stream {stream} was not opened for writing")));
+        }
+        if link.is_deaf(&self.settings) {
+            let (code, reason) = READS_NOTHING;
+            end(link, now, code, reason, &mut self.events);
+            self.settle(session);
+        } else {
+            link.send(stream, piece);
+        }
+        self.mark(handle);
+        Ok(())
+    }
+
+    /// Hand events to the caller; return whether all found room. What was not read because of them
+    /// is read with the next flush.
+    pub fn take(&mut self, room: &mut Room<'_>, time_ns: u64) -> bool {
+        let all = room.take(&mut self.events, self.settings.index, time_ns);
+        for _ in 0..self.paused.len() {
+            let Some(session) = self.paused.pop_front() else { break };
+            match self.by_session.get(&session).copied() {
+                Some(handle) if self.events.may_resume(session) => self.mark(handle),
+                Some(_) => self.paused.push_back(session),
+                None => {}
             }
-            link.send(stream, data, end, bulk);
-            Ok(())
-        })
+        }
+        all
     }
 
     pub fn place(
@@ -271,7 +302,8 @@ impl Host {
             let unproven = self.links.iter().flatten().filter(|link| link.deadline.is_some());
             unproven.filter(|link| link.quic.remote_address().ip() == from.ip()).count()
         };
-        self.unproven >= MOST_UNPROVEN
+        self.events.len() >= MOST_EVENTS
+            || self.unproven >= MOST_UNPROVEN
             || (self.unproven >= MOST_OF_ONE_HOST && of_host() >= MOST_OF_ONE_HOST)
     }
 
@@ -284,7 +316,7 @@ impl Host {
         for handle in 0..self.links.len() {
             let Some(link) = self.links[handle].as_mut() else { continue };
             if link.deadline.is_some_and(|deadline| deadline <= now) {
-                refuse(link, now, "no proof of identity in time", &mut self.events);
+                end(link, now, REFUSED, "no proof of identity in time", &mut self.events);
                 let session = link.session;
                 self.mark(handle);
                 self.unproven -= 1;
@@ -389,6 +421,9 @@ impl Host {
 
     /// Exchange events between connection, endpoint and caller until there are none.
     fn pump(&mut self, handle: usize, link: &mut Link, now: Instant) {
+        if link.has_unread() && self.events.room(link.session) > 0 {
+            link.read_on(now, &mut self.events);
+        }
         loop {
             let mut any = false;
             while let Some(event) = link.quic.poll_endpoint_events() {
@@ -401,7 +436,7 @@ impl Host {
                 any = true;
                 let unproven = link.deadline.is_some();
                 if let Some(reason) = link.told(event, now, &mut self.events, &self.settings) {
-                    refuse(link, now, reason, &mut self.events);
+                    end(link, now, REFUSED, reason, &mut self.events);
                 }
                 if link.over {
                     self.by_session.remove(&link.session);
@@ -410,15 +445,18 @@ impl Host {
             }
             any |= link.feed();
             if !any {
-                return;
+                break;
             }
+        }
+        if link.has_unread() && !self.paused.contains(&link.session) {
+            self.paused.push_back(link.session);
         }
     }
 }
 
-/// Close a connection whose client has not proven itself.
-fn refuse(link: &mut Link, now: Instant, reason: &str, events: &mut VecDeque<Event>) {
+/// Close a connection from here, and tell the caller.
+fn end(link: &mut Link, now: Instant, code: u32, reason: &str, events: &mut Events) {
     let data = reason.as_bytes().to_vec();
-    link.close(now, REFUSED, &data);
-    events.push_back(Event { data, ..Event::of(Kind::Closed, link.session, -1) });
+    link.close(now, code, &data);
+    events.push(Event { data, ..Event::of(Kind::Closed, link.session, link.peer) }, false);
 }

@@ -23,6 +23,7 @@ use context::{context, free, keep, on, Face};
 use event::{Record, Room};
 use fault::{guard, Fault};
 use host::Host;
+use link::Piece;
 use live::Live;
 use memory::{check, fill, slice, slice_mut, Lent};
 use network::Network;
@@ -31,9 +32,9 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 use world::World;
 
-const ABI: i64 = 1;
+const ABI: i64 = 2;
 /// Of the buffer for events: no closing reason is longer.
-const LEAST_EVENT_BYTES: usize = 1 << 16;
+const LEAST_EVENT_BYTES: usize = 1 << 12;
 
 fn session_of(session: u64) -> u32 {
     u32::try_from(session).unwrap_or(0) // 0 is never one
@@ -158,8 +159,8 @@ pub unsafe extern "C" fn pqq_send(
 ) -> i64 {
     guard(|| {
         let data = Bytes::copy_from_slice(unsafe { slice(at, length)? });
-        let send =
-            |host: &mut Host, _| host.send(session_of(session), stream, data, end != 0, false);
+        let piece = Piece { data, end: end != 0, owned: length, bulk: false };
+        let send = |host: &mut Host, now| host.send(now, session_of(session), stream, piece);
         context(handle)?.host(host, send).map(|()| 0)
     })
 }
@@ -173,6 +174,7 @@ pub unsafe extern "C" fn pqq_lend(
     at: *const u8,
     length: usize,
     end: u64,
+    owned: u64,
     token: u64,
 ) -> i64 {
     guard(|| {
@@ -184,8 +186,10 @@ pub unsafe extern "C" fn pqq_lend(
         } else {
             Bytes::from_owner(Lent { at, length, token, returned })
         };
+        let owned = if owned != 0 { length } else { 0 };
+        let piece = Piece { data, end: end != 0, owned, bulk: true };
         context
-            .host(host, |host, _| host.send(session_of(session), stream, data, end != 0, true))
+            .host(host, |host, now| host.send(now, session_of(session), stream, piece))
             .map(|()| 0)
     })
 }

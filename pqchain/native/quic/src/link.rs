@@ -1,5 +1,5 @@
 //! One connection: its streams, what waits to be sent on them, and where what comes is put.
-use crate::event::{Event, Kind, END};
+use crate::event::{Event, Events, Kind, END};
 use crate::settings::Settings;
 use bytes::{Buf, Bytes};
 use quinn_proto::{
@@ -20,6 +20,10 @@ const FILLED_BYTES: (usize, usize) = (16 << 10, 1 << 20);
 const FILLED_EVERY: Duration = Duration::from_millis(250);
 pub const CANCELLED: u32 = 0x102;
 pub const REFUSED: u32 = 0x101;
+/// Code and reason of a session whose peer lets too much wait.
+pub const READS_NOTHING: (u32, &str) = (0, "the other side reads nothing");
+/// Longer reasons of a peer are cut.
+const REASON_BYTES: usize = 1 << 10;
 
 /// Memory of the caller that the next bytes of a stream belong in; null throws them away.
 struct Place {
@@ -32,9 +36,15 @@ struct Place {
 // The caller keeps the memory until the place is filled or given up, and touches it from one thread.
 unsafe impl Send for Place {}
 
-struct Piece {
-    data: Bytes,
-    end: bool,
+/// What was sent in one call and waits.
+#[derive(Clone)]
+pub struct Piece {
+    pub data: Bytes,
+    pub end: bool,
+    /// Its bytes if they wait for nothing else; 0 for memory that the caller keeps anyway.
+    pub owned: usize,
+    /// It waits for messages.
+    pub bulk: bool,
 }
 
 #[derive(Default)]
@@ -54,12 +64,16 @@ pub struct Link {
     pub over: bool,
     pub dirty: bool,
     pub timer: Option<Instant>,
-    /// Bytes that wait in our queues.
+    /// Bytes that wait in our queues, those that nothing else keeps, and pieces.
     pub queued: usize,
+    owned: usize,
+    pieces: usize,
     /// Bytes that a client has sent without proof.
     unproven: u64,
     outgoing: BTreeMap<u64, Queue>,
     places: HashMap<u64, Place>,
+    /// Streams that have more to read, left to QUIC while too many events wait.
+    unread: VecDeque<StreamId>,
     /// How many bytes of each stream the caller was told of.
     told: HashMap<u64, u64>,
     /// Streams of ours, two-way and one-way: how many are wanted, and how many QUIC has opened.
@@ -68,7 +82,7 @@ pub struct Link {
     /// Two-way streams that the peer has opened.
     accepted: u64,
     /// All that was sent in 0-RTT: it is sent again if the server refuses that.
-    early: Option<Vec<(u64, Bytes, bool, bool)>>,
+    early: Option<Vec<(u64, Piece)>>,
 }
 
 fn kind_of(stream: u64) -> Dir {
@@ -103,9 +117,12 @@ impl Link {
             dirty: false,
             timer: None,
             queued: 0,
+            owned: 0,
+            pieces: 0,
             unproven: 0,
             outgoing: BTreeMap::new(),
             places: HashMap::new(),
+            unread: VecDeque::new(),
             told: HashMap::new(),
             wanted: [0; 2],
             opened: [0; 2],
@@ -136,18 +153,25 @@ impl Link {
         }
     }
 
-    pub fn send(&mut self, stream: u64, data: Bytes, end: bool, bulk: bool) {
-        if let Some(early) = self.early.as_mut() {
-            early.push((stream, data.clone(), end, bulk));
-        }
-        self.enqueue(stream, data, end, bulk);
+    /// Whether more waits already than may.
+    pub fn is_deaf(&self, settings: &Settings) -> bool {
+        self.pieces >= settings.queued_pieces || self.owned >= settings.queued_bytes
     }
 
-    fn enqueue(&mut self, stream: u64, data: Bytes, end: bool, bulk: bool) {
-        self.queued += data.len();
+    pub fn send(&mut self, stream: u64, piece: Piece) {
+        if let Some(early) = self.early.as_mut() {
+            early.push((stream, piece.clone()));
+        }
+        self.enqueue(stream, piece);
+    }
+
+    fn enqueue(&mut self, stream: u64, piece: Piece) {
+        self.queued += piece.data.len();
+        self.owned += piece.owned;
+        self.pieces += 1;
         let queue = self.outgoing.entry(stream).or_default();
-        queue.bulk |= bulk;
-        queue.pieces.push_back(Piece { data, end });
+        queue.bulk |= piece.bulk;
+        queue.pieces.push_back(piece);
     }
 
     /// Put the bytes from `offset` on into memory. What the caller has been told of since is its own
@@ -182,10 +206,15 @@ impl Link {
     fn end(&mut self) {
         self.over = true;
         self.deadline = None;
-        self.queued = 0;
-        self.outgoing.clear();
+        self.clear_queues();
         self.places.clear();
+        self.unread.clear();
         self.early = None;
+    }
+
+    fn clear_queues(&mut self) {
+        (self.queued, self.owned, self.pieces) = (0, 0, 0);
+        self.outgoing.clear();
     }
 
     /// Take in what QUIC tells; return why the connection is to be closed, if it is.
@@ -193,26 +222,25 @@ impl Link {
         &mut self,
         event: QuicEvent,
         now: Instant,
-        events: &mut VecDeque<Event>,
+        events: &mut Events,
         settings: &Settings,
     ) -> Option<&'static str> {
         match event {
             QuicEvent::HandshakeDataReady if !self.dialled => {
-                events.push_back(Event::of(Kind::Hello, self.session, self.peer));
+                events.push(Event::of(Kind::Hello, self.session, self.peer), true);
             }
             QuicEvent::Connected => self.connected(),
             QuicEvent::ConnectionLost { reason } => {
                 let ended = std::mem::replace(&mut self.over, true);
                 self.end();
                 if !ended {
-                    let data = match reason {
+                    let mut data = match reason {
                         ConnectionError::ApplicationClosed(closed) => closed.reason.to_vec(),
                         other => other.to_string().into_bytes(),
                     };
-                    events.push_back(Event {
-                        data,
-                        ..Event::of(Kind::Closed, self.session, self.peer)
-                    });
+                    data.truncate(REASON_BYTES);
+                    let closed = Event::of(Kind::Closed, self.session, self.peer);
+                    events.push(Event { data, ..closed }, false);
                 }
             }
             QuicEvent::Stream(StreamEvent::Opened { dir }) => {
@@ -241,16 +269,19 @@ impl Link {
             return;
         }
         self.opened = [0; 2];
-        self.outgoing.clear();
-        self.queued = 0;
-        for (stream, data, end, bulk) in early {
-            self.enqueue(stream, data, end, bulk);
+        self.clear_queues();
+        for (stream, piece) in early {
+            self.enqueue(stream, piece);
         }
     }
 
     fn drop_queue(&mut self, stream: u64) {
         if let Some(queue) = self.outgoing.remove(&stream) {
-            self.queued -= queue.pieces.iter().map(|piece| piece.data.len()).sum::<usize>();
+            for piece in queue.pieces {
+                self.queued -= piece.data.len();
+                self.owned -= piece.owned;
+                self.pieces -= 1;
+            }
         }
     }
 
@@ -314,20 +345,49 @@ impl Link {
                 let _ = sending.finish();
                 took = true;
             }
+            self.owned -= piece.owned;
+            self.pieces -= 1;
             queue.pieces.pop_front();
         }
         self.outgoing.remove(&stream);
         took
     }
 
-    fn read(&mut self, id: StreamId, now: Instant, events: &mut VecDeque<Event>) {
+    /// Whether streams were left unread.
+    pub fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Go on with the streams that were left unread; return whether there were any.
+    pub fn read_on(&mut self, now: Instant, events: &mut Events) -> bool {
+        let unread = std::mem::take(&mut self.unread);
+        for &id in &unread {
+            self.read(id, now, events);
+        }
+        !unread.is_empty()
+    }
+
+    /// Take in what has come on a stream, as far as there is room; QUIC keeps the rest, and lets the
+    /// peer send no more than its windows allow. A client without proof is bounded otherwise.
+    fn read(&mut self, id: StreamId, now: Instant, events: &mut Events) {
         let stream = VarInt::from(id).into_inner();
+        let unproven = self.deadline.is_some();
+        let room = if unproven { usize::MAX } else { events.room(self.session) };
+        if room == 0 {
+            self.leave(id);
+            return;
+        }
         let mut receiving = self.quic.recv_stream(id);
         let Ok(mut chunks) = receiving.read(true) else { return };
         let mut place = self.places.get_mut(&stream);
         let (mut loose, mut came, mut end, mut reset) = (Vec::new(), 0, false, false);
         loop {
-            match chunks.next(usize::MAX) {
+            let placed = place.as_ref().map_or(0, |place| place.left);
+            let most = placed.saturating_add(room - loose.len());
+            if most == 0 {
+                break;
+            }
+            match chunks.next(most) {
                 Ok(Some(chunk)) => {
                     let mut rest = &chunk.bytes[..];
                     came += rest.len() as u64;
@@ -357,20 +417,16 @@ impl Link {
                 }
             }
         }
+        let cut = place.as_ref().map_or(0, |place| place.left) == 0 && loose.len() == room;
         let _ = chunks.finalize(); // what it asks to send leaves with the next datagrams
-        if self.deadline.is_some() {
+        if unproven {
             self.unproven += came;
         }
         *self.told.entry(stream).or_default() += came;
         let last = if end && loose.is_empty() { END } else { 0 };
         let mut event = |kind, count, flags, data| {
-            events.push_back(Event {
-                stream,
-                count,
-                flags,
-                data,
-                ..Event::of(kind, self.session, self.peer)
-            });
+            let event = Event::of(kind, self.session, self.peer);
+            events.push(Event { stream, count, flags, data, ..event }, unproven);
         };
         let mut told_end = false;
         if let Some(place) = place {
@@ -392,6 +448,14 @@ impl Link {
         if end || reset {
             self.places.remove(&stream);
             self.told.remove(&stream);
+        } else if cut {
+            self.leave(id);
+        }
+    }
+
+    fn leave(&mut self, id: StreamId) {
+        if !self.unread.contains(&id) {
+            self.unread.push_back(id);
         }
     }
 }

@@ -153,9 +153,11 @@ impl Live {
         if self.shared.broken.lock().map(|broken| broken.is_some()).unwrap_or(true) {
             return Err(self.fault());
         }
-        let index = host.settings.index;
-        if !room.take(&mut host.events, index, 0) {
+        if !host.take(room, 0) {
             self.shared.news.tell();
+        }
+        if host.is_dirty() {
+            self.shared.wake.set();
         }
         Ok(())
     }
@@ -270,10 +272,11 @@ impl Shared {
                 return;
             };
             for (slice, meta) in slices.iter().zip(&metas[..count]) {
-                let mut burst = BytesMut::from(&slice[..meta.len]);
                 let ecn = meta.ecn.and_then(|mark| EcnCodepoint::from_bits(mark as u8));
-                while !burst.is_empty() {
-                    let data = burst.split_to(meta.stride.clamp(1, burst.len()));
+                for datagram in slice[..meta.len].chunks(meta.stride.max(1)) {
+                    // Each in memory of its own: QUIC may keep some bytes of it for long, and would
+                    // keep all that came with it.
+                    let data = BytesMut::from(datagram);
                     host.receive(now, meta.addr, ecn, data, &mut |transmit, buffer| {
                         self.send(transmit, buffer)
                     });

@@ -30,13 +30,19 @@ pub struct Settings {
     pub proof_ns: u64,
     /// What it may send before.
     pub unproven_bytes: u64,
+    /// What may wait to be sent on a session: pieces, and bytes that nothing else keeps.
+    pub queued_pieces: usize,
+    pub queued_bytes: usize,
+    /// What events that wait for the caller may cost, of a session and of all.
+    pub unread_bytes: usize,
+    pub host_unread_bytes: usize,
 }
 
-pub const NUMBERS: usize = 9;
+pub const NUMBERS: usize = 13;
 
 impl Settings {
     pub fn read(numbers: &[u64]) -> Result<Self, Fault> {
-        let [index, datagram_bytes, congestion, segmentation, send_window, receive_window, idle_ns, proof_ns, unproven_bytes] =
+        let [index, datagram_bytes, congestion, segmentation, send_window, receive_window, idle_ns, proof_ns, unproven_bytes, queued_pieces, queued_bytes, unread_bytes, host_unread_bytes] =
             *<&[u64; NUMBERS]>::try_from(numbers).map_err(|_| {
                 Fault::argument(format!("{} numbers instead of {NUMBERS}", numbers.len()))
             })?;
@@ -49,6 +55,14 @@ impl Settings {
         )?;
         within("send window", send_window, 1, LARGEST_WINDOW_BYTES)?;
         within("receive window", receive_window, 1, LARGEST_WINDOW_BYTES)?;
+        for (what, value) in [
+            ("pieces that wait", queued_pieces),
+            ("bytes that wait", queued_bytes),
+            ("bytes of events of a session", unread_bytes),
+            ("bytes of events", host_unread_bytes),
+        ] {
+            within(what, value, 1, LARGEST_WINDOW_BYTES)?;
+        }
         within("idle time in nanoseconds", idle_ns, 1_000_000, 1 << 50)?;
         within("time for a proof in nanoseconds", proof_ns, 1, 1 << 50)?;
         let congestion = match congestion {
@@ -67,6 +81,10 @@ impl Settings {
             idle_ns,
             proof_ns,
             unproven_bytes,
+            queued_pieces: queued_pieces as usize,
+            queued_bytes: queued_bytes as usize,
+            unread_bytes: unread_bytes as usize,
+            host_unread_bytes: host_unread_bytes as usize,
         })
     }
 }

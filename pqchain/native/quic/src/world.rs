@@ -212,7 +212,7 @@ impl World {
         for at in order {
             let seat = &mut self.seats[at];
             let Some(host) = seat.host.as_mut() else { continue };
-            if !room.take(&mut host.events, at as u32, seat.time) {
+            if !host.take(room, seat.time) {
                 return;
             }
         }

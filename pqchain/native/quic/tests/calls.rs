@@ -2,6 +2,9 @@
 //! the caller is touched only where it was named.
 use pqchain_quic::event::Record;
 use pqchain_quic::*;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::Barrier;
+use std::time::Duration;
 
 struct Dice(u64);
 impl Dice {
@@ -71,4 +74,28 @@ fn a_panic_becomes_an_answer() {
     let answer = fault::guard(|| panic!("{} went wrong", "something"));
     assert_eq!(answer, fault::BROKEN);
     assert_eq!(fault::last(), "a bug in the QUIC library: something went wrong");
+}
+
+#[test]
+fn freeing_waits_for_calls_of_other_threads() {
+    let network = [2u64, 800, 50_000, 0, 1_000_000, 20_000, 0, 66, 1, 0];
+    let handle = unsafe { pqq_network(network.as_ptr(), network.len()) };
+    let (inside, left) = (Barrier::new(2), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let context = context::context(handle).unwrap();
+            let call = context.world(|_| {
+                inside.wait();
+                std::thread::sleep(Duration::from_millis(200));
+                left.store(true, SeqCst);
+                Ok(())
+            });
+            drop(context);
+            call.unwrap();
+        });
+        inside.wait();
+        assert_eq!(pqq_free(handle), 0);
+        assert!(left.load(SeqCst), "it was freed while a call ran");
+    });
+    assert_eq!(pqq_run(handle, 1), fault::BAD_ARGUMENT);
 }

@@ -1,18 +1,19 @@
 //! The small parts: room for events, settings, tickets, ports.
 mod common;
 use common::NONE;
-use pqchain_quic::event::{Event, Kind, Room, END};
+use pqchain_quic::event::{Event, Events, Kind, Room, END};
 use pqchain_quic::network::{Network, Port};
 use pqchain_quic::settings::{Identity, Settings};
 use pqchain_quic::tls::GivenTickets;
 use rustls::server::StoresServerSessions;
-use std::collections::VecDeque;
 
 #[test]
 fn data_without_room_is_divided_and_its_end_comes_last() {
     let data: Vec<u8> = (0..100).collect();
     let whole = Event { data: data.clone(), flags: END, stream: 4, ..Event::of(Kind::Data, 1, 0) };
-    let mut events: VecDeque<Event> = [whole, Event::of(Kind::Filled, 1, 0)].into();
+    let mut events = Events::new(1, 1000, 1000);
+    events.push(whole, false);
+    events.push(Event::of(Kind::Filled, 1, 0), false);
     let (mut came, mut kinds) = (Vec::<u8>::new(), Vec::new());
     while !events.is_empty() {
         let (mut records, mut bytes) = ([NONE; 2], [0; 30]);
@@ -28,10 +29,33 @@ fn data_without_room_is_divided_and_its_end_comes_last() {
 }
 
 #[test]
+fn clients_without_proof_do_not_wait_behind_members() {
+    let mut events = Events::new(2, 1 << 20, 1 << 20);
+    let event = |session, count| Event { count, ..Event::of(Kind::Filled, session, 0) };
+    (0..6).for_each(|count| events.push(event(1, count), false));
+    events.push(event(2, 0), true);
+    events.push(event(2, 1), true);
+    // Proven by now; what follows stays behind what came before.
+    events.push(event(2, 2), false);
+    assert_eq!((events.len(), events.bytes()), (9, 9 * 128));
+    let (mut records, mut bytes) = ([NONE; 9], [0; 1]);
+    let mut room = Room::new(&mut records, &mut bytes);
+    assert!(room.take(&mut events, 0, 0));
+    let order: Vec<_> = records.iter().map(|record| (record.session, record.count)).collect();
+    let turns = [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (1, 4), (1, 5)];
+    assert_eq!(order, turns);
+    events.push(event(2, 3), false);
+    events.push(event(3, 0), true);
+    assert_eq!((events.len(), events.bytes()), (2, 2 * 128));
+}
+
+#[test]
 fn settings_outside_their_bounds_are_refused() {
-    let good = [0, 1452, 0, 1, 1, 1, 1_000_000, 1, 0];
+    let good = [0, 1452, 0, 1, 1, 1, 1_000_000, 1, 0, 1, 1, 1, 1];
     assert!(Settings::read(&good).is_ok());
-    for (at, value) in [(1, 1199), (1, 16_001), (2, 3), (4, 0), (5, u64::MAX), (6, 0), (7, 0)] {
+    let wrong =
+        [(1, 1199), (1, 16_001), (2, 3), (4, 0), (5, u64::MAX), (6, 0), (7, 0), (9, 0), (12, 0)];
+    for (at, value) in wrong {
         let mut wrong = good;
         wrong[at] = value;
         assert!(Settings::read(&wrong).is_err(), "{at}: {value}");

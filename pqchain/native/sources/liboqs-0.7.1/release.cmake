@@ -3,7 +3,10 @@ set(library liboqs-0.7.1)
 set(crate_folder "oqs-sys-0.7.1")
 set(crate "crate oqs-sys 0.7.1")
 set(source_variable PQCHAIN_LIBOQS_0_7_1_SOURCE)
-set(digest a420d417d68cc464210c31c11f6b14803e4dd455167267b4bbc30957d45c7b55)
+# What a build reads, and the digest of that, as released and with our corrections.
+set(entries .CMake src CMakeLists.txt LICENSE.txt)
+set(digest 12852a6013f0c437dc2028fd2ecc4c425464b82fccffd469e4b3a118e84dbb8a)
+set(corrected_digest d797f0e269aceb139ea206e77285f9445b26e0128dee3bf3e8c5c07ec80a8b5d)
 set(build_name_prefix "OQS_ENABLE_")
 # It asks for -Werror, and compilers that came after it know more warnings.
 set(extra_flags "-DCMAKE_C_FLAGS=$ENV{CFLAGS} -w")

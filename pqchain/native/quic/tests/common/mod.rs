@@ -1,6 +1,8 @@
 //! Worlds of hosts for the tests, and certificates for them.
 #![allow(dead_code)] // not every test needs all
+use bytes::Bytes;
 use pqchain_quic::event::{Kind, Record, Room};
+use pqchain_quic::link::Piece;
 use pqchain_quic::network::Network;
 use pqchain_quic::settings::{Identity, Settings};
 use pqchain_quic::world::World;
@@ -38,8 +40,13 @@ pub fn identity(seed: u8) -> (Vec<u8>, Vec<u8>) {
 }
 
 pub fn settings(index: u64) -> Settings {
-    Settings::read(&[index, 1452, 0, 1, 4 << 20, 16 << 20, 30_000_000_000, 10_000_000_000, 65_536])
-        .unwrap()
+    let quic = [index, 1452, 0, 1, 4 << 20, 16 << 20, 30_000_000_000, 10_000_000_000, 65_536];
+    Settings::read(&[&quic[..], &[100_000, 32 << 20, 4 << 20, 32 << 20]].concat()).unwrap()
+}
+
+pub fn piece(data: impl Into<Bytes>) -> Piece {
+    let data = data.into();
+    Piece { owned: data.len(), data, end: false, bulk: false }
 }
 
 pub fn network(hosts: u64, loss: f64, seed: u64) -> Network {

@@ -1,4 +1,4 @@
-"""Bytes that follow from a purpose, in the place of randomness, for worlds that are modelled."""
+"""Reproducible bytes in the place of randomness, for modelled runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pqchain.crypto import native
 from pqchain.crypto.builds import available
 
 _LIBRARY = "liboqs-0.13/dispatch"
-"""Whose randomness can be replaced."""
+"""The library whose randomness is replaced."""
 
 
 def stream(*purpose: bytes) -> Callable[[int], bytes]:
-    """Return a source of bytes that follow from the purpose and how often it was asked."""
+    """Return a source of bytes that depend on the purpose and on the number of calls so far."""
     numbers = itertools.count()
 
     def draw(count: int) -> bytes:
@@ -25,10 +25,11 @@ def stream(*purpose: bytes) -> Callable[[int], bytes]:
     return draw
 
 
-def drawing(*purpose: bytes) -> AbstractContextManager[None]:
-    """Let liboqs draw what follows from the purpose, in the block; other libraries draw as ever.
+def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
+    """Let liboqs draw from `stream(*purpose)` in the calling thread, within the block.
 
-    It holds for the whole process, as `native.Library.randomness` does.
+    Other threads and other libraries draw from the operating system. See
+    `native.Library.randomness`.
     """
     if available(_LIBRARY):
         return nullcontext()

@@ -1,0 +1,201 @@
+"""Signers and KEMs whose code the user brought in a file: every call runs in a child process.
+
+So a crash, an exit, a hang or output of that code is one CryptoFailure here, at the first call and
+at any later one. A call costs some 0.1 ms more than in this process, and benchmarks therefore call
+`call` once for a whole round, which is timed in the child.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from pqchain import algorithms, isolation
+from pqchain.crypto import library_check
+from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
+from pqchain.crypto.user_code import UserSigner
+from pqchain.errors import CryptoFailure, UsageError
+
+LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
+"""Environment variable with the seconds that loading user code, or its first use, may take."""
+
+_DEFAULT_LIMIT_SECONDS = 6.0
+_SLOWDOWN = 10
+"""How much longer than at its first use an operation may take before it counts as hanging."""
+
+_first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
+"""Seconds of the first use of a place's scheme, or why it failed."""
+
+
+def limit_seconds() -> float:
+    """Return how long loading user code, or its first use, may take. Raises UsageError."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(_DEFAULT_LIMIT_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise UsageError(f"{LIMIT_VARIABLE} must be seconds from 0 to 86400; got {text!r}.")
+    return seconds
+
+
+def forget(place: str) -> None:
+    """Load the code at this place anew at its next use."""
+    isolation.forget(place)
+    for key in [key for key in _first_uses if key[0] == place]:
+        del _first_uses[key]
+
+
+def call(
+    places: Sequence[str],
+    function: str,
+    *,
+    expected_seconds: float = 0.0,
+    keep: bool = True,
+    **arguments: Any,
+) -> Any:
+    """Call a function in a child process in which the code at `places` is registered.
+
+    It may take `limit_seconds()` and ten times what is expected. Raises CryptoFailure as
+    `isolation.call` does, with the name of the file.
+    """
+    limit = limit_seconds() + _SLOWDOWN * expected_seconds
+    try:
+        return isolation.call(function, limit_seconds=limit, schemes=places, keep=keep, **arguments)
+    except CryptoFailure as error:
+        text, files = str(error), [Path(_file(place)).name for place in places]
+        if not any(file in text for file in files):
+            text = f"{', '.join(files)}: {text}"
+        if isinstance(error, isolation.CallTimeout):
+            text += f"; if it is only slow, set {LIMIT_VARIABLE} above {limit_seconds():g}"
+        raise type(error)(text) from error
+
+
+def _file(place: str) -> str:
+    """Return the file, or the module, of a place."""
+    return place.rpartition(":")[0] or place
+
+
+def first_use_seconds(algorithm: str, implementation: str) -> float:
+    """Return how long a key pair, a signature and two verifications take, or those of a KEM.
+
+    Measured once for each scheme. Raises CryptoFailure, every time, if that failed.
+    """
+    place = algorithms.implementation(implementation).place
+    key = (place, algorithm)
+    if key not in _first_uses:
+        try:
+            _first_uses[key] = call(
+                [place], "pqchain.crypto.isolated:first_use",
+                algorithm=algorithm, implementation=implementation,
+            )  # fmt: skip
+        except CryptoFailure as error:
+            _first_uses[key] = error
+    found = _first_uses[key]
+    if isinstance(found, CryptoFailure):
+        raise CryptoFailure(str(found))
+    return found
+
+
+class _Isolated(Scheme):
+    def _prepare(self) -> None:
+        self._place = algorithms.implementation(self.implementation).place
+        self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
+
+    def _perform(self, operation: str, *arguments: bytes) -> Any:
+        return call(
+            [self._place], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
+            algorithm=self.algorithm.name, implementation=self.implementation,
+            operation=operation, values=[value.hex() for value in arguments],
+        )  # fmt: skip
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        public_key, secret_key = map(bytes.fromhex, self._perform("generate_keypair"))
+        return public_key, secret_key
+
+
+class IsolatedSigner(_Isolated, Signer):
+    """A signature scheme of the user, run in a child process."""
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        return bytes.fromhex(self._perform("sign", message, secret_key))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        return bool(self._perform("verify", message, signature, public_key))
+
+    def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
+        """Verify in one call of the child, which has as many threads."""
+        wrong: list[int] = call(
+            [self._place], "pqchain.crypto.isolated:perform_batch",
+            expected_seconds=self._seconds * len(columns[0]),
+            algorithm=self.algorithm.name, implementation=self.implementation,
+            columns=[[value.hex() for value in column] for column in columns],
+            threads=threads, stop_at_first=stop_at_first,
+        )  # fmt: skip
+        return wrong
+
+
+class IsolatedKem(_Isolated, Kem):
+    """A key-encapsulation mechanism of the user, run in a child process."""
+
+    def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        ciphertext, secret = map(bytes.fromhex, self._perform("encapsulate", public_key))
+        return ciphertext, secret
+
+    def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
+        return bytes.fromhex(self._perform("decapsulate", ciphertext, secret_key))
+
+
+@cache
+def _opened(algorithm: str, implementation: str) -> Any:
+    from pqchain import crypto
+
+    return crypto.opened(algorithms.get(algorithm), implementation)
+
+
+def first_use(algorithm: str, implementation: str) -> float:
+    """Use a scheme once in the child and return the seconds that took. Raises CryptoFailure.
+
+    Buffers of a shared library end in guard bytes, which find what it writes beyond the sizes that
+    it states.
+    """
+    start = perf_counter()
+    if (file := algorithms.implementation(implementation).file) is not None:
+        library_check.first_use(library_check.SchemeTest(file, algorithm))
+        return perf_counter() - start
+    signer: UserSigner = _opened(algorithm, implementation)
+    public_key, secret_key = signer.generate_keypair()
+    message = b"message"
+    signature = signer.sign(message, secret_key)
+    if not signer.verify(message, signature, public_key):
+        raise signer.failure("verify", "must return True for a valid signature")
+    damaged = bytearray(signature)
+    damaged[len(damaged) // 2] ^= 1
+    if signer.verify(message, damaged, public_key):
+        raise signer.failure("verify", "must return False for a signature with one bit flipped")
+    return perf_counter() - start
+
+
+def perform(algorithm: str, implementation: str, operation: str, values: list[str]) -> Any:
+    """Do one operation in the child; bytes come and go as hexadecimal digits."""
+    result = getattr(_opened(algorithm, implementation), operation)(*map(bytes.fromhex, values))
+    if isinstance(result, tuple):
+        return [value.hex() for value in result]
+    return result.hex() if isinstance(result, bytes) else result
+
+
+def perform_batch(
+    algorithm: str,
+    implementation: str,
+    columns: list[list[str]],
+    threads: int,
+    stop_at_first: bool,
+) -> list[int]:
+    """Verify a batch in the child; return the indices of the wrong signatures."""
+    decoded = ([bytes.fromhex(value) for value in column] for column in columns)
+    signer: Signer = _opened(algorithm, implementation)
+    return signer.verify_batch(*decoded, threads=threads, stop_at_first=stop_at_first)

@@ -1,0 +1,374 @@
+"""Check a user's shared library: sizes, round trips, flipped bits, stacks, threads, clock.
+
+New C code may write past its buffers, end the process or hang. So each check of each scheme runs in
+a child process, which must hand back its result: a process that ends without one, even with exit
+code 0, is a check that failed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pqchain import isolation
+from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
+from pqchain.crypto.native import Library, batch_arguments, pack
+from pqchain.errors import (
+    CryptoFailure,
+    NativeLibraryMissing,
+    PqchainError,
+    Unsupported,
+    UsageError,
+)
+
+LENGTHS = (0, 1, 32, 1000, 100_000)
+"""Of messages."""
+
+FLIPS = 256
+"""Bits that are flipped, one at a time, in each of message, signature and public key at most."""
+
+GUARD = b"\xa5" * 64
+"""Stands behind every buffer that the library fills."""
+
+STACKS = (8 << 20, 1 << 20, 256 << 10)
+"""Bytes of stack of the threads that are tried, the first of which has to be enough."""
+
+LIMIT_SECONDS = 120.0
+"""For one check, once the scheme has shown that it ends."""
+
+
+class CheckFailed(CryptoFailure):
+    """What a check found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check of a scheme came to."""
+
+    scheme: str
+    check: str
+    fine: bool
+    detail: str
+
+
+class SchemeTest:
+    """A scheme of a library, called past all checks of ours, with guarded buffers."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.library = Library(path)
+        self.handle, self.scheme = self.library._handle, self.library.scheme(name)
+        self.sizes, self.name = self.library.sizes(name), name
+        self.is_kem = self.sizes["kind"] == 2
+
+    def filled(self, operation: str, sizes: tuple[int, ...], *given: bytes) -> list[bytes]:
+        """Call an operation that fills buffers. Raises CheckFailed, also if it writes past them."""
+        buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
+        code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *given)
+        if code != OK:
+            raise CheckFailed(f"pq_{operation} gave {code}: {failure(code)}")
+        for buffer, size in zip(buffers, sizes, strict=True):
+            self.check_guard(buffer, size, operation)
+        return [buffer.raw[:size] for buffer, size in zip(buffers, sizes, strict=True)]
+
+    def check_guard(self, buffer: ctypes.Array[ctypes.c_char], size: int, operation: str) -> None:
+        """Raise CheckFailed if what stands behind a buffer was changed."""
+        behind = (GUARD * (size // 64 + 2))[size:]
+        if buffer.raw[size : size + len(behind)] != behind:
+            raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
+
+    def keypair(self) -> tuple[bytes, bytes]:
+        """Return a public and a secret key."""
+        sizes = self.sizes["public_key_bytes"], self.sizes["secret_key_bytes"]
+        public_key, secret_key = self.filled("keypair", sizes)
+        return public_key, secret_key
+
+    def sign(self, message: bytes, secret_key: bytes) -> bytes:
+        """Return a signature."""
+        longest = self.sizes["signature_max_bytes"]
+        buffer, length = ctypes.create_string_buffer(GUARD * (longest // 64 + 2)), SIZE(longest)
+        given = (message, len(message), b"", 0, secret_key)
+        code = self.handle.pq_sign(self.scheme, buffer, ctypes.byref(length), *given)
+        if code != OK:
+            raise CheckFailed(f"pq_sign gave {code}: {failure(code)}")
+        self.check_guard(buffer, longest, "sign")
+        if not 0 < length.value <= longest:
+            raise CheckFailed(
+                f"pq_sign gave a signature of {length.value} bytes; at most {longest}"
+            )
+        return buffer.raw[: length.value]
+
+    def verify(self, message: bytes, signature: bytes, public_key: bytes) -> int:
+        """Return what pq_verify does."""
+        signed = (message, len(message), signature, len(signature), b"", 0, public_key)
+        return int(self.handle.pq_verify(self.scheme, *signed))
+
+    def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
+        """Return so many messages, signatures and public keys that belong together."""
+        rows = []
+        for number in range(count):
+            public_key, secret_key = self.keypair()
+            message = random.Random(number).randbytes(length)
+            rows.append((message, self.sign(message, secret_key), public_key))
+        return rows
+
+
+def sizes(test: SchemeTest) -> str:
+    """Look at what pq_sizes() says."""
+    said = test.sizes
+    if said["kind"] not in (1, 2):
+        raise CheckFailed(f"kind is {said['kind']}; expected PQ_SIGNATURE (1) or PQ_KEM (2)")
+    needed = "public_key_bytes secret_key_bytes "
+    needed += "ciphertext_bytes shared_secret_bytes" if test.is_kem else "signature_max_bytes"
+    for name in needed.split():
+        if not 0 < said[name] <= 1 << 28:
+            raise CheckFailed(f"{name} is {said[name]}; expected 1 to {1 << 28}")
+    return ", ".join(f"{name} {said[name]}" for name in needed.split())
+
+
+def round_trips(test: SchemeTest) -> str:
+    """Sign and verify messages of several lengths, or encapsulate and decapsulate."""
+    if test.is_kem:
+        for _ in LENGTHS:
+            first_use(test)
+        return f"{len(LENGTHS)} key pairs"
+    found = set()
+    for length in LENGTHS:
+        for message, signature, public_key in test.signed(2, length):
+            code = test.verify(message, signature, public_key)
+            if code != OK:
+                raise CheckFailed(
+                    f"a valid signature of {length} bytes of message was given {code}"
+                )
+            found.add(len(signature))
+    if test.keypair() == test.keypair():
+        raise CheckFailed("two key pairs are the same; pq_keypair has to draw from the system")
+    span = f"{min(found)} to {max(found)}" if len(found) > 1 else f"{max(found)}"
+    return f"messages of {LENGTHS[0]} to {LENGTHS[-1]} bytes, signatures of {span}"
+
+
+def flipped_bits(test: SchemeTest) -> str:
+    """Change one bit at a time, and cut signatures short."""
+    rng = random.Random(1)
+    if test.is_kem:
+        lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
+        public_key, secret_key = test.keypair()
+        ciphertext, shared = test.filled("encapsulate", lengths, public_key)
+        for damaged in _flipped(ciphertext, rng):
+            buffer = ctypes.create_string_buffer(lengths[1])
+            code = test.handle.pq_decapsulate(test.scheme, buffer, damaged, secret_key)
+            if code == OK and buffer.raw == shared:
+                raise CheckFailed("a ciphertext with one bit flipped gave the same secret")
+        return f"{min(FLIPS, 8 * lengths[0])} of the ciphertext"
+    [(message, signature, public_key)] = test.signed(1)
+    for damaged in _flipped(signature, rng):
+        _refused(test.verify(message, damaged, public_key), "a signature with one bit flipped")
+    for damaged in _flipped(message, rng):
+        _refused(test.verify(damaged, signature, public_key), "a message with one bit flipped")
+    for cut in (0, 1, len(signature) // 2, len(signature) - 1):
+        what = f"a signature cut to {cut} bytes"
+        _refused(test.verify(message, signature[:cut], public_key), what)
+    codes = [test.verify(message, signature, key) for key in _flipped(public_key, rng)]
+    said = "in signature, message and public key, and cut signatures"
+    if without := codes.count(OK):
+        said += f"; {without} of {len(codes)} bits of the public key did not matter"
+    return said
+
+
+def stacks(test: SchemeTest) -> str:
+    """Do everything on a thread whose stack is STACKS[0]; see `_least_stack` for the others."""
+    return _on_stack(test, STACKS[0])
+
+
+def threads(test: SchemeTest) -> str:
+    """Use the scheme from several threads at once, and the batch verifier with wrong ones."""
+    if test.is_kem:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: round_trips(test), range(4)))
+        return "4 threads at once"
+    with ThreadPoolExecutor(4) as pool:
+        rows = [row for part in pool.map(lambda _: test.signed(8), range(4)) for row in part]
+        codes = list(pool.map(lambda row: test.verify(*row), rows))
+    if set(codes) != {OK}:
+        raise CheckFailed(
+            f"{len(codes) - codes.count(OK)} of {len(codes)} signatures of 4 threads fail"
+        )
+    rows[5] = (rows[5][0] + b"!", *rows[5][1:])
+    for count in (1, 4):
+        if (wrong := _batch(test, rows, count)) != [5]:
+            raise CheckFailed(
+                f"pq_verify_batch on {count} threads found {wrong} wrong; expected [5]"
+            )
+    return "4 threads at once, batches on 1 and 4"
+
+
+def clock(test: SchemeTest) -> str:
+    """Run the timed loop, which checks every result."""
+    shown = []
+    for operation, name in _operations(test):
+        plan = Plan(
+            operation=operation, warmup=1, samples=20, minimum=3, limit_ns=2 * 10**8, pool=2,
+            message_bytes=32, seed=1,
+        )  # fmt: skip
+        nanoseconds, _ = test.library.measure(test.name, plan)
+        shown.append(f"{name} {sorted(nanoseconds)[len(nanoseconds) // 2] / 1000:.1f} us")
+    return ", ".join(shown)
+
+
+def first_use(test: SchemeTest) -> str:
+    """Make a key pair and use it once, also on a damaged input."""
+    public_key, secret_key = test.keypair()
+    if test.is_kem:
+        lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
+        ciphertext, shared = test.filled("encapsulate", lengths, public_key)
+        if test.filled("decapsulate", lengths[1:], ciphertext, secret_key) != [shared]:
+            raise CheckFailed("pq_decapsulate gave another secret than pq_encapsulate")
+        return "a key pair and a shared secret"
+    message = b"message"
+    signature = test.sign(message, secret_key)
+    if (code := test.verify(message, signature, public_key)) != OK:
+        raise CheckFailed(f"a valid signature was given {code}")
+    damaged = bytearray(signature)
+    damaged[len(damaged) // 2] ^= 1
+    _refused(test.verify(message, bytes(damaged), public_key), "a signature with one bit flipped")
+    return "a key pair, a signature and two verifications"
+
+
+CHECKS: dict[str, Callable[[SchemeTest], str]] = {
+    "sizes": sizes,
+    "first use": first_use,
+    "round trips": round_trips,
+    "flipped bits": flipped_bits,
+    "stacks": stacks,
+    "threads": threads,
+    "clock": clock,
+}
+"""What is tried, in order; each says what it did, or raises."""
+
+
+def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
+    """Check every scheme of a library; end at the first time-out.
+
+    Loading it and the first use of a scheme may take `first_use_seconds`. Raises PqchainError if it
+    cannot be loaded or has no scheme.
+    """
+    try:
+        names = _call("names", path, limit_seconds=first_use_seconds)
+    except CryptoFailure as error:
+        raise Unsupported(f"{path.name} cannot be loaded: {error}") from error
+    for name in names:
+        for check in CHECKS:
+            limit = first_use_seconds if check in ("first use", "sizes") else LIMIT_SECONDS
+            try:
+                detail = _call("run_check", path, limit_seconds=limit, name=name, check=check)
+                if check == "stacks":
+                    detail = _least_stack(path, name)
+            except PqchainError as error:
+                yield Finding(name, check, False, str(error))
+                if isinstance(error, isolation.CallTimeout):
+                    return
+                if check in ("first use", "sizes"):
+                    break
+            else:
+                yield Finding(name, check, True, detail)
+
+
+def _call(function: str, path: Path, *, limit_seconds: float, **arguments: Any) -> Any:
+    return isolation.call(
+        f"{__name__}:{function}", limit_seconds=limit_seconds, path=str(path), **arguments
+    )
+
+
+def _least_stack(path: Path, name: str) -> str:
+    enough = STACKS[0]
+    for size in STACKS[1:]:
+        try:
+            _call("run_on_stack", path, limit_seconds=LIMIT_SECONDS, name=name, size=size)
+        except CryptoFailure:
+            break
+        enough = size
+    return f"threads of {enough >> 10} KiB are enough"
+
+
+def names(path: str) -> list[str]:
+    """Return the names of a library's schemes, in the child. Raises PqchainError."""
+    return load(Path(path)).names()
+
+
+def load(path: Path) -> Library:
+    """Load a user's library. Raises NativeLibraryMissing, UsageError if it has no scheme."""
+    try:
+        library = Library(path)
+    except OSError as error:
+        raise NativeLibraryMissing(
+            f"{path.name} cannot be loaded: {error}; link all that it needs, see `pqchain native`"
+        ) from error
+    if not library.names():
+        raise UsageError(f"{path.name} has no scheme: pq_count() is 0, or pq_open() gives NULL")
+    return library
+
+
+def run_check(path: str, name: str, check: str) -> str:
+    """Run one check in the child and return what it saw. Raises CheckFailed."""
+    return CHECKS[check](SchemeTest(Path(path), name))
+
+
+def run_on_stack(path: str, name: str, size: int) -> str:
+    """Run round trips in the child on a thread with that stack. Raises CheckFailed."""
+    return _on_stack(SchemeTest(Path(path), name), size)
+
+
+def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
+    for bit in rng.sample(range(8 * len(data)), min(FLIPS, 8 * len(data))):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        yield bytes(damaged)
+
+
+def _refused(code: int, what: str) -> None:
+    if code == OK:
+        raise CheckFailed(f"{what} was accepted")
+    if code not in (REJECTED, -1):
+        raise CheckFailed(f"{what} was given {code}; expected PQ_REJECTED (1)")
+
+
+def _on_stack(test: SchemeTest, size: int) -> str:
+    """Run key generation and all operations on a thread of that stack."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            round_trips(test)
+        except PqchainError as error:
+            errors.append(error)
+
+    before = threading.stack_size(size)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    if errors:
+        raise errors[0]
+    return f"a thread of {size >> 10} KiB"
+
+
+def _operations(test: SchemeTest) -> list[tuple[int, str]]:
+    if test.is_kem:
+        return [(0, "generate_keypair"), (3, "encapsulate"), (4, "decapsulate")]
+    return [(0, "generate_keypair"), (1, "sign"), (2, "verify")]
+
+
+def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
+    """Return the indices that pq_verify_batch finds wrong."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    arguments, verdicts = batch_arguments(test.scheme, pack(columns))
+    arguments.threads = count
+    test.handle.pq_verify_batch(arguments)
+    return [at for at, verdict in enumerate(verdicts.raw) if not verdict]

@@ -1,0 +1,75 @@
+"""A Python callable as the source of randomness of a native library, in one thread."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pqchain.crypto import abi
+from pqchain.errors import UsageError
+
+
+@dataclass(slots=True)
+class _Block:
+    source: Callable[[int], bytes]
+    errors: list[BaseException] = field(default_factory=list)
+
+
+_BLOCKS: dict[int, _Block] = {}
+"""The blocks that are open, in all threads, by the context that C passes to `_draw`."""
+
+_NUMBERS = itertools.count(1)
+
+
+def _draw(number: int, buffer: int, count: int) -> None:
+    """Write what a block's source gives; otherwise the system's randomness stays in the buffer."""
+    block = _BLOCKS.get(number)
+    if block is None:
+        return
+    try:
+        data = block.source(count)
+        if len(data) != count:
+            raise UsageError(f"the source must give {count} bytes; got {len(data)}")
+        ctypes.memmove(buffer, data, count)
+    except BaseException as error:  # noqa: BLE001 - C cannot pass it on; the end of the block does
+        block.errors.append(error)
+
+
+_CALLBACK = abi.DRAW(_draw)
+# Never freed: C may call it from a daemon thread while the interpreter ends and clears modules.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
+
+
+@contextmanager
+def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) -> Iterator[None]:
+    """Let the calling thread draw from `source(count) -> bytes` within the block.
+
+    `exchange` is the pq_random of a library. An exception of the source is raised at the end of the
+    block. Raises UsageError if the block ends in another thread, or before one opened inside it.
+    """
+    # What C holds is a number and a callback that always exists, so that a block that ends in the
+    # wrong place can neither leave a pointer to freed memory nor predictable bytes behind.
+    thread, number, block = threading.current_thread(), next(_NUMBERS), _Block(source)
+    held = abi.RandomSource(_CALLBACK, number)
+    is_same_thread = True
+    _BLOCKS[number] = block
+    try:
+        exchange(ctypes.byref(held))
+        yield
+    finally:
+        del _BLOCKS[number]
+        is_same_thread = threading.current_thread() is thread
+        if is_same_thread:
+            exchange(ctypes.byref(held))
+    if not is_same_thread or held.context != number:
+        raise UsageError(
+            "blocks of replaced randomness must be nested within one thread; this one ended in "
+            "another thread, or before a block inside it: do not await or yield within the block"
+        )
+    if block.errors:
+        raise block.errors[0]

@@ -1,0 +1,184 @@
+"""Schemes of the user in Python: a class with three methods, and hashes that stand in for numbers.
+
+Code that comes from a file is used in a child process (`pqchain.crypto.isolated`); an object that
+is registered runs here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pqchain.algorithms import Algorithm
+from pqchain.crypto.interface import Signer
+from pqchain.errors import CryptoFailure, UsageError
+from pqchain.isolation import describe
+
+METHODS = ("generate_keypair", "sign", "verify")
+"""Methods that a class of the user needs."""
+
+SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
+"""Attributes that it needs besides `name`; and `signature_max_bytes` where lengths vary."""
+
+MAX_SIZE_BYTES = 1 << 28
+"""Longest key or signature of a scheme of the user."""
+
+STAND_IN_SECRET_BYTES = 32
+
+
+class UserSigner(Signer):
+    """A user's class with the methods of `Signer`; what it returns is checked.
+
+    Whatever the class raises becomes a CryptoFailure with file and line.
+    """
+
+    def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
+        self._make = make
+        super().__init__(algorithm, implementation)
+
+    def _prepare(self) -> None:
+        try:
+            self._instance = self._make()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise CryptoFailure(f"{self.algorithm.name}() raised {describe(error)}") from error
+
+    def _call(self, method: str, *arguments: bytes) -> Any:
+        try:
+            return getattr(self._instance, method)(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit, which would end the caller unnoticed
+            raise CryptoFailure(
+                f"{self.algorithm.name}.{method}() raised {describe(error)}"
+            ) from error
+
+    def failure(self, method: str, requirement: str) -> CryptoFailure:
+        """Return the error of a method that breaks a requirement, with the line where it begins."""
+        code = getattr(getattr(self._instance, method, None), "__code__", None)
+        where = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
+        return CryptoFailure(f"{where}{self.algorithm.name}.{method}() {requirement}.")
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a fresh key pair, of the lengths that the class states."""
+        pair = self._call("generate_keypair")
+        expected = [self._public_key_bytes, self._secret_key_bytes]
+        lengths = [_length(key) for key in pair] if type(pair) in (tuple, list) else _length(pair)
+        if lengths != expected:
+            raise self.failure(
+                "generate_keypair",
+                f"must return a public key and a secret key of {expected[0]} and {expected[1]} "
+                f"bytes; got {lengths}",
+            )
+        return pair[0], pair[1]
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        signature: bytes = self._call("sign", message, secret_key)
+        if _length(signature) not in self._possible:
+            raise self.failure(
+                "sign",
+                f"must return {self._possible[0]} to {self._possible[-1]} bytes; got "
+                f"{_length(signature)}. Correct the sizes that the class states",
+            )
+        return signature
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        verdict = self._call("verify", message, signature, public_key)
+        if verdict is not True and verdict is not False:
+            kind = type(verdict).__name__
+            raise self.failure("verify", f"must return True or False; got a value of type {kind}")
+        return verdict
+
+
+class StandIn(Signer):
+    """Hashes of the right length for a scheme of which only numbers are known.
+
+    Whoever knows the public key can make them, so they protect nothing: they fill blocks and
+    messages, and change where something was changed. Their times mean nothing.
+    """
+
+    def _prepare(self) -> None:
+        pass
+
+    def generate_keypair(self) -> tuple[bytes, bytes]:
+        """Return a secret of 32 bytes, and its hash of the public key's length."""
+        secret = os.urandom(STAND_IN_SECRET_BYTES)
+        return self._public(secret), secret
+
+    def _public(self, secret: bytes) -> bytes:
+        return hashlib.shake_256(b"public key" + secret).digest(self._public_key_bytes)
+
+    def _signature(self, message: bytes, public_key: bytes) -> bytes:
+        length = self.algorithm.signature_bytes
+        return hashlib.shake_256(b"signature" + public_key + message).digest(length)
+
+    def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
+        return self._signature(message, self._public(secret_key))
+
+    def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
+        return signature == self._signature(message, public_key)
+
+
+def attributes(user_class: Any) -> dict[str, Any]:
+    """Return name and sizes of a user's class. Raises UsageError with all that is wrong."""
+    values: dict[str, Any] = {name: getattr(user_class, name, None) for name in (*SIZES, "name")}
+    wrong = [
+        f"it lacks {name}()" for name in METHODS if not callable(getattr(user_class, name, None))
+    ]
+    longest = getattr(user_class, "signature_max_bytes", values["signature_bytes"])
+    for name in (
+        sizes := {name: values[name] for name in SIZES} | {"signature_max_bytes": longest}
+    ):
+        if type(sizes[name]) is not int or not 0 < sizes[name] <= MAX_SIZE_BYTES:
+            wrong.append(f"{name} must be a whole number from 1 to {MAX_SIZE_BYTES}")
+    if not is_name(values["name"]):
+        wrong.append("name must be a text of 1 to 100 printable characters without a comma")
+    if wrong:
+        what = getattr(user_class, "__name__", type(user_class).__name__)
+        raise UsageError(f"{what} is not a signature scheme: {'; '.join(wrong)}")
+    return {"name": values["name"], **sizes}
+
+
+def is_name(name: object) -> bool:
+    """Return whether a scheme of the user may be called so."""
+    return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
+
+
+def load_class(place: str) -> Any:
+    """Return the class of "file.py:Class" or "module:Class". Raises UsageError with the line."""
+    where, _, name = place.rpartition(":")
+    if not where or not name:
+        raise UsageError(f"{place!r} must be file.py:Class or module:Class.")
+    try:
+        module = (
+            _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        )
+        return getattr(module, name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, AttributeError) and error.name == name and error.obj is module:
+            raise UsageError(
+                f"{where} has no {name!r}; name a class with the methods of Signer"
+            ) from None
+        raise UsageError(f"{place} cannot be imported: {describe(error)}") from error
+
+
+def _load_file(path: Path) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"pqchain_user_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _length(value: object) -> object:
+    return len(value) if type(value) is bytes else type(value).__name__

@@ -1,0 +1,361 @@
+"""Child processes for other people's code: bounded in time and output, ended with all they started.
+
+`Child` runs any program that answers a line with a line. `call` runs a function in a child
+interpreter, so that code which crashes, exits, hangs or prints costs the caller one error message.
+A program that starts a session of its own (setsid) is outside the group that is ended.
+"""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import json
+import os
+import re
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from time import monotonic
+from typing import Any, NoReturn
+
+from pqchain import errors
+from pqchain.errors import CryptoFailure, PqchainError
+from pqchain.installation import HOME
+
+MAX_LINE_BYTES = 1 << 20
+"""Longest line that `Child.ask` accepts as an answer."""
+
+_STDERR_TAIL_BYTES = 16 << 10
+_MAX_ANSWER_BYTES = 64 << 20
+_MAX_CHILDREN = 4
+_MAX_TEXT = 300
+"""Characters of an error message that is quoted."""
+
+_GRACE_SECONDS = 3.0
+"""Between the watchdog of the child itself, which names the line, and the end by its parent."""
+
+_STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
+
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
+
+is_child = False
+"""Whether this process is the child of a `call`, where user code runs directly."""
+
+
+class CallTimeout(CryptoFailure):
+    """The function that was called did not return in time."""
+
+
+class Child:
+    """A program in a session of its own, asked line by line over pipes."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        folder: Path | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """Start the program. Raises OSError if it cannot be started."""
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, cwd=folder, env=environment, start_new_session=True,
+        )  # fmt: skip
+        self._stdin, self._stdout, self._stderr = (
+            stream for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
+            if stream is not None
+        )  # fmt: skip
+        for stream in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(stream.fileno(), False)
+        self._tail = bytearray()
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last kilobytes that the program wrote to stderr."""
+        return self._tail.decode(errors="replace")
+
+    def ask(
+        self, request: bytes, limit_seconds: float, *, max_bytes: int = MAX_LINE_BYTES
+    ) -> bytes:
+        """Write a request and return the line that answers it, or the first bytes of a longer one.
+
+        Raises TimeoutError, and OSError or EOFError if the program ended.
+        """
+        deadline = monotonic() + limit_seconds
+        line = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stdin, selectors.EVENT_WRITE)
+            selector.register(self._stdout, selectors.EVENT_READ)
+            selector.register(self._stderr, selectors.EVENT_READ)
+            while not line.endswith(b"\n") and len(line) <= max_bytes:
+                remaining_seconds = deadline - monotonic()
+                if remaining_seconds <= 0:
+                    raise TimeoutError
+                for key, _ in selector.select(remaining_seconds):
+                    if key.fileobj is self._stdin:
+                        request = request[os.write(key.fd, request) :]
+                        if not request:
+                            selector.unregister(self._stdin)
+                    elif key.fileobj is self._stderr:
+                        if not self._read_stderr():
+                            selector.unregister(self._stderr)
+                    elif data := os.read(key.fd, 1 << 16):
+                        line += data
+                    else:
+                        raise EOFError
+        return bytes(line)
+
+    def _read_stderr(self) -> bool:
+        """Keep the last bytes that wait in the pipe; False at its end."""
+        data = os.read(self._stderr.fileno(), 1 << 16)
+        self._tail += data
+        del self._tail[:-_STDERR_TAIL_BYTES]
+        return bool(data)
+
+    def end(self, grace_seconds: float = 0.0) -> int:
+        """End the program and everything in its session; return its exit code.
+
+        It has `grace_seconds` to end by itself once its stdin is closed.
+        """
+        self._stdin.close()
+        deadline = monotonic() + grace_seconds
+        with selectors.DefaultSelector() as selector:
+            # A program that waits for room in its pipe could not end.
+            for stream in (self._stdout, self._stderr):
+                selector.register(stream, selectors.EVENT_READ)
+            while monotonic() < deadline and self._process.poll() is None:
+                for key, _ in selector.select(0.02):
+                    if key.fileobj is self._stderr:
+                        is_open = self._read_stderr()
+                    else:
+                        is_open = bool(os.read(key.fd, 1 << 16))
+                    if not is_open:
+                        selector.unregister(key.fileobj)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
+        with suppress(BlockingIOError):
+            # Bounded: a process that left the session may write for ever.
+            for _ in range(64):
+                if not self._read_stderr():
+                    break
+        self._stdout.close()
+        self._stderr.close()
+        return code
+
+
+def exit_reason(code: int) -> str:
+    """Describe how a process ended: by which signal, or with which exit code."""
+    if code >= 0:
+        return f"exit code {code}"
+    with suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"signal {-code}"
+
+
+def describe(error: BaseException) -> str:
+    """Describe an exception that user code raised: file, line, type and text.
+
+    Frames of pqchain and of the standard library are skipped, so that the line is the user's. Safe
+    for exceptions whose text cannot be made.
+    """
+    try:
+        text = " ".join(str(error).split())[:_MAX_TEXT]
+    except BaseException:  # noqa: BLE001 - the __str__ of an exception of the user is user code
+        text = ""
+    where = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{Path(error.filename).name}:{error.lineno or 0}: "
+        text = " ".join(str(error.msg).split())[:_MAX_TEXT]
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        where = _first_user_frame((frame.filename, frame.lineno or 0) for frame in frames[::-1])
+    name = type(error).__name__
+    return f"{where}{name}: {text}" if text else f"{where}{name}"
+
+
+def _first_user_frame(frames: Any) -> str:
+    """Return "file:line: " of the first frame outside pqchain and the standard library."""
+    for filename, line in frames:
+        is_installed = filename.startswith(_STANDARD_LIBRARY) and "-packages" not in filename
+        if not is_installed and not filename.startswith((f"{HOME}{os.sep}", "<")):
+            return f"{Path(filename).name}:{line}: "
+    return ""
+
+
+def call(
+    function: str,
+    *,
+    limit_seconds: float,
+    schemes: Sequence[str] = (),
+    keep: bool = False,
+    **arguments: Any,
+) -> Any:
+    """Call a function in a child interpreter and return its result, which JSON can hold.
+
+    `function` is "module:name". `schemes` are registered there first (`pqchain.register`). With
+    `keep` the child serves further calls with the same schemes. What the function prints is
+    dropped. Raises the PqchainError that it raised; CallTimeout after `limit_seconds`;
+    CryptoFailure with file and line, where they are known, if it raised anything else or ended the
+    process.
+    """
+    key = (os.getpid(), *schemes)
+    caller = _take(key) if keep else None
+    if caller is None:
+        caller = _Caller(schemes, limit_seconds)
+    result = caller.call(function, limit_seconds, arguments)
+    if not keep:
+        caller.child.end()
+        return result
+    with _lock:
+        _kept.append((key, caller))
+        surplus = _kept[:-_MAX_CHILDREN]
+        del _kept[: len(surplus)]
+    _end(surplus)
+    return result
+
+
+def forget(scheme: str) -> None:
+    """End the children that know a scheme, because its file may have changed."""
+    with _lock:
+        stale = [row for row in _kept if scheme in row[0]]
+        _kept[:] = [row for row in _kept if row not in stale]
+    _end(stale)
+
+
+def _take(key: tuple[object, ...]) -> _Caller | None:
+    """Return an idle child for the caller alone, if there is one."""
+    with _lock:
+        for index, (other, caller) in enumerate(_kept):
+            if other == key:
+                del _kept[index]
+                return caller
+    return None
+
+
+_lock = threading.Lock()
+_kept: list[tuple[tuple[object, ...], _Caller]] = []
+"""Idle children, each with the process that started it (a fork must not use it) and its schemes."""
+
+
+def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
+    for key, caller in rows:
+        if key[0] == os.getpid():
+            caller.child.end()
+
+
+@atexit.register
+def _end_all() -> None:
+    _end(_kept)
+
+
+class _Caller:
+    """The parent's side of `serve`."""
+
+    def __init__(self, schemes: Sequence[str], limit_seconds: float) -> None:
+        # The child finds the same modules, and none of the current folder in their place.
+        path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+        self.child = Child([sys.executable, "-m", "pqchain.isolation"], environment=environment)
+        for scheme in schemes:
+            self.call("pqchain.schemes:register", limit_seconds, {"own_scheme": scheme})
+
+    def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
+        # Only an answer that holds the token counts: code that ends the process with exit code 0,
+        # or writes to the pipe, is not taken for a result.
+        token = secrets.token_hex(16)
+        request = {"token": token, "function": function, "limit_seconds": limit_seconds}
+        if hasattr(os, "sched_getaffinity"):
+            request["processors"] = sorted(os.sched_getaffinity(0))
+        line = json.dumps({**request, "arguments": arguments}).encode() + b"\n"
+        start = monotonic()
+        try:
+            answer = json.loads(
+                self.child.ask(line, limit_seconds + _GRACE_SECONDS, max_bytes=_MAX_ANSWER_BYTES)
+            )
+            if answer["token"] != token:
+                raise ValueError("another token")
+        except (OSError, EOFError) as error:
+            timed_out = isinstance(error, TimeoutError) or monotonic() - start >= limit_seconds
+            self._raise_ended(limit_seconds if timed_out else None)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self.child.end()
+            raise CryptoFailure("it wrote to the pipe that carries results") from None
+        except BaseException:
+            self.child.end()
+            raise
+        if "error" in answer:
+            self.child.end()
+            raise _ERRORS.get(answer["type"], CryptoFailure)(answer["error"])
+        return answer["result"]
+
+    def _raise_ended(self, limit_seconds: float | None) -> NoReturn:
+        """End the child and raise what became of it, with the line that ran if it is known."""
+        code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
+        frames = _FRAME.findall(self.child.stderr_tail)
+        where = _first_user_frame(frames)
+        if limit_seconds is not None:
+            raise CallTimeout(f"{where}no result within {limit_seconds:g} s")
+        raise CryptoFailure(f"{where}the process ended by {exit_reason(code)}")
+
+
+_ERRORS: dict[str, type[PqchainError]] = {
+    name: getattr(errors, name)
+    for name in ("UsageError", "Unsupported", "NativeLibraryMissing", "PqchainError", "DataError")
+}
+"""Errors that arrive at the caller as they were raised; others are a CryptoFailure."""
+
+
+def serve() -> None:
+    """Answer the requests of `call` until stdin ends."""
+    global is_child
+    is_child = True
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
+        # User code finds an empty stdin, and what it prints goes to stderr.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        # Copies of these two would keep the pipes open where user code starts programs.
+        faulthandler.enable()
+        exit_at_once = os._exit
+
+        def traced_exit(status: int) -> NoReturn:
+            faulthandler.dump_traceback()
+            exit_at_once(status)
+
+        os._exit = traced_exit
+        for line in requests:
+            request = json.loads(line)
+            if "processors" in request:
+                os.sched_setaffinity(0, request["processors"])
+            faulthandler.dump_traceback_later(request["limit_seconds"], exit=True)
+            answer = {"token": request["token"], **_perform(request)}
+            faulthandler.cancel_dump_traceback_later()
+            answers.write(json.dumps(answer).encode() + b"\n")
+            answers.flush()
+
+
+def _perform(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        module, _, name = request["function"].partition(":")
+        result = getattr(import_module(module), name)(**request["arguments"])
+        json.dumps(result)
+    except PqchainError as error:
+        return {"error": str(error), "type": type(error).__name__}
+    except BaseException as error:  # noqa: BLE001 - user code may raise anything, also SystemExit
+        return {"error": describe(error), "type": ""}
+    return {"result": result}
+
+
+if __name__ == "__main__":
+    # The module under its own name, whose `is_child` the others read.
+    from pqchain import isolation
+
+    isolation.serve()

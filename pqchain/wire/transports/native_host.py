@@ -1,0 +1,219 @@
+"""One node's sessions over our own QUIC library, modelled or on a socket: its calls and events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pqchain.errors import UsageError
+from pqchain.wire.session import Buffer, Closed, Event, Filled, Received
+from pqchain.wire.transports.native_library import (
+    CLOSED,
+    DATA,
+    EARLY,
+    END,
+    FILLED,
+    HELLO,
+    Library,
+    Row,
+    pointer,
+)
+from pqchain.wire.transports.native_memory import Memory
+from pqchain.wire.transports.proof import Owner, Proving
+from pqchain.wire.transports.registry import Place
+
+_MOST_SESSIONS = 4
+"""Sessions that a member may have dialled and not closed; one more ends its oldest."""
+
+_LENT_BYTES = 16 << 10
+"""From this length on bytes are lent and not copied."""
+
+_RETURNED = 256
+"""How many tokens are taken back at a time."""
+
+_ONE_WAY = 2
+"""Bit in the number of a stream."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Session(Proving):
+    """One connection."""
+
+    owner: Host
+
+    @property
+    def over(self) -> bool:
+        """Whether the node hears no more of it."""
+        return self.session not in self.owner.sessions
+
+    def say(self, data: bytes) -> None:
+        """Send that on a one-way stream of its own."""
+        host = self.owner
+        stream = host.call("open", self.session, 1)
+        host.call("send", self.session, stream, data, len(data), 1)
+
+    def prove(self, *, early: bool = False) -> None:
+        """Tell the node, and the library, which limited the unproven session so far."""
+        if not self.opened and not self.dialled:
+            assert self.peer is not None
+            self.owner.crowd_out(self.peer)
+            self.owner.call("prove", self.session, self.peer)
+        Proving.prove(self, early=early)
+
+    def end(self, reason: str, code: int = 0) -> None:
+        """Close the connection."""
+        self.owner.sessions.pop(self.session, None)
+        text = reason.encode()
+        self.owner.call("close", self.session, code, text, len(text))
+        self.owner.memory.drop(self.owner.index, self.session)
+
+
+class Host(Owner):
+    """One node's sessions: a `Transport`."""
+
+    def __init__(
+        self,
+        place: Place,
+        library: Library,
+        handle: int,
+        random: Callable[[int], bytes],
+        memory: Memory,
+    ) -> None:
+        """Take the memory that all hosts of a handle share."""
+        directory = {public.index: public for public in place.directory}
+        super().__init__(place.identity, directory, random)
+        self.sessions: dict[int, _Session] = {}
+        self._library, self._handle, self.index = library, handle, place.identity.index
+        self._addresses = place.addresses
+        self.memory = memory
+
+    def call(self, name: str, *arguments: int | bytes | None) -> int:
+        """Call the library for this host."""
+        return self._library.call(name, self._handle, self.index, *arguments)
+
+    # Calls of the node.
+
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Begin a session; `early` uses a ticket of an earlier session if there is one."""
+        host, port = self._addresses[peer]
+        address = f"{host}:{port}".encode()
+        number = self.call("dial", peer, early, address, len(address))
+        self.sessions[number] = _Session(owner=self, session=number, dialled=True, peer=peer)
+        return number
+
+    def open(self, session: int) -> int:
+        """Open a two-way stream; that of a session that has ended leads nowhere."""
+        return self.call("open", session, 0)
+
+    def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
+        """Queue bytes for a stream; a peer that reads nothing is closed instead."""
+        if session not in self.sessions:
+            return
+        length = data.nbytes if isinstance(data, memoryview) else len(data)
+        where = (self._handle, self.index, session, channel)
+        if length < _LENT_BYTES:
+            self._library.checked(self._library.send(*where, bytes(data), length, end))
+            return
+        self.take_back()
+        owned = not isinstance(data, memoryview)
+        at, token = pointer(data), self.memory.lend(data)
+        self._library.call("lend", *where, at, length, end, owned, token)
+
+    def place(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Let bytes of a channel come into memory, which is kept until they have.
+
+        Raises UsageError for memory that is too short or cannot be written to.
+        """
+        if session not in self.sessions or not count:
+            return
+        view = None if memory is None else memoryview(memory)
+        if view is not None and (view.readonly or view.nbytes < count):
+            raise UsageError(
+                f"memory must be writable and hold {count} bytes; got {view.nbytes} bytes"
+                f"{', read-only' if view.readonly else ''}"
+            )
+        at = None if view is None else pointer(view)
+        # Kept before the library knows of it, and what it replaces until it does not.
+        key = (self.index, session, channel)
+        replaced = self.memory.placed.get(key)
+        self.memory.placed[key] = (view, count)
+        self.call("place", session, channel, offset, at, count)
+        del replaced
+
+    def stop(self, session: int, channel: int) -> None:
+        """Ask the sender to stop."""
+        if session in self.sessions:
+            self.call("stop", session, channel)
+            self.memory.placed.pop((self.index, session, channel), None)
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """Send a CONNECTION_CLOSE and forget the session."""
+        if (connection := self.sessions.get(session)) is not None:
+            connection.end(reason)
+
+    def queued_bytes(self) -> int:
+        """Return what waits in the library's queues; what QUIC has taken is not counted."""
+        return self._library.checked(self._library.queued(self._handle, self.index))
+
+    def statistics(self) -> dict[str, int]:
+        """Return what was sent, received and lost, and how often it slowed down and was called."""
+        names = ("sent", "received", "bytes", "lost", "congestion", "calls")
+        values = self._library.filled("statistics", self._handle, self.index, count=len(names))
+        return dict(zip(names, values, strict=True))
+
+    # Events of the library.
+
+    def take(self, row: Row) -> list[Event]:
+        """Return the node's events of a row."""
+        _, stream, count, _, kind, number, peer, flags, data = row
+        session = self.sessions.get(number)
+        if kind == DATA and session is not None and session.opened and not stream & _ONE_WAY:
+            # Most rows; nothing is to be proven any more.
+            key = (self.index, number, stream)
+            if key in self.memory.placed:
+                self.memory.filled(key, len(data))
+            return [Received(number, stream, data, bool(flags & END))]
+        if kind == FILLED and session is not None:
+            self.memory.filled((self.index, number, stream), count)
+            return [Filled(number, stream, count, bool(flags & END))]
+        if kind == HELLO:
+            session = _Session(
+                owner=self, session=number, dialled=False, peer=None if peer < 0 else peer
+            )
+            self.sessions[number] = session
+            session.negotiated()
+        elif session is not None and kind == EARLY:
+            session.prove(early=True)
+        elif session is not None and kind == DATA:
+            session.received(stream, data, bool(flags & END))
+        elif session is not None and kind == CLOSED:
+            del self.sessions[number]
+            self.memory.drop(self.index, number)
+            if session.peer is not None and (session.opened or session.dialled):
+                reason = data.decode(errors="replace")
+                self.happened.append(Closed(number, session.peer, reason))
+        happened, self.happened = self.happened, []
+        return happened
+
+    def crowd_out(self, peer: int) -> None:
+        """End the oldest session that a member has dialled, if it has too many."""
+        dialled = [
+            each
+            for each in self.sessions.values()
+            if each.peer == peer and each.opened and not each.dialled
+        ]
+        if len(dialled) >= _MOST_SESSIONS:
+            reason = "too many sessions"
+            dialled[0].end(reason)
+            self.happened.append(Closed(dialled[0].session, peer, reason))
+
+    def take_back(self) -> None:
+        """Let go of what was lent and has been sent."""
+        while self.memory.lent:
+            tokens = self._library.filled("returned", self._handle, count=_RETURNED)
+            for token in tokens:
+                self.memory.lent.pop(token, None)
+            if len(tokens) < _RETURNED:
+                return

@@ -1,0 +1,104 @@
+"""Hostile command lines: a sample of all kinds, and how the results are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+from tests.attacks import command_lines
+from tests.attacks.command_lines import CommandLine
+from tests.attacks.commands import can_mount
+from tests.attacks.harness import ALLOWED, Outcome, run
+
+SAMPLE = 8
+"""Lines of each kind that `make test` runs."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
+    folder = tmp_path_factory.mktemp("lines")
+    if not can_mount(folder):
+        pytest.skip("this system lets nobody mount in a name space of their own")
+    process = command_lines.started(folder)
+    yield process
+    process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.native
+def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Popen[str]) -> None:
+    defects = []
+    for line in command_lines.sample(SAMPLE):
+        outcome, detail = command_lines.verdict(line, command_lines.ask(server, line))
+        if outcome not in ALLOWED:
+            defects.append(f"{outcome.value}: {line.what}: {detail}")
+    assert not defects, "\n".join(defects)
+
+
+@pytest.mark.native
+def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
+    server: Popen[str],
+) -> None:
+    words = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
+    line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", words)
+    for _ in range(2):  # the second time the file is gone again
+        result = command_lines.ask(server, line)
+        assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
+        assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
+
+
+@pytest.mark.long
+@pytest.mark.native
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", command_lines.kinds())
+def test_all_hostile_command_lines_get_an_answer_or_a_reason(kind: str) -> None:
+    attack = next(each for each in command_lines.ATTACKS if each.name == kind)
+    tally = run(attack, attack.large)
+    if not tally.inputs:
+        pytest.skip("this system lets nobody mount in a name space of their own")
+    assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
+
+
+def test_the_lines_differ_and_are_many() -> None:
+    lines = [line.what for kind in command_lines.kinds() for line in command_lines.read(kind)]
+    assert len(lines) == len(set(lines)) >= 448
+
+
+FINE = {
+    "code": 0,
+    "timed_out": False,
+    "seconds": 1.0,
+    "processor_seconds": 1.0,
+    "memory_mb": 100,
+    "left_running": [],
+    "changed": [],
+    "stdout": "{}",
+    "stderr": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused", "expected"),
+    [
+        ({}, False, Outcome.FINE),
+        ({}, True, Outcome.WRONG),
+        ({"code": 2, "stderr": "pqchain: no"}, True, Outcome.REFUSED),
+        ({"stdout": "NaN"}, False, Outcome.WRONG),
+        ({"stdout": ""}, False, Outcome.WRONG),
+        ({"code": 1, "stdout": ""}, False, Outcome.WRONG),
+        ({"code": 3}, False, Outcome.WRONG),
+        ({"code": -11}, False, Outcome.CRASH),
+        ({"code": 139}, False, Outcome.CRASH),
+        ({"code": -9, "timed_out": True}, False, Outcome.SLOW),
+        ({"stderr": "Traceback (most recent call last)"}, False, Outcome.TRACEBACK),
+        ({"changed": ["/etc/passwd"]}, False, Outcome.DAMAGE),
+        ({"left_running": ["sleep 600"]}, False, Outcome.ORPHAN),
+        ({"memory_mb": 900}, False, Outcome.MEMORY),
+    ],
+)
+def test_every_defect_is_told(changes: dict[str, Any], refused: bool, expected: Outcome) -> None:
+    line = CommandLine("doctor --json", (b"doctor", b"--json"), refused=refused)
+    assert command_lines.verdict(line, FINE | changes)[0] is expected

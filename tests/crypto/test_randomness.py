@@ -1,0 +1,201 @@
+"""Replaced randomness: one source per thread, nested blocks, errors, blocks that end wrongly."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pqchain.crypto import available, native, open_signer
+from pqchain.crypto.seeded import seeded_randomness, stream
+from pqchain.errors import UsageError
+from tests.crypto.seeded_threads import SCHEMES
+
+pytestmark = pytest.mark.native
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+LIBRARIES = {implementation: name for name, implementation, _ in SCHEMES}
+"""A scheme of each native library."""
+
+
+@pytest.fixture(params=LIBRARIES)
+def implementation(request: pytest.FixtureRequest) -> str:
+    if reason := available(request.param):
+        pytest.skip(reason)
+    return str(request.param)
+
+
+def opened(implementation: str) -> tuple[native.Library, Callable[[], Any]]:
+    """Return a library and a call that draws from it."""
+    signer = open_signer(LIBRARIES[implementation], implementation)
+    return native.library(implementation), signer.generate_keypair
+
+
+def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
+    """Return what the call returns in a thread of its own, with a stack of that size."""
+    results: list[Any] = []
+    before = threading.stack_size(stack_bytes)
+    try:
+        thread = threading.Thread(target=lambda: results.append(call()))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    return results[0]
+
+
+def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
+    """Return what is drawn from one seed."""
+    with library.randomness(stream(b"seed")):
+        return draw()
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(20, marks=pytest.mark.long)])
+def test_every_thread_draws_from_its_own_source(processes: int) -> None:
+    """In processes of their own: the callback of another thread, once freed, ended the process."""
+    command = [sys.executable, "-m", "tests.crypto.seeded_threads", f"--processes={processes}"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
+    )
+    expected = f"{processes} processes: 0 crashed, 0 with wrong results\n"
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+def test_randomness_is_reproducible_and_given_back(implementation: str) -> None:
+    library, draw = opened(implementation)
+    assert seeded(library, draw) == seeded(library, draw)
+    fresh = [draw() for _ in range(2)]
+    assert len({*fresh, seeded(library, draw)}) == 3
+
+
+def test_an_inner_block_gives_the_outer_source_back(implementation: str) -> None:
+    library, draw = opened(implementation)
+    with library.randomness(stream(b"outer")):
+        expected = [draw(), draw()]
+    with library.randomness(stream(b"outer")):
+        first = draw()
+        inner = seeded(library, draw)
+        second = draw()
+    assert [first, second] == expected
+    assert inner == seeded(library, draw)
+    assert draw() != draw()
+
+
+def test_the_source_follows_onto_a_larger_stack(implementation: str) -> None:
+    """Where a thread's stack is short, liboqs runs on a thread that the library starts."""
+    library, draw = opened(implementation)
+    assert in_thread(lambda: seeded(library, draw), stack_bytes=256 << 10) == seeded(library, draw)
+
+
+def test_another_thread_draws_from_the_system(implementation: str) -> None:
+    library, draw = opened(implementation)
+    with library.randomness(stream(b"seed")):
+        fresh = in_thread(draw)
+        expected = draw()
+    assert fresh != expected == seeded(library, draw)
+
+
+def test_an_error_of_the_source_is_raised_at_the_end(implementation: str) -> None:
+    library, draw = opened(implementation)
+    results = []
+
+    def broken(count: int) -> bytes:
+        raise ValueError("dry")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="dry"), library.randomness(broken):
+            results.append(draw())
+    with (
+        pytest.raises(UsageError, match=r"the source must give \d+ bytes; got 1"),
+        library.randomness(lambda count: b"x"),
+    ):
+        results.append(draw())
+    # No zeros: what was drawn meanwhile came from the system.
+    assert len(set(results)) == 3
+
+
+def test_a_block_that_ends_in_another_thread_leaves_nothing_seeded(implementation: str) -> None:
+    library, draw = opened(implementation)
+    block = library.randomness(stream(b"seed"))
+
+    def begin() -> None:
+        block.__enter__()
+
+    def end() -> tuple[Any, Any]:
+        with pytest.raises(UsageError, match="nested within one thread"):
+            block.__exit__(None, None, None)
+        return draw(), draw()
+
+    begin()
+    elsewhere = in_thread(end)
+    here = draw(), draw()
+    assert len({*elsewhere, *here, seeded(library, draw)}) == 5
+
+
+def test_blocks_that_cross_are_refused(implementation: str) -> None:
+    library, draw = opened(implementation)
+    first, second = (library.randomness(stream(b"%d" % number)) for number in range(2))
+    first.__enter__()
+    second.__enter__()
+    with pytest.raises(UsageError, match="nested within one thread"):
+        first.__exit__(None, None, None)
+    with pytest.raises(UsageError, match="nested within one thread"):
+        second.__exit__(None, None, None)
+    known = set()
+    for number in range(2):
+        with library.randomness(stream(b"%d" % number)):
+            known.add(draw())
+    assert len(known | {draw(), draw()}) == 4
+    assert seeded(library, draw) == seeded(library, draw)
+
+
+def test_a_batch_draws_as_its_caller() -> None:
+    """Threads of a batch do not disturb the source of their caller."""
+    signer = open_signer("ML-DSA-44")
+    library = native.library(signer.implementation)
+    public_key, secret_key = signer.generate_keypair()
+    columns = ([b"m"] * 64, [signer.sign(b"m", secret_key)] * 64, [public_key] * 64)
+    expected = seeded(library, signer.generate_keypair)
+    with library.randomness(stream(b"seed")):
+        assert signer.verify_batch(*columns, threads=4) == []
+        assert signer.generate_keypair() == expected
+
+
+def test_daemon_threads_may_draw_while_the_interpreter_ends() -> None:
+    code = """
+import threading, time
+from pqchain.crypto import open_signer
+from pqchain.crypto.seeded import seeded_randomness
+signer = open_signer("ML-DSA-44")
+signer.generate_keypair()
+def work():
+    while True:
+        with seeded_randomness(b"seed"):
+            signer.generate_keypair()
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.05)
+"""
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+        assert done.returncode == 0
+
+
+def test_seeds_give_streams_of_their_own() -> None:
+    one, same, other = stream(b"a", b"b"), stream(b"a", b"b"), stream(b"a\0b", b"c")
+    first = [one(32), one(32)]
+    assert first == [same(32), same(32)]
+    assert len({*first, other(32)}) == 3
+    signer = open_signer("ML-DSA-44")
+    made = []
+    for purpose in itertools.repeat(b"delegate 3", 2):
+        with seeded_randomness(purpose):
+            made.append(signer.generate_keypair())
+    assert made[0] == made[1] != signer.generate_keypair()

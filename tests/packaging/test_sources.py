@@ -1,0 +1,207 @@
+"""Fetched sources: a tree that differs from the pinned one in anything a build reads is refused.
+
+Each of the three ways to a source is tried with a small tree and programs that stand in for cargo
+and git, so that nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NATIVE = ROOT / "pqchain" / "native"
+
+pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+
+TREE = {
+    "CMakeLists.txt": "project(liboqs)",
+    "LICENSE.txt": "MIT",
+    ".CMake/compiler_opts.cmake": "",
+    "src/oqs.h": "",
+    "src/oqsconfig.h.cmake": "#define OQS_VERSION_TEXT",
+    "src/liboqs.pc.in": "",
+    "src/sig/sign.c": "int sign(void);",
+    "src/sig/tables.data": "1, 2, 3",
+}
+"""One file of each kind that liboqs's build reads."""
+
+RELEASE = """
+set(library small)
+set(crate_folder "small-1")
+set(crate "crate small 1")
+set(source_variable SMALL_SOURCE)
+set(entries .CMake src CMakeLists.txt LICENSE.txt)
+set(digest {digest})
+set(corrected_digest {digest})
+"""
+
+CARGO = """#!/bin/sh
+for last; do :; done
+mkdir -p "$last/small-1" && cp -R "$TREE" "$last/small-1/liboqs"
+"""
+
+GIT = """#!/bin/sh
+for last; do :; done
+cp -R "$TREE" "$last"
+"""
+
+
+def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with the functions of the build, for releases in `folder`."""
+    (folder / "script.cmake").write_text(
+        f'set(PQCHAIN_NATIVE_DIR "{folder}")\n'
+        + "".join(
+            f'include("{NATIVE}/cmake/{name}.cmake")\n'
+            for name in ("cache", "sources", "corrections", "liboqs")
+        )
+        + script
+    )
+    return subprocess.run(
+        ["cmake", "-P", "script.cmake"],
+        cwd=folder,
+        env={**os.environ, "PQCHAIN_CACHE": str(folder / "cache"), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    """Return a message of CMake, which breaks lines anywhere, in one line."""
+    return " ".join(done.stderr.split())
+
+
+def digest_of(tree: Path, folder: Path) -> str:
+    printed = run_cmake(
+        f'pqchain_digest("{tree}" digest ENTRIES .CMake src CMakeLists.txt LICENSE.txt)\n'
+        'message("${digest}")',
+        folder,
+    )
+    return printed.stderr.strip()
+
+
+def grown(folder: Path) -> Path:
+    """Make a tree, a release that pins it, and programs that fetch it."""
+    tree = folder / "tree"
+    for name, text in TREE.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    release = folder / "sources" / "liboqs-small"
+    release.mkdir(parents=True)
+    (release / "Cargo.toml").touch()
+    (release / "release.cmake").write_text(RELEASE.format(digest=digest_of(tree, folder)))
+    for name, text in (("cargo", CARGO), ("git", GIT)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return tree
+
+
+def fetched(way: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    tree = folder / "tree"
+    programs = {
+        "cargo": f'set(PQCHAIN_CARGO "{folder}/cargo")\nset(PQCHAIN_GIT FALSE)\n',
+        "git": f'set(PQCHAIN_CARGO FALSE)\nset(PQCHAIN_GIT "{folder}/git")\n',
+        "folder": "",
+    }
+    script = programs[way] + 'pqchain_fetch(liboqs-small "${PQCHAIN_CACHE_DIR}/small" origin)\n'
+    source = {"SMALL_SOURCE": str(tree)} if way == "folder" else {}
+    return run_cmake(script, folder, TREE=str(tree), **source)
+
+
+def changed(name: str) -> Callable[[Path], object]:
+    def change(tree: Path) -> None:
+        with (tree / name).open("a") as file:
+            file.write("\n#define OQS_randombytes(p, n) memset((p), 0, (n))\n")
+
+    return change
+
+
+def linked_folder(tree: Path) -> None:
+    (tree.parent / "elsewhere").mkdir()
+    (tree / "src" / "sys").symlink_to(tree.parent / "elsewhere")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    **{name: changed(name) for name in TREE},
+    "a new file": lambda tree: (tree / "src" / "string.h").write_text(""),
+    "a hidden file": lambda tree: (tree / "src" / ".hidden").write_text(""),
+    "a file less": lambda tree: (tree / "src" / "liboqs.pc.in").unlink(),
+    "a file with a semicolon": lambda tree: (tree / "src" / "a;b.c").write_text(""),
+    "a linked folder": linked_folder,
+}
+
+
+@pytest.mark.parametrize("way", ["folder", "cargo", "git"])
+def test_the_pinned_tree_is_taken_and_nothing_besides(way: str, tmp_path: Path) -> None:
+    tree = grown(tmp_path)
+    (tree / "tests").mkdir()
+    (tree / "tests" / "unpinned.c").touch()
+    done = fetched(way, tmp_path)
+    assert done.returncode == 0, done.stderr
+    taken = tmp_path / "cache" / "small"
+    assert {
+        path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()
+    } == set(TREE)
+
+
+@pytest.mark.parametrize("way", ["folder", "cargo", "git"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_tree_is_refused(way: str, change: str, tmp_path: Path) -> None:
+    CHANGES[change](grown(tmp_path))
+    done = fetched(way, tmp_path)
+    assert done.returncode == 1
+    assert "is not the pinned one" in said(done)
+    assert not (tmp_path / "cache" / "small").exists()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_tree_that_was_changed_in_the_cache_is_refused(change: str, tmp_path: Path) -> None:
+    tree = grown(tmp_path)
+    script = f'pqchain_check_source(liboqs-small ON "{tree}")'
+    assert run_cmake(script, tmp_path).returncode == 0
+    CHANGES[change](tree)
+    done = run_cmake(script, tmp_path)
+    assert done.returncode == 1
+    assert "Delete that folder; the next build fetches it again." in said(done)
+
+
+@pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
+def test_every_build_checks_its_source(release: str) -> None:
+    """Before it configures, and each release pins the digest of both of its trees."""
+    text = (NATIVE / "cmake" / "liboqs.cmake").read_text()
+    build = text[text.index("function(pqchain_liboqs ") :]
+    assert build.index("pqchain_check_source(") < build.index('-S "${source}"')
+    pinned = (NATIVE / "sources" / release / "release.cmake").read_text()
+    assert all(f"set({name} " in pinned for name in ("digest", "corrected_digest"))
+
+
+@pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
+def test_a_planted_definition_in_the_header_of_liboqs_is_refused(
+    release: str, tmp_path: Path
+) -> None:
+    """The tree in this machine's cache, and the same with one line in what becomes a header."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    cache = Path(os.environ.get("PQCHAIN_CACHE") or f"{home}/pqchain")
+    script = f'pqchain_check_source({release} ON "{tmp_path}/tree")'
+    (tmp_path / "sources").symlink_to(NATIVE / "sources")
+    for place in sorted(cache.glob(f"sources/{release}-*/ORIGIN")):
+        # Hard links: what is edited below gets a file of its own first.
+        shutil.rmtree(tmp_path / "tree", ignore_errors=True)
+        shutil.copytree(place.parent, tmp_path / "tree", copy_function=os.link)
+        if run_cmake(script, tmp_path).returncode == 0:
+            break
+    else:
+        pytest.skip(f"no source of {release} in {cache}")
+    header = tmp_path / "tree" / "src" / "oqsconfig.h.cmake"
+    text = header.read_text()
+    header.unlink()
+    header.write_text(text + "#define OQS_randombytes(p, n) memset((p), 0, (n))\n")
+    done = run_cmake(script, tmp_path)
+    assert done.returncode == 1
+    assert "is not the pinned one" in said(done)

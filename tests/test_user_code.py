@@ -1,0 +1,327 @@
+"""User code that crashes, exits, hangs, prints or lies costs its caller one sentence or one row."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pqchain as pq
+from pqchain import algorithms, isolation
+from pqchain.commands.native import FOLDER, build
+from pqchain.crypto import isolated
+from pqchain.errors import CryptoFailure, UsageError
+
+SCHEME = """
+import ctypes, hashlib, os, sys, time
+
+class NAME:
+    name = "NAME"
+    public_key_bytes = secret_key_bytes = 32
+    signature_bytes = 64
+    count = 0
+
+    def generate_keypair(self):
+        key = os.urandom(32)
+        return key, key
+
+    def sign(self, message, secret_key):
+        return hashlib.sha512(secret_key + message).digest()
+
+    def verify(self, message, signature, public_key):
+        return signature == hashlib.sha512(public_key + message).digest()
+"""
+
+NOT_LOADED = {
+    "syntax": ("def broken(:", 1, "SyntaxError"),
+    "value": ("raise ValueError('no')", 1, "ValueError: no"),
+    "zero": ("1 / 0", 1, "ZeroDivisionError"),
+    "recursion": ("def f():\n    f()\nf()", 2, "RecursionError"),
+    "exits": ("import sys\nsys.exit(0)", 2, "SystemExit: 0"),
+    "interrupts": ("raise KeyboardInterrupt", 1, "KeyboardInterrupt"),
+    "coding": ("# coding: nonsense", 0, "unknown encoding: nonsense"),
+    "os_exits": ("import os\nos._exit(0)", 2, "ended by exit code 0"),
+    "crashes": ("import ctypes\nctypes.string_at(0)", 2, "ended by SIGSEGV"),
+    "loops": ("while True:\n    pass", None, "no result within 3 s"),
+    "text": (
+        "class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
+        3,
+        "cannot be imported: text.py:3: E",
+    ),
+}
+"""Files that cannot be loaded: text, line that is to be named, and what is said of it."""
+
+ARGUMENTS = {
+    "..:X": "cannot be imported: TypeError",
+    ":X": "must be file.py:Class or module:Class",
+    "X:": "must be file.py:Class or module:Class",
+    "nowhere\udcff.py:X": "there is no file",
+    "~nobody/mine.py:X": "there is no file",
+    "/dev/zero.py:X": "there is no file",
+    "json:dumps": "is not a signature scheme: it lacks generate_keypair()",
+}
+
+FAILS = {
+    "init": ("class", "def __init__(self): raise RuntimeError('init')", "RuntimeError: init"),
+    "raises": ("def sign", "raise ValueError('no key')", "ValueError: no key"),
+    "verify_raises": ("def verify", "1 / 0", "ZeroDivisionError"),
+    "key_exits": ("def generate_keypair", "sys.exit(0)", "SystemExit: 0"),
+    "interrupts": ("def sign", "raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "recursion": ("def sign", "return self.sign(message, secret_key)", "RecursionError"),
+    "type": ("def sign", "return 5", "must return 64 to 64 bytes; got int"),
+    "length": ("def sign", "return b'short'", "must return 64 to 64 bytes; got 5"),
+    "key_type": ("def generate_keypair", "return 5", "of 32 and 32 bytes; got int"),
+    "verdict": ("def verify", "return None", "True or False; got a value of type NoneType"),
+    "accepts": ("def verify", "return True", "False for a signature with one bit flipped"),
+    "rejects": ("def verify", "return False", "must return True for a valid signature"),
+    "os_exits": ("def sign", "os._exit(0)", "the process ended by exit code 0"),
+    "crashes": ("def sign", "ctypes.string_at(0)", "the process ended by SIGSEGV"),
+    "loops": ("def verify", "while True: pass", "no result within 3 s"),
+    "sleeps": ("def sign", "time.sleep(1000)", "no result within 3 s"),
+    "pipes": ("def sign", "os.closerange(3, 100)", "the process ended by exit code"),
+    "crashes_late": (
+        "def sign",
+        "type(self).count += 1; self.count > 20 and ctypes.string_at(0)",
+        "the process ended by SIGSEGV",
+    ),
+}
+"""Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
+
+
+def command(
+    *words: str, seconds: float = 100.0, user_code: str = "20"
+) -> subprocess.CompletedProcess[str]:
+    """Run pqchain in a process of its own, which must end in time and without a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,
+        timeout=seconds, env=os.environ | {isolated.LIMIT_VARIABLE: user_code},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode >= 0
+    return done
+
+
+def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
+    """Write SCHEME under that name, with a line after another; return its place."""
+    lines = []
+    for line in SCHEME.replace("NAME", name).splitlines():
+        lines.append(line)
+        if after and line.strip().startswith(after):
+            indent = "    " if after.startswith("class") else "        "
+            lines.append(indent + inserted)
+    (folder / f"{name}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return f"{folder / name}.py:{name}"
+
+
+@pytest.fixture(autouse=True)
+def forgetting() -> Iterator[None]:
+    with algorithms.forgetting():
+        yield
+
+
+@pytest.mark.parametrize("kind", NOT_LOADED)
+def test_code_that_cannot_be_loaded_is_wrong_use(kind: str, tmp_path: Path) -> None:
+    text, line, message = NOT_LOADED[kind]
+    (tmp_path / f"{kind}.py").write_text(f"{text}\n", encoding="utf-8")
+    limit = "3" if kind == "loops" else "20"
+    done = command("bench", "--json", "--scheme", f"{tmp_path / kind}.py:X", user_code=limit)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    [sentence] = done.stderr.strip().splitlines()
+    assert message in sentence
+    assert (f"{kind}.py:{line}" if line is not None else f"{kind}.py:") in sentence
+
+
+@pytest.mark.parametrize("place", ARGUMENTS)
+def test_a_place_without_a_scheme_is_wrong_use(place: str) -> None:
+    done = command("chain", "--json", "--scheme", place)
+    assert (done.returncode, done.stdout) == (2, "")
+    [sentence] = done.stderr.strip().splitlines()
+    assert ARGUMENTS[place] in sentence
+
+
+def test_code_that_fails_is_one_row_with_its_line_and_the_others_stay(tmp_path: Path) -> None:
+    places = [write(tmp_path, kind, *FAILS[kind][:2]) for kind in FAILS]
+    places.append(write(tmp_path, "prints", "def sign", "print('{' * 1000); os.system('echo x')"))
+    words = [word for place in places for word in ("--scheme", place)]
+    words += ["--algorithm", "Ed25519", "--operation", "sign", "--json"]
+    done = command("bench", *words, seconds=300.0, user_code="3")
+    assert done.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
+    assert {name for name, row in rows.items() if row["status"] == "ok"} == {"Ed25519", "prints"}
+    for kind, (after, _, message) in FAILS.items():
+        reason = rows[kind]["reason"]
+        assert message in reason, kind
+        # What ends the pipes ends the process in our own code.
+        line = r"" if kind == "pipes" else ":"
+        assert f"{kind}.py{line}" in reason, (kind, after)
+
+
+def test_a_block_with_code_that_crashes_is_one_row(tmp_path: Path) -> None:
+    late = write(tmp_path, "late", *FAILS["crashes_late"][:2])
+    words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
+    done = command("chain", *words, "--transactions", "30", "--threads", "1", "--json")
+    assert done.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["blocks"]}
+    assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
+    assert "late.py:15: the process ended by SIGSEGV" in rows["late"]["reason"]
+
+
+def test_gas_of_code_that_fails_late_is_a_failed_row(tmp_path: Path) -> None:
+    after = "type(self).count += 1; self.count > 200 and ctypes.string_at(0)"
+    late = write(tmp_path, "late", "def verify", after)
+    words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
+    done = command("gas", *words, "--rounds", "3", "--json")
+    rows = {row["scheme"]: row for row in json.loads(done.stdout)["gas"]}
+    assert done.returncode == 1
+    assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
+    assert "late.py:18" in rows["late"]["reason"]
+
+
+def test_signatures_are_made_in_a_child_and_batches_name_the_wrong_ones(tmp_path: Path) -> None:
+    pq.register(write(tmp_path, "Remote"))
+    assert "pqchain_user_Remote" not in sys.modules
+    signer = pq.open_signer("remote")
+    pairs = [signer.generate_keypair() for _ in range(3)]
+    signatures = [signer.sign(b"pay", secret) for _, secret in pairs]
+    publics = [public for public, _ in pairs]
+    assert signer.verify(b"pay", signatures[0], publics[0])
+    assert not signer.verify(b"pax", signatures[0], publics[0])
+    signatures[1] = bytes(64)
+    assert signer.verify_batch([b"pay"] * 3, signatures, publics, threads=2) == [1]
+
+
+def test_two_files_with_one_name_of_a_class_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    pq.register(write(tmp_path, "Same"))
+    with pytest.raises(
+        UsageError, match=r"own/Same is the code at .*Same\.py:Same already; rename"
+    ):
+        pq.register(write(tmp_path / "other", "Same"))
+
+
+def test_a_file_that_was_changed_is_loaded_anew(tmp_path: Path) -> None:
+    place = write(tmp_path, "Changing", "def sign", "raise ValueError")
+    pq.register(place)
+    with pytest.raises(CryptoFailure, match=r"Changing\.py:15: ValueError"):
+        pq.open_signer("Changing")
+    write(tmp_path, "Changing")
+    pq.register(place)
+    assert len(pq.open_signer("Changing").sign(b"", bytes(32))) == 64
+
+
+def test_an_object_that_exits_in_this_process_is_a_failure() -> None:
+    namespace: dict[str, type] = {}
+    exec(SCHEME.replace("NAME", "Here"), namespace)
+    exits = type("Exits", (namespace["Here"],), {"sign": lambda *_: sys.exit(0)})
+    pq.register(exits)
+    with pytest.raises(
+        CryptoFailure, match=r"Here\.sign\(\) raised test_user_code\.py:\d+: SystemExit"
+    ):
+        pq.open_signer("Here").sign(b"", bytes(32))
+
+
+def test_no_process_is_left_of_a_call(tmp_path: Path) -> None:
+    marker = tmp_path / "late"
+    started = f"subprocess.Popen(['sh', '-c', 'sleep 1; touch {marker}'])"
+    place = write(tmp_path, "starts", "def sign", f"import subprocess; {started}; 1 / 0")
+    pq.register(place)
+    with pytest.raises(CryptoFailure, match="ZeroDivisionError"):
+        pq.open_signer("starts")
+    subprocess.run(["sleep", "2"], check=True)
+    assert not marker.exists()
+
+
+def test_a_call_whose_result_json_cannot_hold_is_a_failure() -> None:
+    with pytest.raises(CryptoFailure, match="TypeError"):
+        isolation.call("builtins:complex", limit_seconds=20.0)
+    with pytest.raises(isolation.CallTimeout, match="no result within 1 s"):
+        isolation.call("signal:pause", limit_seconds=1.0)
+
+
+C_SIGNS = "mix(signature, secret_key, message, message_bytes);"
+C_MISTAKES = {
+    "source_null": ('return "an example"', "return NULL", 0, ""),
+    "source_bytes": ('return "an example"', r'return "\xff\xfe"', 0, ""),
+    "name_bytes": ('"Example-300" : NULL', r'"Ex\xff" : NULL', 0, ""),
+    "count": (
+        "{ return 1; }",
+        "{ return (size_t)1 << 60; }",
+        2,
+        "must be at most 10000; got 1152921504606846976",
+    ),
+    "loads_exit": (
+        "static pq_random_fn source;",
+        "static pq_random_fn source; __attribute__((constructor)) static void s(void) { exit(0); }",
+        1,
+        "cannot be loaded: the process ended by exit code 0",
+    ),
+    "loads_hang": (
+        "static pq_random_fn source;",
+        "static pq_random_fn source; __attribute__((constructor)) void s(void) { for (;;); }",
+        1,
+        "cannot be loaded: no result within 3 s",
+    ),
+    "signs_exit": (C_SIGNS, "exit(0);", 1, "the process ended by exit code 0"),
+    "signs_abort": (C_SIGNS, "abort();", 1, "the process ended by SIGABRT"),
+    "signs_hang": (C_SIGNS, "for (;;);", 1, "no result within 3 s"),
+    "exits_late": (
+        C_SIGNS,
+        f"static int n; if (++n > 3) exit(0); {C_SIGNS}",
+        1,
+        "the process ended by exit code 0",
+    ),
+    "overruns": (
+        "*signature_bytes = SIGNATURE;",
+        "*signature_bytes = SIGNATURE; signature[SIGNATURE] = 1;",
+        1,
+        "wrote past a buffer of 300 bytes",
+    ),
+}
+"""The example in C with a text replaced; exit code of `native --check`, and what it says."""
+
+
+def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
+    text = (FOLDER / "example.c").read_text(encoding="utf-8")
+    assert not old or text.count(old) == 1
+    source, built = folder / f"{name}.c", folder / f"lib{name}.so"
+    source.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    subprocess.run(shlex.split(build(str(source), str(built)).replace("-O3", "-O1")), check=True)
+    return built
+
+
+@pytest.mark.parametrize("kind", C_MISTAKES)
+def test_a_library_is_checked_where_it_can_do_no_harm(kind: str, tmp_path: Path) -> None:
+    old, new, code, message = C_MISTAKES[kind]
+    path = library(tmp_path, kind, old, new)
+    limit = "3" if "hang" in kind else "20"
+    checked = command("native", "--check", str(path), user_code=limit)
+    assert checked.returncode == code
+    assert message in checked.stdout + checked.stderr
+    if kind not in ("count", "loads_exit", "signs_exit", "overruns"):
+        return
+    words = ["--scheme", str(path), "--algorithm", "Ed25519", "--operation", "sign", "--json"]
+    done = command("bench", *words, user_code=limit)
+    if "cannot be loaded" in message or kind == "count":
+        assert (done.returncode, done.stdout) == (2, "")
+        return
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
+    assert done.returncode == 1
+    assert (rows["Ed25519"]["status"], rows["Example-300"]["status"]) == ("ok", "failed")
+    assert f"lib{kind}.so" in rows["Example-300"]["reason"]
+
+
+def test_a_truncated_library_is_refused(tmp_path: Path) -> None:
+    whole = library(tmp_path, "whole").read_bytes()
+    path = tmp_path / "libhalf.so"
+    path.write_bytes(whole[: len(whole) // 2])
+    for words, code in ((["native", "--check"], 1), (["bench", "--scheme"], 2)):
+        done = command(*words, str(path))
+        assert done.returncode == code
+        assert "libhalf.so cannot be loaded: " in done.stderr

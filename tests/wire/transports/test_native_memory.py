@@ -1,0 +1,206 @@
+"""Memory that Python and the QUIC library share: nobody touches it after the other let it go."""
+
+import asyncio
+import gc
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from pathlib import Path
+
+import pytest
+
+from pqchain.errors import UsageError
+from pqchain.wire.session import Closed, Opened, Received
+from pqchain.wire.transports import limits, native, registry
+from pqchain.wire.transports.native_library import Mailbox
+from tests.wire.pair import NativePair
+from tests.wire.transports import dropped
+
+ROOT = Path(__file__).parents[3]
+REASON = registry.get("native").reason()
+pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+@pytest.mark.parametrize("end", ["raised", "collected"])
+@pytest.mark.parametrize("use", ["lent", "placed", "resized"])
+def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
+    """Each of the six ended by a segmentation fault before the handle had a finalizer."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.wire.transports.dropped", use, end],
+        capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    said = "BufferError " if use == "resized" else ""
+    said += "a mistake of the caller " if end == "raised" else r"\d+ is no handle \d+ is no handle "
+    assert re.fullmatch(f"{said}end", done.stdout)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_leaves_the_handle_alone():
+    """A child has the handle but not its thread; freeing it would wait for that for ever."""
+
+    async def forked():
+        nodes, *_ = await dropped.connected()
+        child = os.fork()
+        if not child:
+            nodes[0]._free()
+            os._exit(0)
+        deadline = time.monotonic() + 30
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        if ended == (0, 0):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        for node in nodes:
+            await node.shut()
+        assert ended == (child, 0)
+
+    asyncio.run(forked())
+
+
+def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
+    pair = NativePair(bits_per_second=1e6)
+    client, session = pair.endpoints[0], pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.run()
+    data = bytearray(100_000)
+    client.send(session, client.open(session), memoryview(data))
+    memory, library, handle = pair.fabric.memory, pair.fabric._library, pair.fabric.handle
+    pair.step()
+    assert [view.obj for view in memory.lent.values()] == [data]
+    gone = weakref.ref(pair.fabric)
+    del pair, client
+    gc.collect()
+    assert gone() is None
+    assert (memory.lent, memory.placed) == ({}, {})
+    data.clear()
+    with pytest.raises(UsageError, match="is no handle"):
+        library.call("totals", handle, None, 0)
+
+
+def test_what_is_released_by_its_owner_stays_exported_while_it_is_lent():
+    pair = NativePair()
+    session = pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.run()
+    client, data = pair.endpoints[0], bytearray(b"x" * 50_000)
+    with memoryview(data) as view:
+        client.send(session, client.open(session), view, end=True)
+    with pytest.raises(BufferError):
+        data.append(0)
+    pair.run()
+    client.take_back()
+    data.append(0)
+    come = b"".join(each.data for each in pair.endpoints[1].events() if isinstance(each, Received))
+    assert come == b"x" * 50_000
+
+
+@pytest.mark.parametrize("memory", [bytes(100), bytearray(99)])
+def test_memory_must_be_writable_and_long_enough(memory):
+    pair = NativePair()
+    session = pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.run()
+    client = pair.endpoints[0]
+    with pytest.raises(UsageError, match="must be writable and hold 100 bytes; got"):
+        client.place(session, client.open(session), memoryview(memory), 100, offset=0)
+    assert client.memory.placed == {}
+
+
+async def pause(condition):
+    for _ in range(10_000):
+        if condition():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it never happened")
+
+
+def test_what_python_does_not_read_stays_with_the_sender():
+    """Once the window and some events are full, the peer waits: nothing more is kept of it."""
+
+    async def flooded():
+        nodes, here, _, heard = await dropped.connected()
+        sender, receiver = nodes
+        asyncio.get_running_loop().remove_reader(receiver._descriptor)
+        beats, length = memoryview(bytes(1 << 20)), 100 << 20
+        for channel in (sender.open(here), sender.open(here)):
+            for _ in range(50):
+                sender.send(here, channel, beats)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        left = -1
+        while left != (left := sender.queued_bytes()):
+            await asyncio.sleep(0.5)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+        taken = length - left
+        assert native._RECEIVE_WINDOW_BYTES / 2 < taken < 40 << 20
+        assert grown < 64 << 20
+        # And it goes on when it is read.
+        asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._news)
+
+        def come():
+            return sum(len(event.data) for event in heard if isinstance(event, Received))
+
+        await pause(lambda: come() == length)
+        pieces = [len(event.data) for event in heard if isinstance(event, Received)]
+        assert max(pieces) <= limits.PIECE_BYTES
+        for node in nodes:
+            await node.shut()
+
+    asyncio.run(flooded())
+
+
+def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
+    """However much has come: what takes long leaves the rest to the next turn."""
+    taken = []
+    monkeypatch.setattr(Mailbox, "take", lambda box: taken.append(box) or [])
+    box, monotonic = Mailbox.__new__(Mailbox), iter(range(100))
+    box.full = True
+    node = native.NativeSocket.__new__(native.NativeSocket)
+    node._mailbox, node._host = box, type("Host", (), {"take_back": lambda self: None})()
+    monkeypatch.setattr(
+        native.time, "perf_counter", lambda: next(monotonic) * limits.TURN_SECONDS / 4
+    )
+    node._news()
+    assert len(taken) == 5
+
+
+def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
+    monkeypatch.setattr(native, "MOST_QUEUED", 1000)
+    pair = NativePair()
+    session = pair.endpoints[0].dial(1, early=False, now=0.0)
+    pair.run()
+    client = pair.endpoints[0]
+    client.events()
+    pair.fabric.stop(1)
+    channel, chunk = client.open(session), memoryview(bytes(20_000))
+    for _ in range(20_000_000 // len(chunk)):
+        client.send(session, channel, chunk)
+    assert client.queued_bytes() == 20_000_000
+    client.send(session, channel, chunk)
+    assert client.queued_bytes() == 0
+    # It has not heard of that yet.
+    client.send(session, client.open(session), b"more")
+    pair.step()
+    assert [event.reason for event in client.events() if isinstance(event, Closed)] == [
+        limits.READS_NOTHING
+    ]
+    client.take_back()
+    assert client.memory.lent == {}
+
+
+def test_the_oldest_of_too_many_sessions_of_a_member_is_ended():
+    pair, count = NativePair(), 6
+    sessions = []
+    for _ in range(count):
+        sessions.append(pair.endpoints[0].dial(1, early=False, now=pair.now))
+        pair.run()
+    closed = [event.session for event in pair.endpoints[0].events() if isinstance(event, Closed)]
+    assert closed == sessions[:2]
+    there = pair.endpoints[1].events()
+    opened = [event.session for event in there if isinstance(event, Opened)]
+    ended = [event for event in there if isinstance(event, Closed)]
+    assert [event.session for event in ended] == opened[:2]
+    assert {event.reason for event in ended} == {"too many sessions"}
+    assert set(pair.endpoints[1].sessions) == set(opened[2:])

@@ -1,0 +1,112 @@
+"""What a member can make a QUIC endpoint keep: counted in memory, without sockets or clocks."""
+
+import pytest
+
+from pqchain.wire.session import Closed, Opened
+from pqchain.wire.transports import limits, quic_connection
+from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
+from tests.wire.pair import Pair
+
+
+@pytest.fixture(params=["aioquic", "qh3"])
+def either(request):
+    """Return a pair of each library whose queues are ours."""
+    if request.param == "aioquic":
+        return Pair()
+    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
+    from pqchain.wire.transports.qh3 import LIBRARY as QH3
+
+    return Pair(library=QH3)
+
+
+@pytest.fixture
+def pair():
+    return Pair()
+
+
+def opened(pair):
+    """Dial from 0 to 1 and return the session."""
+    session = pair.endpoints[0].dial(1, early=False, now=pair.now)
+    pair.run()
+    return session
+
+
+def events(pair, index, kind):
+    return [event for event in pair.endpoints[index].events() if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("kind", ["pieces", "bytes"])
+def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind):
+    """What waits is counted: every piece, and of bytes those that only the queue has."""
+    monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MOST_QUEUED_BYTES", 1 << 20)
+    opened(either)
+    server = either.endpoints[1]
+    (there,) = events(either, 1, Opened)
+    data = bytes(10_000) if kind == "bytes" else memoryview(bytearray(10_000))
+    queued = server.sessions[there.session].queued
+    sent = 0
+    while there.session in server.sessions:
+        assert queued.pieces == sent <= 1000
+        server.send(there.session, 0, data)
+        sent += 1
+    assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
+    assert server.queued_bytes() == 0
+    assert events(either, 1, Closed) == [Closed(there.session, 0, limits.READS_NOTHING)]
+    server.send(there.session, 0, data)
+    assert server.queued_bytes() == 0
+    either.run()
+    assert [event.reason for event in events(either, 0, Closed)] == [limits.READS_NOTHING]
+
+
+def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
+    monkeypatch.setattr(quic_connection, "MOST_QUEUED_BYTES", 1 << 20)
+    monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
+    session = opened(pair)
+    client = pair.endpoints[0]
+    chunk = memoryview(bytearray(200_000))
+    for _ in range(100):
+        client.send(session, client.open(session), chunk, end=True)
+    client.datagrams(pair.now)
+    connection = client.sessions[session]
+    held = sum(AIOQUIC.buffered(connection.quic, at) for at in AIOQUIC.streams(connection.quic))
+    assert 1 << 20 < held <= (1 << 20) + (64 << 10)
+    assert client.queued_bytes() == 100 * len(chunk) - held
+
+
+def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
+    monkeypatch.setattr(quic_connection, "MOST_UNPROVEN_CHANNELS", 50)
+    monkeypatch.setattr(quic_connection, "MOST_CHANNELS", 100)
+    session = opened(pair)
+    client = pair.endpoints[0]
+    for _ in range(120):
+        client.send(session, client.open(session), b"half")
+    pair.run()
+    reason = "too many open streams"
+    assert [event.reason for event in events(pair, 1, Closed)] == [reason]
+    assert pair.endpoints[1].sessions == {}
+
+
+def test_gaps_in_streams_are_bounded(pair, monkeypatch):
+    """A peer that sends the last byte that it may, again and again, and never the first one."""
+    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
+    opened(pair)
+    (there,) = events(pair, 1, Opened)
+    server = pair.endpoints[1].sessions[there.session].quic
+    client = next(iter(pair.endpoints[0].sessions.values())).quic
+    for _ in range(200):
+        stream = client.get_next_available_stream_id()
+        client.send_stream_data(stream, b"x")
+        sender = client._streams[stream].sender
+        room = min(client._streams[stream].max_stream_data_remote,
+                   client._remote_max_data - client._remote_max_data_used)  # fmt: skip
+        if room < 2:
+            break
+        sender._buffer_start = sender._buffer_stop - 1 + room - 1
+        sender._buffer_stop = sender._buffer_start + 1
+        sender._pending = type(sender._pending)([range(sender._buffer_start, sender._buffer_stop)])
+        pair.endpoints[0].dirty[1] = next(iter(pair.endpoints[0].sessions.values()))
+        pair.run()
+    else:
+        raise AssertionError("its room never ends")
+    assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
