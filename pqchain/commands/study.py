@@ -29,11 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain import study as studies
     from pqchain.study import page, sensitivity
     from pqchain.study import text as texts
-    from pqchain.study.inputs import input_help
+    from pqchain.study.figures import OUTPUTS
 
     if arguments.inputs:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
-        table = Table(columns=columns, rows=input_help())
+        table = Table(columns=columns, rows=texts.input_help())
         return console.show(arguments, table.records(), table)
     if arguments.outcomes:
         return _outcomes(arguments)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
     if arguments.show:
         raise UsageError(f"--show needs a ready study; got the file {arguments.study}")
-    figure = values.folded(arguments.matters_for or "capacity_per_second", sensitivity.OUTPUTS)
+    figure = values.folded(arguments.matters_for or "capacity_per_second", OUTPUTS)
     sensitivity.check_output(figure)
     if arguments.page is not None:
         page.check_page(arguments.page)
@@ -80,17 +80,17 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     from pqchain import costs as costing
     from pqchain import results
     from pqchain.bench import operations, presets
-    from pqchain.study import text, validation
+    from pqchain.study import analysis, text
 
     if arguments.measurements is not None:
         frame = results.load(arguments.measurements)
     else:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
-            validation.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
+            analysis.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
             progress=console.watched(),
         )  # fmt: skip
-    predicted = validation.predictions(costing.from_frame(frame))
+    predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, arguments.output, provenance=frame.attrs.get("provenance", {}))
     return console.show(arguments, console.records(predicted), text.outcomes_table(predicted))
 

@@ -12,10 +12,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from pqchain.chain import encoding
-from pqchain.consensus import Layout
+from pqchain.consensus import Layout, Scenario
+from pqchain.consensus import run as run_consensus
+from pqchain.consensus.lengths import mean
 from pqchain.costs import Costs, CostTable
 from pqchain.study.checking import BLS, CORES
 from pqchain.study.inputs import Plan
@@ -122,16 +125,17 @@ def use(
     """
     if bundle is not None:
         lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
-    mean = sum(length * count for length, count in lengths.items()) / sum(lengths.values())
+    average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.envelope_bytes:
         rest = float(plan.envelope_bytes + plan.data_bytes)
         witness, most = (
-            plan.signatures * (key + length + plan.framing_bytes) for length in (mean, max(lengths))
+            plan.signatures * (key + length + plan.framing_bytes)
+            for length in (average, max(lengths))
         )
     else:
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
-        rest, witness, most = float(fixed - key), key + mean, float(key + max(lengths))
+        rest, witness, most = float(fixed - key), key + average, float(key + max(lengths))
     return Use(
         bytes=rest + witness,
         weight=plan.witness_discount * rest + witness,
@@ -261,3 +265,22 @@ def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
 def vote_messages(plan: Plan) -> float:
     """Return how many votes or aggregates a block has to carry."""
     return plan.votes_per_block if plan.vote_aggregation == "plain" else plan.vote_aggregates
+
+
+def final_seconds(scenario: Scenario, signatures: float) -> float:
+    """Return the time from proposal to finality of a block of about this many signatures.
+
+    The block is at most as large as the scenario's.
+    """
+    fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
+    lengths = scenario.signature_lengths()
+    room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
+    if signatures > 1:
+        room += math.ceil((signatures - 1) * (fixed + mean(lengths)))
+    return _run(scenario.with_(block_bytes=min(scenario.block_bytes, room)))
+
+
+@lru_cache(maxsize=4096)
+def _run(scenario: Scenario) -> float:
+    """Run the consensus, once for equal scenarios: a sensitivity repeats most of them."""
+    return run_consensus(scenario).latency_seconds

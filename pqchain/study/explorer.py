@@ -26,7 +26,7 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.figures import humanize, title
 from pqchain.schemes import costs_of
 from pqchain.study import sensitivity, writing
-from pqchain.study.figures import QUANTITIES, Model, framed, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, framed, models
 from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.levers import Lever, levers
 from pqchain.study.reading import load
@@ -39,7 +39,6 @@ STRONGEST = 6
 """Number of inputs under the first heading."""
 
 _FORMS = ("command", "Python", "TOML")
-
 _FRAME = "measured.csv"
 """File of the measurements in commands and code."""
 
@@ -131,9 +130,8 @@ class Explorer:
         """The command that computes the same figures."""
         given = self.name == "study.toml"
         words = [] if given else writing.words(self.plan, self.start)
-        if self.measurements is not None:
-            words += ["--measurements", _FRAME]
-        return shlex.join(["pqchain", "study", self.name, *words, "--seeds", "1"])
+        times = [] if self.measurements is None else ["--measurements", _FRAME]
+        return shlex.join(["pqchain", "study", self.name, *words, *times, "--seeds", "1"])
 
     @property
     def python(self) -> str:
@@ -154,7 +152,7 @@ class Explorer:
 
     @property
     def figure(self) -> str:
-        """The figure of the plot, one of `pqchain.study.sensitivity.OUTPUTS`."""
+        """The figure of the plot, one of `pqchain.study.figures.OUTPUTS`."""
         return str(self._figure.value)
 
     def plot(self) -> Any:
@@ -173,16 +171,14 @@ class Explorer:
         quantity = QUANTITIES[self.figure]
         about = "capacity" if is_capacity else quantity.about
         unit = f" ({quantity.unit})" if quantity.unit else ""
-        limit = "; text: binding limit" if is_capacity else ""
-        axes.set_xlabel(f"{about}{unit}{limit}; mark: at the start")
+        axes.set_xlabel(f"{about}{unit}{'; text: limit' * is_capacity}; mark: at the start")
         return axes
 
     def reset(self) -> None:
         """Move every slider back to its start."""
         if self._built is not self.start:
             self._built = self.start
-            self._build()
-            return
+            return self._build()
         self._is_held = True
         self._schemes.value = self.start.schemes
         for name, slider in self.sliders.items():
@@ -192,7 +188,8 @@ class Explorer:
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the widgets, and the plot for viewers without widgets."""
-        self.frame  # noqa: B018  computes the figures of the sliders' position
+        if self._stale:
+            self._update()
         bundle = dict(self.widget._repr_mimebundle_())
         bundle |= {"image/png": bytes(self._picture.value), "text/plain": repr(self)}
         return bundle, {"image/png": {"width": 640}}
@@ -239,7 +236,7 @@ class Explorer:
             options=names, value=self._built.schemes, rows=min(8, len(names)),
             description="schemes", layout={"width": "auto"},
         )  # fmt: skip
-        outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in sensitivity.OUTPUTS]
+        outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
         self._figure = make.Dropdown(
             options=outputs, description="figure", layout={"width": "auto"}
         )
@@ -378,7 +375,7 @@ def _usable(row: Costs) -> bool:
 
 def _table(found: Mapping[str, Model]) -> str:
     """Return the table below the plot: a row for each scheme, as HTML."""
-    names = ("transactions_per_block", *sensitivity.OUTPUTS)
+    names = ("transactions_per_block", *OUTPUTS)
     rows = {
         scheme: {
             "binding limit": model.limit,

@@ -18,7 +18,7 @@ from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
 from pqchain.study.provers import PROVERS
 
-__all__ = ["MIX", "QUANTITIES", "STUDY", "Model", "blocks", "evaluate", "framed", "models"]
+__all__ = ["MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "models"]
 
 STUDY = Contract.of(
     "study",
@@ -26,6 +26,12 @@ STUDY = Contract.of(
     ("float64", "value low high"),
     ("str", "text unit kind source"),
 )
+
+OUTPUTS = (
+    "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
+    "growth_bytes_per_year", "repair_seconds",
+)  # fmt: skip
+"""Figures whose sensitivity can be computed."""
 
 YEAR_SECONDS = 365.25 * 86_400
 DAY_SECONDS = 86_400

@@ -9,9 +9,8 @@ from typing import Any
 from pqchain.consensus import network as networks
 from pqchain.figures import Unit
 from pqchain.study.checking import AGGREGATIONS, SIGNERS, ImpossiblePlan
-from pqchain.study.figures import QUANTITIES
+from pqchain.study.figures import OUTPUTS, QUANTITIES
 from pqchain.study.inputs import INPUTS, Plan
-from pqchain.study.sensitivity import OUTPUTS
 
 FINE = (
     *(1 / 16, 1 / 8, 1 / 4, 1 / 2, 0.7, 0.8, 0.9),

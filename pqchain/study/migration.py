@@ -15,7 +15,6 @@ import pandas as pd
 
 from pqchain.errors import UsageError
 from pqchain.results import Contract
-from pqchain.study.sampling import Findings
 
 DAY_SECONDS = 86_400.0
 
@@ -150,35 +149,3 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     size = (1 - share) * migration.old_bytes + share * migration.new_bytes
     growth = carried * DAY_SECONDS * size + moving * migration.move_bytes
     return [share, max(0.0, asked - moved) / migration.accounts, carried, wanted, growth]
-
-
-def of_study(findings: Findings, scheme: str) -> Migration:
-    """Return the migration of a study's accounts from its baseline to a scheme.
-
-    Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not fit in
-    a transaction of the baseline.
-    """
-    plan, values = findings.plan, findings.values
-    if not plan.accounts or not plan.baseline:
-        raise UsageError("a migration needs accounts above 0 and a baseline; set both")
-    old, new = values[plan.baseline], values[scheme]
-    if not new["migration_seconds"] > 0:
-        raise UsageError(f"no transaction of {plan.baseline} can carry a key of {scheme}")
-    cycle = old["transactions_per_block"] / old["capacity_per_second"]
-    return Migration(
-        accounts=float(plan.accounts),
-        moves_per_block=plan.accounts * cycle / new["migration_seconds"],
-        blocks_per_day=DAY_SECONDS / cycle,
-        share=plan.moving_share,
-        adoption_days=plan.adoption_days,
-        phase_a_days=plan.phase_a_days or math.inf,
-        phase_b_days=plan.phase_b_days or math.inf,
-        old_bytes=old["transaction_bytes"],
-        new_bytes=new["transaction_bytes"],
-        move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
-        if plan.moves_register
-        else old["transaction_bytes"] / plan.signatures,
-        transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
-        old_per_day=old["capacity_per_second"] * DAY_SECONDS,
-        new_per_day=new["capacity_per_second"] * DAY_SECONDS,
-    )

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from pqchain.chain import encoding
 from pqchain.consensus import Scenario
-from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
@@ -264,7 +263,7 @@ class Model:
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
-        seconds = _final_seconds(_holding(self.scenario, signatures)) + self.proof_seconds
+        seconds = chain.final_seconds(self.scenario, signatures) + self.proof_seconds
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.
         if self.plan.vote_aggregation == "plain" or math.isnan(votes):
@@ -382,24 +381,8 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
     return found
 
 
-def _holding(scenario: Scenario, count: float) -> Scenario:
-    """Return the scenario with blocks of about this many signatures, at most as large as before."""
-    fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
-    lengths = scenario.signature_lengths()
-    room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
-    if count > 1:
-        room += math.ceil((count - 1) * (fixed + mean(lengths)))
-    return scenario.with_(block_bytes=min(scenario.block_bytes, room))
-
-
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
     """Return the times of the rebuilt Table 3 by row and algorithm."""
     seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
     return dict(seconds)
-
-
-@lru_cache(maxsize=4096)
-def _final_seconds(scenario: Scenario) -> float:
-    """Run the consensus, once for equal scenarios: a sensitivity repeats most of them."""
-    return run_consensus(scenario).latency_seconds

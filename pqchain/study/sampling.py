@@ -20,10 +20,11 @@ from pqchain.checks import whole
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
-from pqchain.study import queueing, validation
+from pqchain.study import validation
 from pqchain.study.checking import BLS
-from pqchain.study.figures import QUANTITIES, blocks, framed, models
+from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.inputs import Plan
+from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.works import papers
 
 SEEDS = 16
@@ -285,15 +286,35 @@ class Findings:
         capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
         return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
 
-    @property
-    def load(self) -> pd.DataFrame:
-        """Latency by arrivals, of the contract "study-load"."""
-        return queueing.curve(
-            {
-                scheme: blocks(self.plan, values)
-                for scheme, values in self.values.items()
-                if values["transactions_per_block"]
-            }
+    def migration(self, scheme: str) -> Migration:
+        """Return the migration of the accounts from the baseline to a scheme.
+
+        Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
+        fit in a transaction of the baseline.
+        """
+        plan, values = self.plan, self.values
+        if not plan.accounts or not plan.baseline:
+            raise UsageError("a migration needs accounts above 0 and a baseline; set both")
+        old, new = values[plan.baseline], values[scheme]
+        if not new["migration_seconds"] > 0:
+            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {scheme}")
+        cycle = old["transactions_per_block"] / old["capacity_per_second"]
+        return Migration(
+            accounts=float(plan.accounts),
+            moves_per_block=plan.accounts * cycle / new["migration_seconds"],
+            blocks_per_day=DAY_SECONDS / cycle,
+            share=plan.moving_share,
+            adoption_days=plan.adoption_days,
+            phase_a_days=plan.phase_a_days or math.inf,
+            phase_b_days=plan.phase_b_days or math.inf,
+            old_bytes=old["transaction_bytes"],
+            new_bytes=new["transaction_bytes"],
+            move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
+            if plan.moves_register
+            else old["transaction_bytes"] / plan.signatures,
+            transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
+            old_per_day=old["capacity_per_second"] * DAY_SECONDS,
+            new_per_day=new["capacity_per_second"] * DAY_SECONDS,
         )
 
     def differ(self, quantity: str, scheme: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
-from pqchain.study.figures import QUANTITIES, Model, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, models
 from pqchain.study.inputs import INPUTS, Plan
 
 TORNADO = Contract.of(
@@ -31,12 +31,6 @@ PLANE = Contract.of(
 
 FACTOR = 2.0
 """The factor by which an input is divided and multiplied."""
-
-OUTPUTS = (
-    "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
-    "growth_bytes_per_year", "repair_seconds",
-)  # fmt: skip
-"""Figures whose sensitivity can be computed."""
 
 FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Factors of public-key bytes: from one transaction in 256 with its key to all of them."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pqchain import figures
+from pqchain import figures, schemes
 from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, validation
+from pqchain.study.checking import REQUIRED
 from pqchain.study.figures import QUANTITIES
-from pqchain.study.inputs import Plan
+from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.sampling import Findings
 
@@ -300,6 +301,21 @@ def inputs_table(plan: Plan) -> Table:
         caption="Inputs of the study.",
         style="figures",
     )
+
+
+def input_help() -> list[tuple[str, str, str, str, str]]:
+    """Return table, name, unit, meaning and default of everything that a study file may have."""
+    rows = []
+    for name, row in INPUTS.items():
+        default = (
+            {REQUIRED: "needed", None: "the law's"}.get(row.default, str(row.default))
+            if (not isinstance(row.default, dict))
+            else "none"
+        )
+        key = "SCHEME" if name == "migration" else name
+        rows.append((row.table, key, row.unit, row.about, default))
+    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
+    return [*rows, ("sources", "INPUT", "", "source of each input", "none")]
 
 
 def sources_table(findings: Findings) -> Table:

@@ -1,4 +1,4 @@
-"""The model compared with observations: chains of today, and trials that chains published.
+"""The model compared with observations of the chains of today.
 
 Nothing is fitted. Where an input and an observation have the same source, the sources of the plan
 name it.
@@ -7,17 +7,12 @@ name it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import pandas as pd
 
-from pqchain import installation
 from pqchain.costs import CostTable
 from pqchain.results import Contract
-from pqchain.study import sensitivity
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
 
@@ -79,91 +74,3 @@ def large_errors(frame: pd.DataFrame) -> list[str]:
         for row in observed.to_dict("records")
         if abs(row["error"]) > FAR
     ]
-
-
-OUTCOMES = Contract.of(
-    "study-outcomes",
-    ("str", "chain quantity scheme"),
-    ("float64", "predicted outcome error"),
-    ("str", "decided_by kind date source"),
-)
-
-_FILES: Mapping[str, dict[str, Any]] = {
-    path.stem: installation.read_toml(path)
-    for path in sorted(installation.data("outcomes").glob("*.toml"))
-}
-
-CHAINS = tuple(_FILES)
-"""Chains with published outcomes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A published trial of a chain: its plan and its outcomes."""
-
-    title: str
-    plan: Plan | None
-    """None if only the gas of a verification was published."""
-    gas: Mapping[str, Any]
-    date: str
-    source: str
-    outcomes: tuple[Mapping[str, Any], ...]
-
-
-def trial_of(chain: str) -> Trial:
-    """Return the trial of a chain of CHAINS."""
-    row = _FILES[chain]
-    plan = None
-    if "plan" in row:
-        plan = Plan(title=row["title"], sources=row["plan_sources"], **row["plan"])
-    return Trial(
-        row["title"], plan, row.get("gas", {}), row["date"], row["source"], tuple(row["outcome"])
-    )
-
-
-def scheme_names() -> tuple[str, ...]:
-    """Return the schemes whose costs `predictions` needs."""
-    names: list[str] = []
-    for chain in CHAINS:
-        trial = trial_of(chain)
-        names += trial.plan.names if trial.plan else (trial.gas["scheme"], trial.gas["anchor"])
-    return tuple(dict.fromkeys(names))
-
-
-def predictions(costs: CostTable) -> pd.DataFrame:
-    """Return prediction, outcome and error of every published outcome.
-
-    Columns: chain, quantity, scheme, predicted, outcome, error (predicted over outcome, less 1),
-    decided_by (the input that changes the prediction most when halved and doubled; for gas, the
-    ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
-    "arithmetic of its makers"), date, source.
-    """
-    rows = []
-    for chain in CHAINS:
-        trial = trial_of(chain)
-        for outcome in trial.outcomes:
-            key = (chain, outcome["quantity"], outcome["scheme"])
-            value, decided_by = math.nan, outcome.get("unpredicted", "")
-            if not decided_by:
-                value, decided_by = _predicted(*key, costs)
-            error = value / outcome["value"] - 1
-            origin = (decided_by, outcome["kind"], trial.date, trial.source)
-            rows.append((*key, value, outcome["value"], error, *origin))
-    return OUTCOMES.frame(rows)
-
-
-@lru_cache(maxsize=256)
-def _predicted(chain: str, quantity: str, scheme: str, costs: CostTable) -> tuple[float, str]:
-    """Return a prediction and the input that decides it; cached, as every page has them."""
-    trial = trial_of(chain)
-    needed = trial.plan.names if trial.plan else (scheme, trial.gas["anchor"])
-    if missing := [name for name in needed if name not in costs]:
-        return math.nan, f"no costs of {', '.join(missing)} in this study"
-    if trial.plan is None:
-        ratio = costs[scheme].verify_seconds / costs[trial.gas["anchor"]].verify_seconds
-        return trial.gas["anchor_gas"] * ratio, f"verify_seconds over {trial.gas['anchor']}'s"
-    value = models(trial.plan, costs)[scheme][quantity]
-    if quantity not in sensitivity.OUTPUTS:
-        return value, "bytes, counted"
-    strongest = sensitivity.tornado(trial.plan, costs, scheme=scheme, output=quantity)
-    return value, str(strongest["input"].iloc[0]) if len(strongest) else "no input alone"

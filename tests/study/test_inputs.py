@@ -6,8 +6,9 @@ from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
-from pqchain.study.inputs import INPUTS, NAMES, input_help
+from pqchain.study.inputs import INPUTS, NAMES
 from pqchain.study.reading import parse
+from pqchain.study.text import input_help
 from tests.study.plans import GOOD
 
 
