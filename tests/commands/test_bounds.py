@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-from pqchain.study.ready import ready
 
 from pqchain import installation, results
 from pqchain.commands.main import main
@@ -16,7 +15,7 @@ from pqchain.conform import formats
 from pqchain.errors import DataError, UsageError
 from pqchain.reencode import replay
 from pqchain.reencode.storage.store import Manifest
-from pqchain.study import reading
+from pqchain.study import reading, ready
 from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
 
