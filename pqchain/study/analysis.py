@@ -94,6 +94,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
     return OUTCOMES.frame(rows)
 
 
+# Cached, because every page and `--outcomes` predict the same trials from the same costs.
 @lru_cache(maxsize=256)
 def _predicted(chain: str, quantity: str, scheme: str, costs: CostTable) -> tuple[float, str]:
     """Return a prediction and the input that decides it; cached, as every page has them."""
@@ -155,5 +156,6 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
             }
         ),
         migration=migration.series(findings.migration(scheme)) if migrates else None,
+        # From the median costs: trials were run once, without draws.
         outcomes=predictions(costs),
     )

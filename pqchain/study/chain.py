@@ -175,6 +175,7 @@ def per_block(
     """
     taken = encoding.header_bytes() + (votes_bytes if plan.votes_in_block else 0.0)
     room = plan.block_bytes - taken
+    # The longest transaction must fit: a mean that fits does not make the longest one valid.
     fits = room >= transaction.most_bytes
     allowed = {"bytes": _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0}
     if plan.block_weight:
@@ -182,15 +183,18 @@ def per_block(
         fits = left >= transaction.weight
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
     if plan.block_gas:
+        # Ethereum would verify a proof once per block, so that its fixed gas is paid once.
         left = plan.block_gas
         if bundle is not None and baseline is not None:
             left -= plan.verification_gas * bundle.fixed_seconds / baseline.verify_seconds
         price, gas = plan.calldata_gas, transaction.gas
         allowed["gas"] = _fitting(plan, left, gas, bundle, price) if gas else math.inf
     if plan.packet_bytes:
+        # A packet bounds a single transaction and not their number.
         allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0
     if bundle is not None and plan.block_seconds and math.isfinite(bundle.rate_per_second):
         proven = bundle.rate_per_second * plan.block_seconds
+        # The prover keeps up with the chain, or blocks wait for proofs.
         allowed["proving"] = math.floor(proven / plan.signatures)
     return {name: float(count) for name, count in allowed.items()}
 

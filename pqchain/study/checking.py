@@ -103,8 +103,10 @@ def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iter
     for name in [name for name in inputs if name in values]:
         value, row = values[name], inputs[name]
         choices = cost_sources() if name == "costs" else row.choices
+        # None is an input of the network that its law decides; `network_of` checks it.
         if value is None and row.default is None:
             continue
+        # bool is a subclass of int, but true is not a number of nodes.
         is_flag = isinstance(value, bool) and bool not in row.types
         if row.types and (is_flag or not isinstance(value, row.types)):
             expected = f"{_WORDS[row.types[0]]} ({row.meaning})"
@@ -145,6 +147,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
             problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
     wrong = {problem.input for problem in problems}
     kind = f"{network.law} with world" if network.law == "gossip" else network.law
+    # An input that the law ignores is an error: its author expects an effect.
     for name in sorted(unused_parameters(network) & set(settings) - wrong):
         message = f"{name} is not an input of {kind}; leave it out"
         problems.append(Problem(name, message))

@@ -34,19 +34,17 @@ from pqchain.works import papers
 
 SETTLES_SECONDS = 0.1
 """Rest of a dragged slider after which figures are computed."""
-
 STRONGEST = 6
 """Number of inputs under the first heading."""
-
 _FORMS = ("command", "Python", "TOML")
+# File of the measurements in commands and code.
 _FRAME = "measured.csv"
-"""File of the measurements in commands and code."""
 
+# Style that makes tabs as wide as their titles, which are cut otherwise.
 _WHOLE_TITLES = (
     "<style>.pqchain-inputs.jupyter-widgets.widget-tab > .lm-TabBar .lm-TabBar-tab "
     "{ flex: 0 0 auto; padding: 0 6px }</style>"
 )
-"""Style that makes tabs as wide as their titles, which are cut otherwise."""
 
 
 def explore(
@@ -224,6 +222,7 @@ class Explorer:
             self._boxes.setdefault(lever.table, []).append(self.sliders[lever.name])
         for name, slider in self.sliders.items():
             slider.observe(self._law if name == "law" else self._moved, "value")
+        # Models compute at first use, so that this costs nothing until a figure is drawn.
         self._before = models(self.start, self.costs)
         self._arrange()
         self._update()
@@ -312,6 +311,7 @@ class Explorer:
         self._stale = True
         if self._is_held:
             return
+        # A dragged slider sends dozens of events; only its rest is worth an evaluation.
         if self._pending is not None:
             self._pending.cancel()
         try:

@@ -250,6 +250,7 @@ def block_fill(model: Model) -> float:
 @figure("throughput_per_second capacity_per_second single_final_seconds")
 def latency_seconds(model: Model) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
+    # At and above the capacity the queue grows without end, and no mean exists.
     seconds = queueing.latency_seconds(model.blocks, model.plan.transactions_per_second)
     return seconds if math.isfinite(seconds) else math.nan
 
@@ -263,6 +264,7 @@ def full_latency_seconds(model: Model) -> float:
 @figure("throughput_per_second transaction_bytes single_final_seconds")
 def received_bits_per_second(model: Model) -> float:
     """Bandwidth into a node: each transaction alone and in its block."""
+    # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
     return 8 * (transactions + encoding.header_bytes() / _cycle(model))
 
@@ -286,6 +288,7 @@ def signing_cores(model: Model) -> float:
 )
 def growth_bytes_per_year(model: Model) -> float:
     """Growth of a full node in a year."""
+    # Headers follow the block interval at the carried load, also where blocks are nearly empty.
     headers = encoding.header_bytes() / _cycle(model)
     per_second = model["throughput_per_second"] * model["transaction_bytes"] + headers
     growth = per_second * YEAR_SECONDS

@@ -55,6 +55,8 @@ class Plan:
     has no such input. Raises ImpossiblePlan.
     """
 
+    # Annotated rather than field(metadata=...): type checkers still see which inputs are required,
+    # and the declaration stands next to the type that it bounds.
     title: Annotated[str, Input("", "heading of the page")] = "A study"
     schemes: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
     baseline: Annotated[str, Input("chain", "scheme that the chain moves from; empty for none")] = (
@@ -222,6 +224,8 @@ class Plan:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
         shares = {self.scheme(name).name: share for name, share in self.migration.items()}
+        # Equal plans must compare equal however they were written: names as in the registry, no
+        # duplicates, mappings that cannot change.
         canonical: dict[str, Any] = {
             "schemes": tuple(dict.fromkeys(self.scheme(name).name for name in self.schemes)),
             "baseline": self.baseline and self.scheme(self.baseline).name,
@@ -287,6 +291,8 @@ class Plan:
         """
         for name in changes:
             check_name(name)
+        # A rate or latency of the old law means nothing under another one, and regions of the world
+        # bring their own.
         if changes.get("law", self.law) != self.law:
             changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
         elif changes.get("world", self.world) != self.world:
@@ -294,6 +300,7 @@ class Plan:
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed
+        # A source vouches for one value only.
         same = [name for name in self.sources if getattr(self, name) == getattr(changed, name)]
         return replace(changed, sources={name: self.sources[name] for name in same})
 

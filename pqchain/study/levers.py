@@ -21,6 +21,7 @@ FINE = (
 COARSE = (1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 """Factors of a slider of a page, whose figures are all computed in advance."""
 
+# Inputs that have an effect only where another is not 0.
 _REQUIRES = {
     "witness_discount": "block_weight", "verification_gas": "block_gas",
     "intrinsic_gas": "block_gas", "execution_gas": "block_gas", "calldata_gas": "block_gas",
@@ -28,10 +29,9 @@ _REQUIRES = {
     "vote_aggregates": "votes_per_block", "votes_in_block": "votes_per_block",
     "vote_bytes": "votes_per_block", "vote_signature_bytes": "votes_per_block",
 }  # fmt: skip
-"""Inputs that have an effect only where another is not 0."""
 
+# A whole number with at most this many possible values has all of them.
 _FEW = 8
-"""A whole number with at most this many possible values has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ def lever(plan: Plan, name: str, factors: Sequence[float] = FINE) -> Lever | Non
         return None
     own = getattr(plan, name)
     values = _choices(plan, name) if isinstance(own, (str, bool)) else _steps(name, own, factors)
+    # A slider must not lead to an impossible plan, so every value is tried.
     values = tuple(value for value in values if value == own or _possible(plan, {name: value}))
     return Lever(name, values, values.index(own)) if len(values) > 1 else None
 
@@ -124,6 +125,7 @@ def _steps(name: str, own: Any, factors: Sequence[float]) -> tuple[Any, ...]:
     if isinstance(own, (tuple, type(None))) or not isinstance(own, (int, float)):
         return (own,)
     row, is_whole = INPUTS[name], isinstance(own, int)
+    # Multiples of a small count would leave most of its values out.
     if is_whole and row.most - row.least < _FEW:
         return tuple(range(int(row.least), int(row.most) + 1))
     moved = {own}

@@ -103,6 +103,7 @@ class Migration:
 
     def _adopted(self, day: float) -> float:
         """Return the logistic curve, 0 on the first day."""
+        # Shifted to start at 0: a logistic curve is never 0.
         start = _logistic(-self.steepness)
         return (_logistic(self.steepness * (day / self.adoption_days - 1.0)) - start) / (1 - start)
 
@@ -121,6 +122,7 @@ def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
     rows = []
     moved, day = 0.0, 0
     last = MOST_DAYS if days is None else days
+    # Day by day and not in closed form: requests, room and phases interact.
     while day < last:
         day += 1
         phase = "open"

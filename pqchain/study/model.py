@@ -95,6 +95,7 @@ class Model:
 
     def figure(self, name: str) -> Figure:
         """Return a figure."""
+        # Computed at first use and kept: a sensitivity asks for one figure, a page for all.
         if name not in self._figures:
             self._figures[name] = self._compute(name)
         return self._figures[name]
@@ -105,6 +106,7 @@ class Model:
 
     def _compute(self, name: str) -> Figure:
         quantity = QUANTITIES[name]
+        # Without a transaction in a block there is no finality, growth or load to speak of.
         if not self.count and not quantity.is_unconditional:
             result: float | Evidence = math.nan
         else:
@@ -194,6 +196,7 @@ class Model:
     def limit(self) -> str:
         """The limit on throughput that binds."""
         plan = self.plan
+        # Where blocks wait for finality, a slow network limits throughput more than the block does.
         waits = not plan.final_blocks and plan.block_seconds > 0
         if waits and self.count and self["final_seconds"] > plan.block_seconds:
             return chain.FINALITY
@@ -281,6 +284,7 @@ class Model:
         if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
             return math.nan
         lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
+        # Without registration every signature of a transaction spends from an account and moves it.
         moving, accounts = plan, plan.signatures
         if plan.moves_register:
             moving, accounts = replace(plan, data_bytes=row.public_key_bytes), 1.0
@@ -313,10 +317,12 @@ class MixedModel(Model):
     """
 
     def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, Model]) -> None:
+        # No call of the base class: a mix has no costs of its own.
         self.plan, self.costs, self.scheme = plan, costs, MIX
         self.baseline = parts.get(plan.baseline)
         self._figures = {}
         used = {name: share for name, share in plan.migration.items() if share > 0}
+        # A share of a scheme that fits in no block would make the means infinite.
         for name in used:
             if not parts[name].count:
                 raise UsageError(
@@ -374,6 +380,7 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
     Raises MissingCosts for a scheme without costs.
     """
     found: dict[str, Model] = {}
+    # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
         found[name] = Model(plan, costs, name, seed, found.get(plan.baseline))
     if plan.migration:

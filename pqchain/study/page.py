@@ -22,6 +22,7 @@ QUESTION = "How many transactions does the chain carry with each scheme, and whi
 def write(analysis: Analysis, path: str | Path) -> Path:
     """Write the page atomically; return its path. Raises UsageError as `check_page` does."""
     place = check_page(path)
+    # Whole or not at all: a reader may reload while the page is written.
     results.write_atomically(place, markup(analysis))
     return place
 

@@ -45,6 +45,7 @@ def parse(text: str, name: str) -> Plan:
     observed, own = document.pop("observed", []), document.pop("scheme", [])
     opened = dict(_opened(document))
     tables, misspelt = _tables(opened)
+    # TOML parsers give no positions of valid keys, so lines are found by a scan of the text.
     lines = _lines(text)
     lines = {(tables.get(table) or table, key): at for (table, key), at in lines.items()} | lines
     problems: list[str] = []
@@ -92,6 +93,7 @@ def parse(text: str, name: str) -> Plan:
     given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
     if isinstance(values.get("schemes"), tuple):
         values["schemes"] += tuple(name for name in given if name not in named)
+    # Checked even if tables are misspelt, so that one edit can mend everything.
     wrong = list(wrong_values(INPUTS, values))
     try:
         if not problems:

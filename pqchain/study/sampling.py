@@ -48,8 +48,8 @@ _AGGREGATE_TIMES = tuple(
     each.name for each in fields(AggregateCosts) if each.name.endswith("_seconds")
 )
 
+# The name of aggregates in `Times.spread`.
 _AGGREGATES = "aggregates"
-"""The name of aggregates in `Times.spread`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,8 @@ def measured(
     chosen = preset or presets.preset()
     tables, measurements = [], []
     spreads: dict[tuple[str, str], list[float]] = {}
+    # One round in each pass, so that a slow phase of the machine falls into one pass of all schemes
+    # and not into all passes of one scheme.
     for _ in range(passes):
         frames = [
             operations.measure(
@@ -337,6 +339,7 @@ def run(
     UsageError, and MissingCosts for schemes without costs.
     """
     whole("seeds", seeds, least=1, most=10_000)
+    # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
             f"schemes must name {plan.bundled}, whose signatures {plan.transaction_aggregation!r} "
@@ -345,6 +348,7 @@ def run(
     times = known(plan, measurements)
     warnings: list[str] = []
     if times is None:
+        # Before the measurement: afterwards the load is that of the measurement itself.
         if (busy := machine.load_share()) > BUSY:
             warnings.append(
                 f"the machine was busy before the measurement: {busy:.0%} of its processors"
@@ -363,6 +367,7 @@ def sample(
     progress: bool = False,
 ) -> Findings:
     """Compute all figures over seeds from known times."""
+    # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
     numbers = tqdm(range(seeds), disable=not progress, unit="draw")
     draws = [models(plan, times.drawn(number), seed=number) for number in numbers]
     figures = {
@@ -381,6 +386,7 @@ def sample(
 def _over(draws: Sequence[Figure]) -> Figure:
     """Return the median of the draws of a figure, with the interval of the draws that have one."""
     values = np.array([figure.value for figure in draws])
+    # A latency is missing in draws whose queue has no end; the others still have a median.
     values = values[np.isfinite(values)]
     if not len(values):
         return draws[0]

@@ -67,6 +67,7 @@ def _scaled(subject: Any, name: str, factor: float) -> Any:
     """Return a plan or costs with one field multiplied; whole numbers stay whole."""
     value = getattr(subject, name) * factor
     is_plan = isinstance(subject, Plan)
+    # An input of 1 stays 1 when halved, as there is no half node.
     is_whole = INPUTS[name].types == (int,) if is_plan else name.endswith("_bytes")
     change = {name: max(1, round(value)) if is_whole else value}
     return subject.with_(**change) if is_plan else replace(subject, **change)
@@ -124,6 +125,7 @@ def one_at_a_time(plan: Plan, costs: CostTable, scheme: str) -> Swings:
     ends = {}
     for name in VARIED:
         if name in COSTS or getattr(plan, name):
+            # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
             varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
             ends[name] = [found.get(scheme) for found in varied]
     return Swings(models(alone, costs)[scheme], ends)
@@ -176,6 +178,7 @@ def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[s
 
 def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
     """Return the scheme with the greatest capacity, that capacity, and its margin."""
+    # Ties in capacity are common, as gas or bytes bind alike; earlier finality then decides.
     order = sorted(
         (-model["capacity_per_second"], model["final_seconds"], name)
         for name, model in _models(plan, costs, *changes).items()

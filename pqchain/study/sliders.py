@@ -31,13 +31,13 @@ FIGURES = {
 SLIDERS = 3
 """With five values each they make 125 cells, a few tens of kilobytes."""
 
+# The input that sets each limit.
 _INPUT_OF = {
     "bytes": "block_bytes", "weight": "block_weight", "gas": "block_gas", "packet": "packet_bytes",
 }  # fmt: skip
-"""The input that sets each limit."""
 
+# The change of a figure that appears or vanishes, and the upper bound of any change.
 _MOST = math.log(sensitivity.FACTOR**2)
-"""The change of a figure that appears or vanishes, and the upper bound of any change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ def grid(plan: Plan, costs: CostTable, swings: sensitivity.Swings, limit: str) -
     cells = []
     for values in product(*(lever.values for lever in chosen)):
         changes = {lever.name: value for lever, value in zip(chosen, values, strict=True)}
+        # Impossible positions stay as empty cells, because the script computes an index from the
+        # positions of the sliders.
         try:
             found = models(plan.with_(**changes), costs)
             cells.append({name: _cell(model) for name, model in found.items()})
@@ -225,6 +227,7 @@ def _data(plan: Plan, computed: Grid) -> Markup:
         for it in computed.levers
     ]
     data = {"levers": levers, "place": computed.place, "texts": list(texts), "cells": cells}
+    # "<" is escaped because a script element would end at "</script>" inside a text.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", Markup(text), type="application/json", id="grid")
 

@@ -47,6 +47,7 @@ def conclusions(findings: Findings) -> list[str]:
         ]
         if equal:
             sentences.append(f"No difference in capacity from {best}: {', '.join(equal)}.")
+    # Schemes that fit in no block have no capacity to compare, and are listed with their limit.
     refused = [n for n, of in by_scheme.items() if not of["transactions_per_block"].value]
     by_limit: dict[str, list[str]] = {}
     for name in refused:
@@ -167,8 +168,8 @@ def figures_table(findings: Findings) -> Table:
     )
 
 
+# Kinds in the order of a table.
 _KINDS = (Kind.REGISTRY, Kind.PUBLISHED, Kind.MEASURED, Kind.GIVEN, Kind.MODELLED)
-"""Kinds in the order of a table."""
 
 
 def outcomes_table(frame: pd.DataFrame) -> Table:

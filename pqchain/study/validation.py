@@ -47,6 +47,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for observed in plan.observed:
         scheme = observed.scheme or plan.baseline
+        # No chain of today aggregates its transactions, so its observations are of plain ones.
         settings = {"transaction_aggregation": "plain", **observed.settings}
         then = plan.with_(schemes=(scheme,), migration={}, **settings)
         value = models(then, costs)[scheme][observed.quantity]

@@ -24,6 +24,7 @@ def toml(plan: Plan) -> str:
     tables: dict[str, list[str]] = {}
     for name, row in INPUTS.items():
         value = getattr(plan, name)
+        # Defaults are left out, so that a file shows what its author decided.
         if value is None or value == plan.default(name):
             continue
         entries = value.items() if isinstance(value, Mapping) else [(name, value)]
