@@ -254,7 +254,7 @@ conform: install ## which verifiers agree on boundary vectors, in results/confor
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
 
-FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_SUBSET=ON
+FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
 fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (15 minutes)
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
@@ -262,6 +262,7 @@ fuzz-conform: install ## a million damaged vectors under the sanitizers: our bui
 	$(CC) -std=c11 -Wall -Wextra $(SANITIZE) -g -o build/fuzz/conform tests/conform/fuzz.c
 	$(BIN)/python tests/conform/fuzz.py 1000000 build/fuzz/conform build/fuzz/native
 
+comma := ,
 FUZZ_OURS := build/fuzz/ours
 OURS := falcon-kernel hawk-ref hawk-avx2 rainbow-avx2 liboqs-0.13-ref liboqs-0.13-avx2 liboqs-0.7.1-ref
 build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
@@ -270,20 +271,20 @@ build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 	cmake --build $(FUZZ_OURS) --parallel 2 --target $(OURS)
 	$(CC) -std=gnu11 -Wall -Wextra $(SANITIZE) -g -o $@ $<
 
-# Threads in one library, liboqs in it compiled with the sanitizer too; a cache of its own for each.
+# Threads that share a library: first with AddressSanitizer, then with ThreadSanitizer in our C.
 SHARED := $(OURS) liboqs-0.7.1-avx2 blst-assembly
+SHARED_SCHEMES := Falcon-512 Falcon-recovery-512 ML-DSA-44 Dilithium2 MAYO-5 Hawk-512 Rainbow-I-Classic BLS12-381
 define SANITIZED_THREADS
-	PQCHAIN_QUIC=off PQCHAIN_CACHE=$(abspath build/sanitize/$(1)/cache) CFLAGS="$(2) -g1" CXXFLAGS="$(2) -g1" \
-		cmake -S pqchain/native -B build/sanitize/$(1)/native -DPQCHAIN_SUBSET=ON
-	cmake --build build/sanitize/$(1)/native --parallel 2 --target $(SHARED)
-	$(CC) -std=gnu11 -Wall -Wextra -Ipqchain/native $(2) -g -o build/sanitize/$(1)/threads \
+	PQCHAIN_QUIC=off cmake -S pqchain/native -B build/sanitize/$(1) "-DPQCHAIN_SANITIZE=-g1;$(2)"
+	cmake --build build/sanitize/$(1) --parallel 2 --target $(SHARED)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Ipqchain/native $(subst ;, ,$(2)) -o build/sanitize/$(1)/threads \
 		tests/crypto/threads.c -ldl -lpthread
-	for library in $(SHARED); do \
-		build/sanitize/$(1)/threads 3 build/sanitize/$(1)/native/$$library/lib/liboqs.so || exit 1; done
+	for library in $(SHARED); do build/sanitize/$(1)/threads 3 \
+		build/sanitize/$(1)/$$library/lib/liboqs.so $(SHARED_SCHEMES) || exit 1; done
 endef
 sanitize: ## our C and Rust under AddressSanitizer and ThreadSanitizer, by threads that share them (15 minutes)
-	$(call SANITIZED_THREADS,address,$(SANITIZE))
-	$(call SANITIZED_THREADS,thread,-O2 -fsanitize=thread)
+	$(call SANITIZED_THREADS,address,-fsanitize=address$(comma)undefined;-fno-sanitize-recover=all)
+	$(call SANITIZED_THREADS,thread,-fsanitize=thread)
 	$(MAKE) sanitize-quic
 
 fuzz-native: install build/fuzz/native-fuzz ## a million hostile calls of our C interface per scheme, sanitized (2 hours)
@@ -305,7 +306,7 @@ sanitize-quic: ## the QUIC library's tests under AddressSanitizer and ThreadSani
 		echo "sanitize-quic: not run: rustup toolchain install nightly --component rust-src"; exit 1; }
 	for sanitizer in address thread; do \
 		CARGO_TARGET_DIR=$(abspath build/quic)-$$sanitizer RUSTFLAGS=-Zsanitizer=$$sanitizer \
-		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test -Zbuild-std --locked \
+		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --tests -Zbuild-std --locked \
 		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml || exit 1; done
 
 clean: ## remove what was built here; the cache outside the checkout stays

@@ -245,6 +245,7 @@ def test_a_call_whose_result_json_cannot_hold_is_a_failure() -> None:
         isolation.call("signal:pause", limit_seconds=1.0)
 
 
+C_STARTS = "static void mix("
 C_SIGNS = "mix(signature, secret_key, message, message_bytes);"
 C_MISTAKES = {
     "source_null": ('return "an example"', "return NULL", 0, ""),
@@ -257,14 +258,14 @@ C_MISTAKES = {
         "must be at most 10000; got 1152921504606846976",
     ),
     "loads_exit": (
-        "static pq_random_fn source;",
-        "static pq_random_fn source; __attribute__((constructor)) static void s(void) { exit(0); }",
+        C_STARTS,
+        f"__attribute__((constructor)) static void s(void) {{ exit(0); }} {C_STARTS}",
         1,
         "cannot be loaded: the process ended by exit code 0",
     ),
     "loads_hang": (
-        "static pq_random_fn source;",
-        "static pq_random_fn source; __attribute__((constructor)) void s(void) { for (;;); }",
+        C_STARTS,
+        f"__attribute__((constructor)) void s(void) {{ for (;;); }} {C_STARTS}",
         1,
         "cannot be loaded: no result within 3 s",
     ),

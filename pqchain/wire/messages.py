@@ -35,6 +35,8 @@ class Reader:
         """How many bytes of that chunk are still to come."""
         self.placed = False
         """Whether the transport was told where that chunk belongs."""
+        self.is_answered = False
+        """Whether a request was answered and the answer ends the channel."""
         self._head = bytearray()
         self._whole: memoryview | None = None
         """The memory that was given, and what of it the next bytes fill before it is full."""

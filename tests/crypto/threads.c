@@ -2,7 +2,7 @@
  *
  * Usage: threads ROUNDS LIBRARY [ALGORITHM]...
  *
- * For each signature scheme: two threads with sources of randomness of their own, one of them on a
+ * For each signature scheme of the library, or for those named that it has: two threads with sources of randomness of their own, one of them on a
  * short stack, must compute what their sources give alone; two threads without draw from the system;
  * each of the four also verifies a batch with threads that the library starts.
  */
@@ -119,11 +119,7 @@ static void start(pthread_t *thread, job *j, size_t stack_bytes) {
     pthread_attr_destroy(&attributes);
 }
 
-static int race(const char *name, long rounds) {
-    pq_scheme *scheme = pq_open_(name);
-    if (scheme == NULL) {
-        stop("the library does not have it", name);
-    }
+static int race(pq_scheme *scheme, const char *name, long rounds) {
     job jobs[THREADS] = {{0}}, expected[SEEDED];
     pthread_t threads[THREADS];
     pq_sizes_t sizes;
@@ -171,11 +167,21 @@ int main(int count, char **arguments) {
 #define FIND(name) *(void **)&name##_ = symbol(library, #name);
     EACH_FUNCTION(FIND)
     int fine = 1;
-    for (int i = 3; i < count; i++) {
-        fine = race(arguments[i], rounds) && fine;
+    size_t raced = 0;
+    for (size_t i = 0; i < pq_count_(); i++) {
+        const char *name = pq_name_(i);
+        int wanted = count == 3;
+        for (int k = 3; name != NULL && k < count; k++) {
+            wanted |= strcmp(name, arguments[k]) == 0;
+        }
+        pq_scheme *scheme = name != NULL && wanted ? pq_open_(name) : NULL;
+        if (scheme != NULL) {
+            fine = race(scheme, name, rounds) && fine;
+            raced++;
+        }
     }
-    for (size_t i = 0; count == 3 && i < pq_count_(); i++) {
-        fine = (pq_name_(i) == NULL || race(pq_name_(i), rounds)) && fine;
+    if (raced == 0) {
+        stop("no such scheme", arguments[2]);
     }
     return !fine;
 }

@@ -58,7 +58,7 @@ def reencoding() -> Any:
     """Return nodes that wait: nobody is taken for dead."""
     return small(
         nodes=NODES, before=(2, 2), after=(2, 1), block_bytes=BLOCK_BYTES, timeout_seconds=500.0,
-        failed_node=1,
+        failed_node=1, streams="single",
     )  # fmt: skip
 
 

@@ -354,6 +354,9 @@ class ReencodingNode:
         elif kind == "echo":
             self._peers.echoed(peer, message)
         elif kind == "get":
+            if reader.is_answered:
+                raise DataError("a second request on a channel that the first answer ends")
+            reader.is_answered = self._server.ends
             block, epoch, index = message["block"], message["epoch"], message["index"]
             self._server.serve(key, str(block), int(epoch), int(index))
         elif kind in ("chunk", "none"):

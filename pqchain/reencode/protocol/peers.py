@@ -23,7 +23,7 @@ _UNKNOWN_PATIENCE = 10
 MOST_PARTIAL_BYTES = 4 << 20
 """Of messages that are not whole: so much may a peer leave lying on all its channels."""
 
-MOST_SESSIONS = 16
+MOST_SESSIONS = 4
 """Sessions that a peer may have dialled: it needs one for heartbeats and one for chunks."""
 
 MOST_CHANNELS = 1024

@@ -31,7 +31,7 @@ class Server:
     def __init__(self, own: Own, manifests: Sequence[Manifest], misbehaves: str) -> None:
         self._own, self._misbehaves = own, misbehaves
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
-        self._ends = own.scenario.streams == "multiplexed"
+        self.ends = own.scenario.streams == "multiplexed"
         """Whether an answer is the last on its channel."""
         self.cache: dict[_Name, Bytes] = {}
         """Chunks from the first request until nobody wants them."""
@@ -56,7 +56,7 @@ class Server:
             self._own.add(self._reading(wanted))
 
     def _refuse(self, key: Key) -> None:
-        self._own.transport.send(*key, pack({"type": "none"}), end=self._ends)
+        self._own.transport.send(*key, pack({"type": "none"}), end=self.ends)
 
     def _reading(self, wanted: _Name) -> Tasks:
         own, (block, epoch, index) = self._own, wanted
@@ -90,4 +90,4 @@ class Server:
         if self._misbehaves == "stall":
             transport.send(*key, view[: len(view) // 2])
         else:
-            transport.send(*key, view, end=self._ends)
+            transport.send(*key, view, end=self.ends)

@@ -27,6 +27,9 @@ MOST_UNREAD_BYTES = 4 << 20
 MOST_CHANNELS, MOST_UNPROVEN_CHANNELS = 1 << 14, 256
 """Open QUIC streams of a session: a node that gathers 10,000 blocks at once opens 10,000."""
 
+MOST_HANDED_BYTES = 8 << 20
+"""Bytes of a session that a QUIC library holds a copy of until they are acknowledged."""
+
 MOST_AHEAD_BYTES = 32 << 20
 """Bytes that a QUIC peer may be allowed to send ahead of those that were delivered."""
 

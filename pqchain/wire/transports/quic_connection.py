@@ -10,7 +10,7 @@ from typing import Any
 from pqchain.wire.session import Buffer, Closed
 from pqchain.wire.transports.limits import (
     MOST_CHANNELS,
-    MOST_QUEUED_BYTES,
+    MOST_HANDED_BYTES,
     MOST_UNPROVEN_CHANNELS,
     READS_NOTHING,
     Queued,
@@ -156,7 +156,7 @@ class Connection(Proving):
         held = self._held_bytes()
         for channel, queue in list(self.outgoing.items()):
             # Each of many channels has a slice, but not so that their sum knows no limit.
-            if held > MOST_QUEUED_BYTES:
+            if held > MOST_HANDED_BYTES:
                 return
             buffered = self.owner.library.buffered(self.quic, channel)
             while queue and buffered < room:
@@ -175,7 +175,7 @@ class Connection(Proving):
     def _held_bytes(self) -> int:
         """Return what QUIC holds of all streams; 0 while they are too few to matter."""
         library, streams = self.owner.library, self.owner.library.streams(self.quic)
-        if len(streams) * SLICE_BYTES <= MOST_QUEUED_BYTES:
+        if len(streams) * SLICE_BYTES <= MOST_HANDED_BYTES:
             return 0
         return sum(library.buffered(self.quic, stream) for stream in streams)
 

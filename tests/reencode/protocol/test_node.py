@@ -182,3 +182,22 @@ def test_open_channels_and_sessions_of_a_member_are_bounded(mesh):
     assert closed == [103, *range(1000, 1000 + 2 * MOST_SESSIONS)]
     node.handle(Received(1000 + 3 * MOST_SESSIONS - 1, 0, beat(), False), 0.03)
     assert wire.said("echo")
+
+
+def test_a_second_request_on_a_channel_that_the_answer_ends_is_refused(tmp_path):
+    """The transport would raise at bytes behind the end of a stream, and the node would end."""
+    runs.prepare(small(), tmp_path)
+    wire = Wire()
+    node = ReencodingNode(0, small(), ChunkStore(tmp_path / "0"), wire)
+    node.start(0.0)
+    node.handle(Opened(101, 1, False), 0.01)
+    (manifest,) = ChunkStore(tmp_path / "0").manifests()
+    get = pack({"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0})
+    node.handle(Received(101, 7, get, False), 0.02)
+    works(node, 0.02)
+    node.handle(Received(101, 8, get, True), 0.02)
+    assert len(wire.said("chunk")) == 2
+    assert wire.closed == []
+    node.handle(Received(101, 7, get, False), 0.02)
+    assert wire.closed == [(101, "protocol broken")]
+    assert len(wire.said("chunk")) == 2

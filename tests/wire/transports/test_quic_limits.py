@@ -60,7 +60,7 @@ def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind)
 
 
 def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
-    monkeypatch.setattr(quic_connection, "MOST_QUEUED_BYTES", 1 << 20)
+    monkeypatch.setattr(quic_connection, "MOST_HANDED_BYTES", 1 << 20)
     monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
     client = pair.endpoints[0]

@@ -1,9 +1,10 @@
 //! Several threads in one process: worlds at once, and hosts on sockets with a caller each. The
 //! sanitizers run this; see `make sanitize-quic`.
 mod common;
-use bytes::Bytes;
-use common::{connect, events, identity, settings, world, NONE};
+use common::{connect, events, identity, piece, settings, world, NONE};
 use pqchain_quic::event::{Kind, Record, Room, END};
+use pqchain_quic::host::Host;
+use pqchain_quic::link::Piece;
 use pqchain_quic::live::Live;
 use pqchain_quic::settings::Identity;
 use std::collections::BTreeMap;
@@ -20,9 +21,9 @@ fn message() -> Vec<u8> {
 fn digest(seed: u64) -> Vec<u8> {
     let mut world = world(2, 0.05, seed);
     let (session, _) = connect(&mut world);
-    let send = |host: &mut pqchain_quic::host::Host, _| {
+    let send = |host: &mut Host, now| {
         let stream = host.open(session, false)?;
-        host.send(session, stream, Bytes::from(message()), true, true)
+        host.send(now, session, stream, Piece { end: true, bulk: true, ..piece(message()) })
     };
     world.with(0, send).unwrap();
     let is_end = |(record, _): &(Record, Vec<u8>)| record.flags & END != 0;
@@ -82,9 +83,14 @@ fn hosts_on_sockets_talk_while_their_callers_call() {
                     }
                 }
                 if !is_sent {
-                    let send = |host: &mut pqchain_quic::host::Host, _| {
+                    let send = |host: &mut Host, now| {
                         let stream = host.open(session, false)?;
-                        host.send(session, stream, Bytes::from(message()), true, true)
+                        host.send(
+                            now,
+                            session,
+                            stream,
+                            Piece { end: true, bulk: true, ..piece(message()) },
+                        )
                     };
                     is_sent = client.with(send).is_ok();
                 }
