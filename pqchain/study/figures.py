@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import pandas as pd
 
@@ -37,13 +38,18 @@ YEAR_SECONDS = 365.25 * 86_400
 DAY_SECONDS = 86_400
 
 
-@figure("costs schemes baseline migration", unconditional=True, of_scheme=True)
+# Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
+# schemes has their mean.
+_basic = partial(figure, unconditional=True, of_scheme=True)
+
+
+@_basic("costs schemes baseline migration")
 def public_key_bytes(model: Model) -> Evidence:
     """Public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
-@figure("costs schemes baseline migration", unconditional=True, of_scheme=True)
+@_basic("costs schemes baseline migration")
 def signature_bytes(model: Model) -> Evidence:
     """Signature, the mean where its length varies."""
     value = mean(model.lengths)
@@ -53,9 +59,7 @@ def signature_bytes(model: Model) -> Evidence:
     return model.size(value)
 
 
-@figure(
-    "costs schemes baseline migration signer signing_factor", unconditional=True, of_scheme=True
-)
+@_basic("costs schemes baseline migration signer signing_factor")
 def sign_seconds(model: Model) -> Evidence:
     """One signature."""
     value, factor = model.checked.sign_seconds, model.plan.signing_factor
@@ -66,17 +70,15 @@ def sign_seconds(model: Model) -> Evidence:
     return Evidence(value, model.cost_kind, model.row.source)
 
 
-@figure("costs schemes baseline migration", unconditional=True, of_scheme=True)
+@_basic("costs schemes baseline migration")
 def verify_seconds(model: Model) -> Evidence:
     """One verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
 
 
-@figure(
+@_basic(
     "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
-    "transaction_aggregation",
-    unconditional=True,
-    of_scheme=True,
+    "transaction_aggregation"
 )
 def transaction_bytes(model: Model) -> Evidence:
     """Bytes of a transaction."""
@@ -84,55 +86,41 @@ def transaction_bytes(model: Model) -> Evidence:
     return model.exact(model.use.bytes + share)
 
 
-@figure("transaction_bytes witness_discount block_weight", unconditional=True, of_scheme=True)
+@_basic("transaction_bytes witness_discount block_weight")
 def transaction_weight(model: Model) -> float:
     """Weight of a transaction."""
     return model.use.weight if model.plan.block_weight else math.nan
 
 
-@figure(
+@_basic(
     "transaction_bytes verify_seconds block_gas intrinsic_gas execution_gas calldata_gas floor_gas "
-    "verification_gas",
-    unconditional=True,
-    of_scheme=True,
+    "verification_gas"
 )
 def transaction_gas(model: Model) -> float:
     """Gas, or compute units, of a transaction."""
     return model.use.gas if model.plan.block_gas else math.nan
 
 
-@figure(
-    "signature_bytes votes_per_block vote_bytes vote_signature_bytes",
-    unconditional=True,
-    of_scheme=True,
-)
+@_basic("signature_bytes votes_per_block vote_bytes vote_signature_bytes")
 def plain_vote_bytes_per_block(model: Model) -> float:
     """Votes of a block if each has its own signature."""
     return chain.plain_vote_bytes(model.plan, mean(model.lengths)) or math.nan
 
 
-@figure(
-    "plain_vote_bytes_per_block vote_aggregation vote_aggregates",
-    unconditional=True,
-    of_scheme=True,
-)
+@_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
 def vote_bytes_per_block(model: Model) -> float | Evidence:
     """Votes of a block as the chain carries them."""
     value, how = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan, _prover(model)
     return Evidence(value, Kind.PUBLISHED, how) if how else value
 
 
-@figure(
-    "verify_seconds votes_per_block vote_aggregation vote_signature_bytes",
-    unconditional=True,
-    of_scheme=True,
-)
+@_basic("verify_seconds votes_per_block vote_aggregation vote_signature_bytes")
 def plain_vote_verify_seconds(model: Model) -> float:
     """Verification of the votes of a block if the scheme signs each, on one core."""
     return chain.plain_vote_verify_seconds(model.plan, model.row)
 
 
-@figure("plain_vote_verify_seconds vote_aggregates", unconditional=True, of_scheme=True)
+@_basic("plain_vote_verify_seconds vote_aggregates")
 def vote_verify_seconds(model: Model) -> float | Evidence:
     """Verification of the votes of a block as the chain carries them, on one core."""
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
@@ -145,11 +133,9 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
     return Evidence(value, Kind.MODELLED, source)
 
 
-@figure(
+@_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes "
-    "vote_bytes_per_block votes_in_block",
-    unconditional=True,
-    of_scheme=True,
+    "vote_bytes_per_block votes_in_block"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
     """Transactions of a full block."""
