@@ -23,6 +23,7 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _LARGE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _LONG = ((365.25 * 86_400, "years"), (86_400, "d"), (3600, "h"), (60, "min"))
 
+# Units by the suffix of a name, longer suffixes before those that they end in.
 _SUFFIXES = {
     "_bits_per_second": "bit/s",
     "_bytes_per_second": "B/s",
@@ -39,8 +40,8 @@ _SUFFIXES = {
     "_gas": "gas",
     "_weight": "WU",
 }
-"""Units by the suffix of a name, longer suffixes before those that they end in."""
 
+# Suffixes that a title leaves out, because the cells below it carry the unit.
 _TITLED = (
     "_seconds",
     "_bytes",
@@ -50,10 +51,9 @@ _TITLED = (
     "_bytes_per_second",
     "_per_second",
 )
-"""Suffixes that a title leaves out, because the cells below it carry the unit."""
 
+# Sizes of keys and signatures are compared digit by digit; larger ones are quantities.
 _EXACT_BYTES_BELOW = 1e5
-"""Sizes of keys and signatures are compared digit by digit; larger ones are quantities."""
 
 
 class Kind(str, Enum):
@@ -98,6 +98,8 @@ _MEANINGS = {
 }
 
 
+# A str and not an Enum: works print units that no list foresees ("cycles", "mJ"), frames and CSV
+# files hold units as text, and comparing with a symbol needs no conversion.
 class Unit(str):
     """A unit by its symbol: "s", "B", "tx/s", "" for a count.
 
@@ -119,6 +121,8 @@ class Unit(str):
         name = f"_{name.removesuffix('_half_width')}"
         return cls(next((symbol for end, symbol in _SUFFIXES.items() if name.endswith(end)), unit))
 
+    # The one formatter of the package: tables, pages, plots and sentences call it, so that a number
+    # looks the same wherever it appears.
     def text(self, value: float, digits: int = 3, *, exact: bool = False) -> str:
         """Write a value with this many significant digits and the prefix that fits.
 
@@ -155,6 +159,7 @@ class Figure:
     A figure gets its unit, kind and source where it is computed; nothing derives them later.
     """
 
+    # Plain floats stay inside engines and loops; a Figure is made once, where a result leaves them.
     value: float
     """NaN: there is none, and `source` says why."""
     low: float

@@ -54,6 +54,7 @@ class Column:
         """Write a value."""
         if self.show is not None:
             return self.show(value)
+        # A numeric column may hold texts such as "1000 of 5000", which are written as they are.
         if self.numeric and isinstance(value, Real) and not isinstance(value, bool):
             unit = Unit.of(self.name, self.unit)
             return unit.text(float(value), self.digits, exact=self.exact)
@@ -70,8 +71,8 @@ class Shown:
     """The markup of a page; None for the text."""
 
 
+# Tables of at least this many columns are set smaller on a page, so that all of them fit.
 _WIDE = 9
-"""Tables of at least this many columns are set smaller on a page, so that all of them fit."""
 
 
 def verdict(word: str, *, short: bool = False) -> Shown:
@@ -118,6 +119,7 @@ class Table:
 
         A column given by its name has the title and format that follow from the name.
         """
+        # Without an import of pandas, which a table of a light command must not load.
         source: Any = frame if hasattr(frame, "to_dict") else None
         records = list(frame if source is None else source.to_dict("records"))
         made = [Column.of(each, source) if isinstance(each, str) else each for each in columns]
@@ -198,7 +200,7 @@ class Table:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def _spans(self, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-        """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
+        """Return the rows that each first cell spans, with remarks; 0 below such a cell."""
         if self.row_headers < 2:
             return [1] * len(rows)
         spans: list[int] = []
@@ -222,7 +224,7 @@ def _markup(column: Column, cell: Any) -> str:
 
 
 def _value(column: Column, cell: Any) -> str:
-    """Return the number behind a cell, by which a script may sort; "" if there is none."""
+    """Return the number of a cell, by which a script sorts; "" for a text."""
     value = _plain(cell) if column.numeric else None
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{value:.6g}" if is_number else ""
@@ -231,7 +233,7 @@ def _value(column: Column, cell: Any) -> str:
 def _lines(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> Iterator[str]:
-    """Yield the lines of a terminal: groups of headings if there are any, headings, rows."""
+    """Yield the lines for a terminal: groups if there are any, titles, rows."""
     rows = [[column.title for column in columns], *cells]
     rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
     parts = _parts(rooms, width)
@@ -248,7 +250,7 @@ def _lines(
 
 
 def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]) -> str:
-    """Return the headings that several columns of a line share."""
+    """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
     return "  ".join(_padded(name[:room], room) for name, room in wide)
@@ -261,12 +263,12 @@ def _wrapped(line: str, width: int | None) -> list[str]:
     return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
+# The indent of the continuation of a row.
 _INDENT = "    "
-"""Before what a row continues with."""
 
 
 def _parts(rooms: Sequence[int], width: int | None) -> list[list[int]]:
-    """Share columns among as few lines as each row needs to stay within the width."""
+    """Distribute the columns over the fewest lines that stay within the width."""
     parts: list[list[int]] = [[]]
     taken = 0
     for place, room in enumerate(rooms):
@@ -284,7 +286,7 @@ def _padded(text: str, room: int, right: bool = False) -> str:
 
 
 def _room(text: str) -> int:
-    """Count the columns that a terminal needs: two for a Korean syllable."""
+    """Return the width on a terminal, where a Korean syllable has two columns."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -295,7 +297,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _line(cells: Sequence[str]) -> str:
-    """Write a row of Markdown; neither bars nor line breaks may end a cell."""
+    """Write a row of Markdown, without bars and line breaks in its cells."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

@@ -16,9 +16,6 @@ from pqchain.commands import main as cli
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.changes import ScenarioChanges
 from pqchain.installation import HOME, read_toml
-from pqchain.study import Plan
-from pqchain.study.changes import PlanChanges
-from pqchain.study.wiring import WIRES
 from tests import frames
 
 REFUSED = {
@@ -79,8 +76,6 @@ def test_the_preset_of_the_environment_reaches_every_measurement(
 def test_what_with_takes_is_what_there_is() -> None:
     fields = {each.name for each in dataclasses.fields(Scenario)}
     assert set(ScenarioChanges.__annotations__) == fields
-    inputs = {each.name for each in dataclasses.fields(Plan)} | set(WIRES)
-    assert set(PlanChanges.__annotations__) == inputs
 
 
 def test_a_misspelt_field_is_refused_at_run_time_too() -> None:

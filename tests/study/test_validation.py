@@ -1,18 +1,17 @@
-"""Each plan against the chain of today: rows as cited, and what is far off said first."""
+"""The model compared with the chains of today."""
 
 import math
 
 import pytest
 
-from pqchain.study import load
-from pqchain.study.calibration import ASKED, FAR, calibrate, far
-from pqchain.study.observed import Observation
-from pqchain.study.ready import READY
-from pqchain.study.sheet import text
-from pqchain.study.times import Times, known
+from pqchain.study import READY, load
+from pqchain.study.inputs import Observation
+from pqchain.study.sampling import Times, known
+from pqchain.study.text import text
+from pqchain.study.validation import EXPECTED, FAR, calibrate, large_errors
 from tests.study.plans import COSTS, found, plan
 
-EXPECTED = {
+ERRORS = {
     "pqdpol": [("final_seconds", -0.029), ("capacity_per_second", 0.031)],
     "ethereum": [
         ("sustained_per_second", -0.021), ("full_block_bytes", -0.132),
@@ -29,18 +28,18 @@ EXPECTED = {
 @pytest.mark.parametrize("name", READY)
 def test_the_rows_are_those_of_the_closing_note(name):
     one = load(name)
-    frame = calibrate(one, known(one) or Times((COSTS,)))
+    frame = calibrate(one, (known(one) or Times((COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
-    assert [quantity for quantity, _ in got] == [quantity for quantity, _ in EXPECTED[name]]
-    for (_, error), (_, expected) in zip(got, EXPECTED[name], strict=True):
+    assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]
+    for (_, error), (_, expected) in zip(got, ERRORS[name], strict=True):
         assert error == pytest.approx(expected, abs=0.004)
     assert (seen["source"] != "").all() and (seen["date"] != "").all()
     # What nobody cites is a row, too.
     unseen = frame[frame["observed"].isna()]
-    assert set(unseen["quantity"]) <= set(ASKED)
+    assert set(unseen["quantity"]) <= set(EXPECTED)
     assert (unseen["source"] == "no cited observation").all()
-    told = far(frame)
+    told = large_errors(frame)
     assert len(told) == (sum(abs(error) > FAR for _, error in got) if got else 1)
 
 
@@ -59,7 +58,7 @@ def test_what_is_far_off_stands_before_the_numbers():
 def test_an_observation_is_of_the_chain_as_it_was():
     then = Observation("capacity_per_second", "", 1.0, "me", "2026", {"block_seconds": 50.0})
     now = then._replace(settings={})
-    frame = calibrate(plan(observed=(then, now)), Times((COSTS,)))
+    frame = calibrate(plan(observed=(then, now)), COSTS)
     assert frame["model"][1] == pytest.approx(10 * frame["model"][0])
     assert frame["settings"].tolist()[:2] == ["block_seconds=50", ""]
     assert math.isnan(frame["error"][2])

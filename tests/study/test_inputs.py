@@ -1,20 +1,21 @@
-"""Plans: what they take, and what they refuse, all at once and with the line."""
+"""Plans: inputs, defaults, sources, and problems reported together."""
 
 import pytest
 
 from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study import Plan, load, ready
-from pqchain.study.plan import ImpossiblePlan, described, inputs
+from pqchain.study import READY, Plan, load, ready
+from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
+from pqchain.study.inputs import INPUTS, NAMES
 from pqchain.study.reading import parse
-from pqchain.study.ready import READY
+from pqchain.study.text import input_help
 from tests.study.plans import GOOD
 
 
 @pytest.mark.parametrize("name", READY)
 def test_ready_studies_say_where_every_input_comes_from(name):
     plan = load(name)
-    told = {key: source for key, _, _, _, source in inputs(plan)}
+    told = {key: source for key, _, _, _, source in plan.input_rows()}
     unsaid = [key for key, source in told.items() if source == "set for this study"]
     assert unsaid in ([], ["schemes"])
     unset = [key for key, source in told.items() if source == "default"]
@@ -38,21 +39,21 @@ def test_what_is_changed_loses_its_source():
 def test_a_list_of_schemes_is_as_good_as_a_tuple_and_no_baseline_is_none():
     plan = load("pqdpol").with_(schemes=["Falcon-512"])
     assert plan.schemes == ("Falcon-512",)
-    assert {key: value for key, value, *_ in inputs(plan)}["baseline"] == "none"
+    assert {key: value for key, value, *_ in plan.input_rows()}["baseline"] == "none"
 
 
 def test_every_input_is_described():
-    rows = {name: (table, unit, default) for table, name, unit, _, default in described()}
+    rows = {name: (table, unit, default) for table, name, unit, _, default in input_help()}
     assert rows["block_bytes"] == ("chain", "B", "needed")
     assert rows["peers"] == ("network", "", "the law's")
-    assert {key for key, *_ in inputs(load("ethereum"))} <= {*rows, "migration"}
+    assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, "migration"}
 
 
 def test_a_signer_needs_its_scheme_and_no_factor_beside_it():
     plan = parse(GOOD, "my.toml")
-    with pytest.raises(UsageError, match="no scheme is Falcon"):
+    with pytest.raises(UsageError, match="without a Falcon scheme"):
         plan.with_(schemes=("ML-DSA-44",), signer="m4")
-    with pytest.raises(UsageError, match="give one of them"):
+    with pytest.raises(UsageError, match="signing_factor must be 1"):
         plan.with_(signer="m4", signing_factor=2.0)
 
 
@@ -70,14 +71,43 @@ def test_unknown_names_get_a_suggestion(tmp_path):
 def test_each_problem_names_its_input():
     with pytest.raises(ImpossiblePlan) as caught:
         load("bitcoin").with_(nodes=0, peers=0, block_bytes=-1)
-    assert [problem.input for problem in caught.value.problems] == ["peers", "block_bytes", "nodes"]
+    assert [problem.input for problem in caught.value.problems] == ["block_bytes", "nodes", "peers"]
     assert str(caught.value).count("\n") == 2
 
 
 def test_keyword_arguments_do_without_a_file():
     plan = Plan(
         schemes=("Falcon-512",), transactions_per_second=1.0, block_bytes=50_000,
-        block_seconds=0.0, nodes=32, network=named("paper-serial"), costs="paper:pqdpol",
+        block_seconds=0.0, nodes=32, law="paper-serial", costs="paper:pqdpol",
         baseline="",
     )  # fmt: skip
     assert plan.title == "A study"
+
+
+def test_each_input_is_declared_once_with_meaning_unit_and_default():
+    assert {*INPUTS} == {*NAMES} - {"own_schemes", "sources", "observed"}
+    for name, row in INPUTS.items():
+        assert row.about and row.least <= row.most
+        assert (row.table == "") == (name == "title")
+        if isinstance(row.default, (int, float)) and not isinstance(row.default, bool):
+            assert row.least <= row.default <= row.most
+    required = {name for name, row in INPUTS.items() if row.default is REQUIRED}
+    assert required == {
+        "schemes", "transactions_per_second", "block_bytes", "block_seconds", "nodes", "law",
+    }  # fmt: skip
+    units = {name: INPUTS[name].unit for name in ("block_seconds", "rate_bits_per_second")}
+    assert units == {"block_seconds": "s", "rate_bits_per_second": "bit/s"}
+
+
+def test_another_law_or_world_resets_the_network():
+    plan = load("algorand").with_(link_latency_seconds=0.5, peers=3)
+    assert (plan.network.latency_seconds, plan.network.peers) == (0.5, 3)
+    mesh = plan.with_(law="mesh")
+    assert mesh.network == named("mesh") and mesh.peers is None
+    world = plan.with_(world=True)
+    assert world.peers == 3 and world.link_latency_seconds is None
+    assert {*NETWORK} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
+    with pytest.raises(UsageError, match="peers is not an input of mesh"):
+        mesh.with_(peers=4)
+    with pytest.raises(UsageError, match="link_latency_seconds is -1"):
+        mesh.with_(link_latency_seconds=-1.0)

@@ -1,4 +1,4 @@
-"""The scoreboard: what chains published beside what their plans give."""
+"""Published outcomes of chains compared with predictions."""
 
 import math
 
@@ -6,8 +6,8 @@ import pytest
 
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
-from pqchain.study import outcomes
-from pqchain.study.sheet import outcomes_table
+from pqchain.study import analysis
+from pqchain.study.text import outcomes_table
 from tests.study.plans import COSTS
 
 WITH_NEAR = CostTable(
@@ -24,22 +24,22 @@ WITH_NEAR = CostTable(
 
 
 def test_what_is_arithmetic_of_bytes_comes_out_and_what_is_not_says_how_far_off():
-    board = outcomes.scoreboard(WITH_NEAR).set_index(["chain", "quantity", "scheme"])
-    tron = board.loc["tron", "capacity_per_second"]
+    predicted = analysis.predictions(WITH_NEAR).set_index(["chain", "quantity", "scheme"])
+    tron = predicted.loc["tron", "capacity_per_second"]
     assert tron.loc["Falcon-512", "error"] == pytest.approx(0.0, abs=0.01)
     assert tron.loc["ML-DSA-44", "error"] == pytest.approx(0.0, abs=0.01)
-    assert board.loc[("bsc", "transaction_bytes", "ML-DSA-44"), "error"] == pytest.approx(
+    assert predicted.loc[("bsc", "transaction_bytes", "ML-DSA-44"), "error"] == pytest.approx(
         2465 / 2500 - 1
     )
     # The model lets the BNB chain carry more than its test did, and the error stays.
-    assert board.loc[("bsc", "capacity_per_second", "ML-DSA-44"), "error"] > 0.25
-    near = board.loc[("near", "verification_gas", "ML-DSA-65")]
+    assert predicted.loc[("bsc", "capacity_per_second", "ML-DSA-44"), "error"] > 0.25
+    near = predicted.loc[("near", "verification_gas", "ML-DSA-65")]
     assert near["predicted"] == pytest.approx(68_093_951_344 * 120 / 80)
 
 
 def test_every_outcome_and_every_input_of_a_plan_says_where_it_is_from():
-    for chain in outcomes.CHAINS:
-        one = outcomes.trial(chain)
+    for chain in analysis.CHAINS:
+        one = analysis.trial_of(chain)
         assert one.source and one.date and one.outcomes
         assert {row["kind"] for row in one.outcomes} <= {
             "measured by its makers", "arithmetic of its makers",
@@ -50,9 +50,9 @@ def test_every_outcome_and_every_input_of_a_plan_says_where_it_is_from():
 
 
 def test_a_study_without_those_costs_says_so():
-    board = outcomes.scoreboard(COSTS)
-    near = board[board["chain"] == "near"].iloc[0]
+    predicted = analysis.predictions(COSTS)
+    near = predicted[predicted["chain"] == "near"].iloc[0]
     assert math.isnan(near["predicted"])
     assert near["decided_by"] == "no costs of ML-DSA-65 in this study"
-    assert "ML-DSA-65" in outcomes.scheme_names()
-    assert "TIP-899" in outcomes_table(board).text()
+    assert "ML-DSA-65" in analysis.scheme_names()
+    assert "TIP-899" in outcomes_table(predicted).text()

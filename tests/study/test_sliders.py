@@ -1,4 +1,4 @@
-"""What is computed ahead for the sliders of a page, and the script that shows it."""
+"""Figures computed in advance for the sliders of a page, and the script that shows them."""
 
 import json
 import re
@@ -9,9 +9,10 @@ from html import unescape
 import pytest
 
 from pqchain.render import html
-from pqchain.study import grid, model, sliders
-from pqchain.study.grid import FIGURES
+from pqchain.study import sensitivity, sliders
+from pqchain.study.figures import models
 from pqchain.study.levers import lever, levers
+from pqchain.study.sliders import FIGURES, choose
 from tests.study.plans import COSTS, plan
 
 DRIVER = """
@@ -36,11 +37,12 @@ def one():
 
 @pytest.fixture(scope="module")
 def ahead(one):
-    return grid.grid(one, COSTS, "Falcon-512")
+    swings = sensitivity.one_at_a_time(one, COSTS, "Falcon-512")
+    return sliders.grid(one, COSTS, swings, swings.base.limit)
 
 
 def texts(ahead, cell):
-    return [[name, *ahead.texts(cell, name)] for name in ahead.schemes]
+    return [[name, *ahead.cells[cell][name].texts] for name in ahead.start]
 
 
 def test_load_limit_and_time_have_sliders(ahead):
@@ -52,14 +54,16 @@ def test_load_limit_and_time_have_sliders(ahead):
 def test_every_cell_is_what_the_model_says(one, ahead):
     assert ahead.cells[ahead.place]["Falcon-512"] == ahead.cells[62]["Falcon-512"]
     moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
-    own = model.figures(moved, COSTS)["ML-DSA-44"]
+    own = models(moved, COSTS)["ML-DSA-44"]
     cell = ahead.cells[0 * 25 + 4 * 5 + 1]["ML-DSA-44"]
-    assert cell == tuple(own[name] for name in (*FIGURES, "binding_limit"))
+    assert cell.values == tuple(own[name] for name in FIGURES)
+    assert cell.limit == own.limit
 
 
 def test_where_nothing_fits_what_forbids_it_has_a_slider():
     small = plan(packet_bytes=1232, envelope_bytes=100)
-    names = [each.name for each in grid.chosen(small, COSTS, "ML-DSA-44")]
+    swings = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
+    names = [each.name for each in choose(small, swings, "packet")]
     assert "packet_bytes" in names
 
 
@@ -121,6 +125,6 @@ def test_the_script_names_the_command_and_goes_back(seen):
 
 def test_a_mark_stands_where_the_study_is(seen, ahead):
     base, moved = (ahead.cells[cell] for cell in (ahead.place, 22))
-    most = max(own[0] for own in moved.values())
+    most = max(cell.values[0] for cell in moved.values())
     was = float(re.search(r"--was: ([\d.]+)%", seen["mark"])[1])
-    assert was == pytest.approx(100 * base[ahead.schemes[0]][0] / most, rel=0.01)
+    assert was == pytest.approx(100 * next(iter(base.values())).values[0] / most, rel=0.01)

@@ -1,29 +1,33 @@
-"""Intervals: what they are made of, what they decide, and that a second study agrees."""
+"""Passes of measurement, draws, and intervals."""
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from pqchain.consensus import named
 from pqchain.costs import CostTable
 from pqchain.errors import UsageError
-from pqchain.study import findings, load, model, run, times
-from pqchain.study.answer import conclusions, doubts, interval
-from pqchain.study.findings import answered
-from pqchain.study.times import Times, known
+from pqchain.study import load, run, sampling
+from pqchain.study.sampling import Times, known, sample
+from pqchain.study.text import conclusions, warnings
 from tests import frames
 from tests.study.plans import COSTS, found, plan
 
-WORLD = named("gossip", world=True)
+WORLD = {"law": "gossip", "world": True}
+
+
+def ends(answer, scheme, name):
+    figure = answer.figures[scheme][name]
+    return figure.low, figure.high
 
 
 def slower(by: float, scheme: str = "") -> CostTable:
     """Return the costs with every verification, or that of one scheme, slower."""
     rows = tuple(
-        model.replace(row, verify_seconds=by * row.verify_seconds)
+        replace(row, verify_seconds=by * row.verify_seconds)
         if scheme in ("", row.algorithm)
         else row
         for row in COSTS.rows
@@ -33,31 +37,30 @@ def slower(by: float, scheme: str = "") -> CostTable:
 
 def test_a_ratio_is_one_of_each_pass_so_that_a_slow_minute_cancels():
     passes = Times((COSTS, slower(3.0), slower(1.7)))
-    answer = answered(plan(), passes, seeds=6)
-    low, high = answer.intervals["ML-DSA-44"]["verification_ratio"]
+    answer = sample(plan(), passes, seeds=6)
+    low, high = ends(answer, "ML-DSA-44", "verification_ratio")
     assert low == pytest.approx(high)
-    low, high = answer.intervals["ML-DSA-44"]["verify_seconds"]
+    low, high = ends(answer, "ML-DSA-44", "verify_seconds")
     assert high > 2 * low
 
 
 def test_networks_are_drawn_anew_for_each_seed():
-    one = plan(network=WORLD, nodes=64, delegates=16, vote_phases=1)
+    one = plan(**WORLD, nodes=64, delegates=16, vote_phases=1)
     answer = found(one, seeds=8)
-    low, high = answer.intervals["Falcon-512"]["final_seconds"]
+    low, high = ends(answer, "Falcon-512", "final_seconds")
     assert low < answer.values["Falcon-512"]["final_seconds"] < high
-    assert answer.intervals["Falcon-512"]["verify_seconds"][0] == COSTS["Falcon-512"].verify_seconds
+    assert ends(answer, "Falcon-512", "verify_seconds")[0] == COSTS["Falcon-512"].verify_seconds
     alone = found(one, seeds=1)
     assert (
-        alone.intervals["Falcon-512"]["final_seconds"][0]
-        == alone.values["Falcon-512"]["final_seconds"]
+        ends(alone, "Falcon-512", "final_seconds")[0] == alone.values["Falcon-512"]["final_seconds"]
     )
 
 
 def test_overlapping_intervals_are_no_difference():
     passes = Times((COSTS, slower(1.5, "ML-DSA-44"), slower(0.9, "ML-DSA-44")))
-    answer = answered(plan(schemes=("ML-DSA-44",)), passes, seeds=6)
-    assert answer.intervals["ML-DSA-44"]["verification_ratio"][0] < 1.0
-    near = answered(
+    answer = sample(plan(schemes=("ML-DSA-44",)), passes, seeds=6)
+    assert ends(answer, "ML-DSA-44", "verification_ratio")[0] < 1.0
+    near = sample(
         plan(schemes=("ML-DSA-44",)),
         Times((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), seeds=4,
     )  # fmt: skip
@@ -74,32 +77,32 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
         drifts = rng.lognormal(0.0, 0.2, 3)
         return Times(tuple(slower(float(drift)) for drift in drifts))
 
-    one = plan(network=WORLD, nodes=128, delegates=32, vote_phases=1)
-    first, second = (answered(one, measured(), seeds=8) for _ in range(2))
-    for scheme, ends in first.intervals.items():
-        for name, (low, high) in ends.items():
-            least, most = second.intervals[scheme][name]
-            if math.isfinite(low):
-                assert not (high < least or most < low), (scheme, name)
+    one = plan(**WORLD, nodes=128, delegates=32, vote_phases=1)
+    first, second = (sample(one, measured(), seeds=8) for _ in range(2))
+    for scheme, by_name in first.figures.items():
+        for name, figure in by_name.items():
+            if math.isfinite(figure.low):
+                other = second.figures[scheme][name]
+                assert figure.low <= other.high and other.low <= figure.high, (scheme, name)
 
 
 def test_times_that_differ_between_passes_are_said_first():
     twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
     told = twice.unsteady()
-    assert told == ["times differ from pass to pass: verify of ML-DSA-44 67%"]
-    answer = answered(plan(), twice, seeds=2, warnings=tuple(told))
-    assert doubts(answer)[0].startswith("Warning: times differ from pass to pass: verify of ML-DSA")
+    assert told == ["times vary between passes: verify of ML-DSA-44 67%"]
+    answer = sample(plan(), twice, seeds=2, warnings=tuple(told))
+    assert warnings(answer)[0].startswith("Warning: times vary between passes: verify of ML-DSA")
     assert Times((COSTS,)).unsteady() == []
 
 
 def test_a_busy_machine_is_said_before_the_numbers(monkeypatch):
-    monkeypatch.setattr(findings.machine, "load_share", lambda: 0.9)
-    monkeypatch.setattr(findings.times, "measured", lambda *given, **named: Times((COSTS,)))
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
+    monkeypatch.setattr(sampling, "measured", lambda *given, **named: Times((COSTS,)))
     answer = run(plan(schemes=("ML-DSA-44",)), seeds=1)
     assert answer.warnings == (
         "the machine was busy before the measurement: 90% of its processors",
     )
-    monkeypatch.setattr(findings.machine, "load_share", lambda: 0.1)
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.1)
     assert run(plan(schemes=("ML-DSA-44",)), seeds=1).warnings == ()
 
 
@@ -126,27 +129,15 @@ def test_seeds_are_a_number_above_0():
         run(load("pqdpol"), seeds=0)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "shown"),
-    [
-        (71.0, 75.2, "73.0 tx/s (71.0 to 75.2 tx/s)"), (73.0, 73.0, "73.0 tx/s"),
-        (72.99999, 73.00001, "73.0 tx/s"), (float("nan"), float("nan"), "73.0 tx/s"),
-    ],
-)  # fmt: skip
-def test_an_interval_is_shown_with_its_unit_once(low, high, shown):
-    got = interval(low, high, "1/s", 73.0).replace("\u202f", " ")
-    assert got == shown.replace("71.0 to 75.2 tx/s", "71.0 to 75.2 tx/s")
-
-
 @pytest.mark.long
 def test_the_size_of_the_network_moves_the_time_to_final_within_intervals_or_upwards():
-    ends = []
+    spans = []
     for nodes in (4096, 7000, 8192, 9000, 16384):
         chain = load("ethereum").with_(nodes=nodes, schemes=("Falcon-512",), migration={})
-        ends.append(found(chain, seeds=16).intervals["Falcon-512"]["final_seconds"])
-    for (low, high), (least, most) in itertools.pairwise(ends):
+        spans.append(ends(found(chain, seeds=16), "Falcon-512", "final_seconds"))
+    for (low, high), (least, most) in itertools.pairwise(spans):
         assert least <= high and low <= most
-    assert ends[-1][1] > ends[0][0]  # gossip takes a logarithm of the nodes
+    assert spans[-1][1] > spans[0][0]  # gossip takes a logarithm of the nodes
 
 
 def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch):
@@ -163,8 +154,8 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
             }
         )  # fmt: skip
 
-    monkeypatch.setattr(times.operations, "measure", measured)
-    got = times.measured(plan(schemes=("ML-DSA-44",)), passes=2)
+    monkeypatch.setattr(sampling.operations, "measure", measured)
+    got = sampling.measured(plan(schemes=("ML-DSA-44",)), passes=2)
     assert asked == ["ECDSA-secp256k1", "ML-DSA-44"] * 2
     assert [each["ML-DSA-44"].verify_seconds for each in got.passes] == [1e-4, 2e-4]
     assert {name: round(spread, 5) for _, name, spread in got.spread} == {
