@@ -97,6 +97,7 @@ FINE = {
         ({"changed": ["/etc/passwd"]}, False, Outcome.DAMAGE),
         ({"left_running": ["sleep 600"]}, False, Outcome.ORPHAN),
         ({"memory_mb": 900}, False, Outcome.MEMORY),
+        ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
 )
 def test_every_defect_is_told(changes: dict[str, Any], refused: bool, expected: Outcome) -> None:
