@@ -207,7 +207,7 @@ fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes
 	$(TRIALS)/fuzz.py 1000000
 
 ATTACK ?=
-attack: install build/fuzz/native-fuzz ## hostile files, streams and calls by the hundred thousand, into docs/attacks.md (hours)
+attack: install build/fuzz/native-fuzz ## hostile files, streams and calls by the hundred thousand, into docs/robustness.md (hours)
 	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk

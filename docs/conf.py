@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of `make docs`. It asks nobody: not when built, not when read."""
+"""Sphinx configuration of `make docs`. Nothing is fetched, when built or when read."""
 
 import shutil
 import sys
@@ -13,17 +13,19 @@ project = "pqchain"
 project_copyright = "pqchain contributors"
 version = release = pqchain.__version__
 
-extensions = ["sphinx.ext.autodoc", "myst_nb", "sphinx_copybutton", "site_checks"]
-exclude_patterns = ["_build"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "myst_nb", "sphinx_copybutton", "site_checks"]
+exclude_patterns = ["_build", "templates"]
+templates_path = ["templates"]
+autosummary_ignore_module_all = False
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.html)\..*")]
-"""Every name must lead somewhere but for those of other libraries, and of what only rooms use."""
+"""Every reference must resolve, except names of other libraries and of internal modules."""
 _ALIASES = ["chain.encoding.KeyForm", "crypto.interface.T"]
 nitpick_ignore = [("py:class", f"pqchain.{name}") for name in _ALIASES]
-"""Aliases of types, which Sphinx takes for classes."""
+"""Type aliases, which Sphinx treats as classes."""
 
-# Notebooks are pages as they are committed. Sphinx reads its own folder only, so they are copied
-# with their dates: what did not change is not read again.
+# Notebooks are shown as committed. Sphinx reads only its own folder, so they are copied, with their
+# modification times: an unchanged notebook is not read again.
 shutil.rmtree(DOCS / "notebooks", ignore_errors=True)
 shutil.copytree(DOCS.parent / "notebooks", DOCS / "notebooks", ignore=shutil.ignore_patterns(".*"))
 nb_execution_mode = "cache"
@@ -31,7 +33,7 @@ nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
-# Sliders have no kernel here: their figure stands for them.
+# There is no kernel for sliders here; their static figure is shown instead.
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 
 myst_enable_extensions = ["deflist", "fieldlist"]

@@ -1,12 +1,16 @@
-"""What the build does beyond Sphinx: examples, columns of frames, and a site that asks nobody."""
+"""Sphinx extension: examples in docstrings, generated pages, and a check for outside resources."""
 
 from __future__ import annotations
 
+import io
+import os
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -15,6 +19,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 import pqchain
+from pqchain.commands import main
 from pqchain.results import Contract
 
 _LOADING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
@@ -114,9 +119,33 @@ class Frames(SphinxDirective):
         return place.children
 
 
+class Commands(SphinxDirective):
+    """The help text of every command, as `pqchain COMMAND --help` prints it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section per command."""
+        sections: list[nodes.Node] = []
+        for name in main.COMMANDS:
+            section = nodes.section(ids=[f"pqchain-{name}"])
+            section += nodes.title("", "", nodes.literal("", f"pqchain {name}"))
+            text = help_text(name)
+            section += nodes.literal_block(text, text, language="text")
+            sections.append(section)
+        return sections
+
+
+def help_text(name: str) -> str:
+    """Return the help of a command, wrapped at 80 columns whatever the terminal is."""
+    text = io.StringIO()
+    with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(text), suppress(SystemExit):
+        main.parser(name).parse_args([name, "--help"])
+    return text.getvalue()
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Join the build."""
     app.add_directive("frames", Frames)
+    app.add_directive("commands", Commands)
     app.connect("autodoc-process-docstring", _process)
     app.connect("build-finished", _check_site)
     return {"parallel_read_safe": True}

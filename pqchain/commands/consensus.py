@@ -109,7 +109,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
     for one in scenarios:
-        modes.refuse(one, arguments.mode, arguments.transport)
+        modes.refuse(one, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []

@@ -1,6 +1,6 @@
 """Try every attack with many inputs, and write what came of them.
 
-python -m tests.attacks                      all of them, into docs/attacks.md
+python -m tests.attacks                      all of them, into docs/robustness.md
 python -m tests.attacks --only ledger        those whose surface or name has the word
 python -m tests.attacks --inputs 1000        another number of inputs for each
 python -m tests.attacks --seed 2             other inputs
@@ -22,19 +22,20 @@ from pathlib import Path
 from tests.attacks.harness import ALLOWED, Tally
 from tests.attacks.registry import ATTACKS, run_listed
 
-TABLE = Path(__file__).resolve().parents[2] / "docs" / "attacks.md"
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "robustness.md"
 
-_TOP = """# Attacks, and what came of them
+_TOP = """# Robustness tests
 
-`make attack` made this table: what of ours is attacked, how, with how many inputs, and what came of
-them. *Fine*: taken, and what came of it is right. *Refused*: an error of pqchain said why.
-*Unfinished*: not done, but nothing is lost, and the same once more does it. *Defects*: all else, as
-there are tracebacks, wrong answers, signals, half files, files that nobody needs, changed files of
-others, processes left running, more than 20 s for one input (of commands, 300), more than 64 MB for
-all (of a command line, 512). *Memory*: how much the peak of the process grew (not of programs in C,
-which the sanitizers watch, nor of command lines, which are processes of their own). The temporary
-files of a killed command must be gone after the next one. The attacks are in `tests/attacks`; a
-small part of most is in `make test`.
+`make attack` writes this table: malformed and hostile input, the surface it is sent to, and the
+results. It takes hours, so the table is committed and not made with the documentation. *Fine*: the
+input was accepted and the result is right. *Refused*: a pqchain error gave the reason.
+*Unfinished*: the operation stopped without losing data, and repeating it succeeds. *Defects*:
+everything else, such as tracebacks, wrong answers, half-written files, files left behind, damaged
+files of others, processes left running, more than 20 s for one input (commands: 300 s), or more
+than 64 MB for all (a command line: 512 MB). *Memory*: growth of the process's peak (not measured
+for C programs, which the sanitizers check, nor for command lines, which are processes of their
+own). The temporary files of a killed command must be gone after the next command. The tests are in
+`tests/attacks`; a small part of most runs in `make test`.
 
 """
 

@@ -24,7 +24,7 @@ def test_gas_is_the_ratio_of_one_round_times_the_anchor():
 
 def test_the_slowest_signature_counts():
     calls = (lambda: True, lambda: sum(range(20_000)) >= 0)
-    both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3)
+    both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3, {})
     assert min(both["X"]) > max(both["fast"])
 
 

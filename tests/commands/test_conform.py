@@ -39,7 +39,7 @@ def test_wrong_use_is_refused(tmp_path, refused):
     file = tmp_path / "file"
     file.write_text("")
     vectors = ["conform", "vectors", "--output"]
-    refused([*vectors, str(tmp_path), "--algorithm", "Hawk-512"], "boundary vectors")
+    refused([*vectors, str(tmp_path / "new"), "--algorithm", "Hawk-512"], "boundary vectors")
     refused([*vectors, str(file / "x"), "--algorithm", "ML-DSA-44"], "cannot be written")
 
 

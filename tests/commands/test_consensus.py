@@ -194,10 +194,13 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         (["--workers", "0"], "workers 0"),
     ],
 )
-def test_wrong_use_is_2_with_the_value_and_the_bound(capsys, monkeypatch, arguments, said):
+def test_wrong_use_is_2_with_the_value_and_the_bound(
+    capsys, monkeypatch, tmp_path, arguments, said
+):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
+    assert (code, out) == (2, "") and not list(tmp_path.iterdir())
     assert said in err
 
 

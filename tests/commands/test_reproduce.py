@@ -116,12 +116,12 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
     assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
 
 
-def test_a_folder_that_cannot_be_made_is_1(tmp_path, monkeypatch, capsys):
+def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path, monkeypatch, capsys):
     occupied = tmp_path / "file"
     occupied.touch()
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
-    assert main(["reproduce", "--output", str(occupied / "below")]) == 1
-    assert "cannot read or write" in capsys.readouterr().err
+    assert main(["reproduce", "--output", str(occupied / "below")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
 
 
 def test_an_unknown_work_is_refused(refused):

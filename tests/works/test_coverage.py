@@ -108,22 +108,22 @@ def test_the_frame_keeps_its_contract():
     assert not pd.isna(frame["ours"].iloc[0])
 
 
-README = {
+PHRASES = {
     "registry": "are sizes of the registry", "measured": "are measured",
     "run": "come from a run of the whole system", "replayed": "from a replay",
     "synthesised": "from a synthesis", "modelled": "from a model",
     "fitted": "from a law fitted to the paper", "cited": "have a cited figure", "none": "nothing",
 }  # fmt: skip
-"""How README speaks of each kind."""
+"""How docs/works.md speaks of each kind."""
 
 
-def test_the_readme_quotes_the_counts():
+def test_the_page_of_works_quotes_the_counts():
     frames = [coverage.coverage(work, frames=work.compute(Bench())) for work in registry.works()]
     whole = pd.concat(frames)
-    text = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
     assert f"print {len(whole)} numbers" in text
     for kind, count in coverage.counts(whole):
-        assert f" {count} {README[kind]}" in text
+        assert f" {count} {PHRASES[kind]}" in text
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)

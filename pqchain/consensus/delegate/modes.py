@@ -193,13 +193,8 @@ def run(
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
-    refuse(scenario, mode, transport)
+    refuse(scenario, mode, transport, log)
     if mode == "virtual" and transport in (None, PLAIN):
-        if log is not None:
-            raise UsageError(
-                f"log must be None over {PLAIN}, which writes no files; got {log}. Use a transport "
-                "as well, such as native."
-            )
         return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
@@ -248,8 +243,8 @@ def link(scenario: Scenario) -> Link:
     return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
-def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
-    """Raise UsageError for what means nothing in a mode, Unsupported for what cannot run here."""
+def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
+    """Raise UsageError for a choice that a mode does not have, Unsupported if it cannot run here."""
     setting.refuse(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
@@ -257,6 +252,11 @@ def refuse(scenario: Scenario, mode: str, transport: str | None) -> None:
             "know: use mode='virtual', where hashes stand in for a scheme given by numbers"
         )
     if mode == "virtual" and transport in (None, PLAIN):
+        if log is not None:
+            raise UsageError(
+                f"log must be None over {PLAIN}, which writes no files; got {log}. Use a transport "
+                "as well, such as native."
+            )
         return
     if transport == PLAIN:
         raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
