@@ -13,7 +13,13 @@ project = "pqchain"
 project_copyright = "pqchain contributors"
 version = release = pqchain.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "myst_nb", "sphinx_copybutton", "site_checks"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "myst_nb",
+    "sphinx_copybutton",
+    "site_checks",
+]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 autosummary_ignore_module_all = False

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
     from pqchain.schemes import register
-    from pqchain.works import compare, papers
+    from pqchain.works import papers
 
 __all__ = [
     "Costs",
@@ -45,7 +45,6 @@ __all__ = [
     "algorithms",
     "bench",
     "chain",
-    "compare",
     "conform",
     "consensus",
     "costs",
@@ -88,6 +87,6 @@ __getattr__, __dir__ = installation.late(
         "results": "",
         "schemes": "register",
         "study": "",
-        "works": "compare papers",
+        "works": "papers",
     },
 )

@@ -16,7 +16,7 @@ import pqchain as pq
 from pqchain import algorithms, errors
 
 PUBLIC = [
-    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "compare", "conform",
+    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "errors", "falcon", "machine", "measure", "measure_blocks",
     "open_kem", "open_signer", "papers", "plots", "preset", "reencode", "register", "report",
     "results", "schemes", "study", "works",
@@ -64,7 +64,6 @@ def test_shortcuts_lead_to_the_functions_of_the_modules() -> None:
     assert pq.preset is pq.bench.preset
     assert pq.measure_blocks is pq.bench.measure_blocks
     assert pq.papers is pq.works.papers
-    assert pq.compare is pq.works.compare
     assert pq.open_signer is pq.crypto.open_signer
     assert pq.open_kem is pq.crypto.open_kem
     assert pq.PqchainError is errors.PqchainError

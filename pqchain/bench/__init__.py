@@ -15,8 +15,18 @@ from pqchain.installation import late
 
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
+    from pqchain.bench.comparing import compare_runs, concat_runs
     from pqchain.bench.operations import measure
 
-__all__ = ["PRESETS", "Preset", "measure", "measure_blocks", "preset"]
+__all__ = [
+    "PRESETS", "Preset", "compare_runs", "concat_runs", "measure", "measure_blocks", "preset",
+]  # fmt: skip
 
-__getattr__, __dir__ = late(__name__, {"operations": "measure", "blocks": "measure_blocks"})
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "blocks": "measure_blocks",
+        "comparing": "compare_runs concat_runs",
+        "operations": "measure",
+    },
+)

@@ -57,8 +57,8 @@ _ROUNDS = PRESETS["quick"].rounds
 Runs = Mapping[str, pd.DataFrame] | Iterable[pd.DataFrame | str | Path]
 
 
-def runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
-    """Hold runs of the benchmark against the first, operation by operation.
+def compare_runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
+    """Compare runs of the benchmark with the first, operation by operation.
 
     Takes measurement frames or the files of `pqchain bench --output` or `--append`, as a list or
     one after the other, or frames by the names that they shall have. Columns: algorithm,
@@ -90,11 +90,11 @@ def runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.D
     return compared
 
 
-def together(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
+def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
     """Return measurements of several runs in one frame, whose column `run` plots tell apart.
 
-    Takes what `runs` takes. Names are those given, or the machine's, or the file's where two are of
-    one machine. Raises DataError.
+    Takes the arguments of `compare_runs`. Names are those given, or the machine's, or the file's
+    where two are of one machine. Raises DataError.
     """
     if isinstance(given, (pd.DataFrame, str, Path)):
         given = [given, *others]

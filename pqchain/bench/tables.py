@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
+from pqchain import algorithms, figures
 from pqchain.costs import schemes
-from pqchain.render import numbers
+from pqchain.figures import BYTES, RATIO, SECONDS
 from pqchain.render.table import Column, Shown, Table, ours
 
 Record = Mapping[Any, Any]
@@ -24,11 +24,11 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     if first["status"] != "ok":
         yield f"{first['status']:<20}{first['reason']}"
         return
-    size = numbers.byte_count(first["block_bytes"])
+    size = BYTES.text(first["block_bytes"], exact=True)
     facts: dict[str, Any] = {
         "implementation": first["implementation"],
-        "public key": f"{numbers.byte_count(first['public_key_bytes'])}, {first['public_key']}",
-        "signature": f"{numbers.byte_count(first['signature_bytes'])} on average",
+        "public key": f"{BYTES.text(first['public_key_bytes'], exact=True)}, {first['public_key']}",
+        "signature": f"{BYTES.text(first['signature_bytes'], exact=True)} on average",
         "wallet": _timed(first, "wallet", f"for keys and address, {first['wallets']} wallets"),
         "sign": _timed(first, "sign", "for a transaction of the block"),
         "block": f"{first['transactions']} transactions, {size}",
@@ -47,20 +47,20 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     yield ""
     yield (
         f"Medians of {first['rounds']} rounds. Whole block: from its bytes to the new state, of "
-        f"which hashing {numbers.seconds(first['hash_median_seconds'])}; its rate."
+        f"which hashing {SECONDS.text(first['hash_median_seconds'])}; its rate."
     )
     bare, threads = first["loop_median_seconds"], first["threads"]
     if math.isfinite(bare):
         yield (
-            f"A bare loop of C over the same signatures: {numbers.seconds(bare)}; "
+            f"A bare loop of C over the same signatures: {SECONDS.text(bare)}; "
             f"{threads} thread{'s'[: threads > 1]} here: "
-            f"{numbers.ratio(first['verify_median_seconds'] / bare)}."
+            f"{RATIO.text(first['verify_median_seconds'] / bare)}."
         )
 
 
 def _rate(bytes_per_second: float) -> str:
     known = math.isfinite(bytes_per_second)
-    return f"{bytes_per_second / 1e6:.1f} MB/s" if known else numbers.MISSING
+    return f"{bytes_per_second / 1e6:.1f} MB/s" if known else figures.MISSING
 
 
 def _numeric(titles: Iterable[str], show: Callable[[Any], str]) -> list[Column]:
@@ -71,9 +71,9 @@ def _thread_table(records: Sequence[Record]) -> Table:
     alone = records[0]["verify_median_seconds"]
     columns = [
         *_numeric(["threads"], str),
-        *_numeric(["signatures", "± MAD", "each"], numbers.seconds),
-        *_numeric(["speed-up"], numbers.ratio),
-        *_numeric(["whole block", "± MAD"], numbers.seconds),
+        *_numeric(["signatures", "± MAD", "each"], SECONDS.text),
+        *_numeric(["speed-up"], RATIO.text),
+        *_numeric(["whole block", "± MAD"], SECONDS.text),
         *_numeric(["rate"], _rate),
     ]
     rows = []
@@ -86,7 +86,7 @@ def _thread_table(records: Sequence[Record]) -> Table:
 
 
 def _or_missing(text: str) -> str:
-    return text or numbers.MISSING
+    return text or figures.MISSING
 
 
 _IMPLEMENTATION = Column("implementation", show=_or_missing)
@@ -98,8 +98,8 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
         Column("algorithm"),
-        *_numeric(["public key", "signature", "tx", "B / tx"], numbers.integer),
-        *_numeric(times, numbers.seconds),
+        *_numeric(["public key", "signature", "tx", "B / tx"], figures.integer),
+        *_numeric(times, SECONDS.text),
         *_numeric(["rate"], _rate),
         Column("tampered", show=_or_missing),
     ]
@@ -117,7 +117,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
         block = [whole / last["transactions"], last["block_bytes"] / whole, first["tampered"]]
         sizes = [first[f"{what}_bytes"] for what in ("public_key", "signature")]
         count, asked = first["transactions"], about.get("transactions", first["transactions"])
-        made = f"{numbers.integer(count)} of {numbers.integer(asked)}"
+        made = f"{figures.integer(count)} of {figures.integer(asked)}"
         sizes += [Shown(count, made) if count < asked else count, first["transaction_bytes"]]
         making = [first[f"{what}_median_seconds"] for what in ("wallet", "sign")]
         rows.append([name, *sizes, *making, *verify, *block])
@@ -134,16 +134,8 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
 
 def operation_table(measurements: pd.DataFrame) -> Table:
     """Return a row for each algorithm, implementation and operation of a measurement frame."""
-    columns = [
-        Column("algorithm"),
-        _IMPLEMENTATION,
-        Column("operation"),
-        *(
-            Column(name, numeric=True, show=numbers.seconds, key=f"{name.lower()}_seconds")
-            for name in ("median", "MAD", "min", "p95")
-        ),
-        Column("samples", numeric=True),
-    ]
+    times = ("median_seconds", "mad_seconds", "min_seconds", "p95_seconds")
+    columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", *times, "samples"]
     remarks = list(map(_remark, measurements.to_dict("records")))
     return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
 
@@ -155,7 +147,7 @@ def quartile_table(quartiles: pd.DataFrame) -> Table:
         _IMPLEMENTATION,
         Column("operation"),
         *(
-            Column(title, "cycles", True, numbers.integer, f"{name}_cycles")
+            Column(title, "cycles", True, figures.integer, f"{name}_cycles")
             for title, name in (("25 %", "q1"), ("50 %", "median"), ("75 %", "q3"))
         ),
         Column("samples", numeric=True),
@@ -165,30 +157,30 @@ def quartile_table(quartiles: pd.DataFrame) -> Table:
 
 
 def compared_table(compared: pd.DataFrame) -> Table:
-    """Return runs beside each other; the first is what the others are held against."""
+    """Return runs compared with the baseline, the first of them."""
     cycles = compared["cycles_ratio"].notna().any()
     columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
     if compared["run"].nunique() > 1:
         columns.append(Column("run"))
     columns += [
-        Column("first", "median", True, numbers.seconds, "base_median_seconds"),
-        Column("other", "median", True, numbers.seconds, "median_seconds"),
+        Column("baseline", "median", True, key="base_median_seconds"),
+        Column("other", "median", True, key="median_seconds"),
     ]
     if cycles:
         columns += [
-            Column("first", "cycles", True, numbers.integer, "base_median_cycles"),
-            Column("other", "cycles", True, numbers.integer, "median_cycles"),
+            Column("baseline", "cycles", True, figures.integer, "base_median_cycles"),
+            Column("other", "cycles", True, figures.integer, "median_cycles"),
         ]
     columns += [
-        Column("ratio", numeric=True, show=numbers.ratio),
+        Column("ratio", numeric=True),
         Column("95 %"),
         Column("verdict"),
     ]
     ends = zip(compared["low"], compared["high"], strict=True)
     shown = [
-        f"{numbers.significant(low)} to {numbers.significant(high)}"
+        f"{figures.significant(low)} to {figures.significant(high)}"
         if math.isfinite(low)
-        else numbers.MISSING
+        else figures.MISSING
         for low, high in ends
     ]
     verdicts = compared["verdict"].where(compared["verdict"] != "", compared["reason"])
@@ -231,11 +223,11 @@ def _measurement_table(measurements: pd.DataFrame, title: str, part: str) -> Tab
     present = set(measurements["operation"])
     operations = [name for name in algorithms.OPERATIONS if name in present]
     columns = [Column("algorithm"), _IMPLEMENTATION]
-    for name in map(numbers.spoken, operations):
+    for name in map(figures.humanize, operations):
         columns += [
-            Column("median", name, True, numbers.seconds),
-            Column("± MAD", name, True, lambda value: numbers.seconds(value, 2)),
-            Column("samples", name, True, numbers.integer),
+            Column("median", name, True, SECONDS.text),
+            Column("± MAD", name, True, lambda value: SECONDS.text(value, 2)),
+            Column("samples", name, True, figures.integer),
         ]
     rows, remarks = [], []
     for pair, group in measurements.groupby(["algorithm", "implementation"], sort=False):
@@ -274,4 +266,4 @@ def _timed(record: Record, what: str, about: str) -> str:
 
 def _spread(record: Record, what: str) -> str:
     median, deviation = record[f"{what}_median_seconds"], record[f"{what}_mad_seconds"]
-    return f"{numbers.seconds(median)} ± {numbers.seconds(deviation)}"
+    return f"{SECONDS.text(median)} ± {SECONDS.text(deviation)}"

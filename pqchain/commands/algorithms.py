@@ -6,10 +6,9 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, figures
 from pqchain.commands import console
 from pqchain.errors import UnknownName, UsageError
-from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 
@@ -34,7 +33,7 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
     cells = []
     for row in rows:
         output = f"{'~' * row.signature_varies}{row.signature_bytes or row.ciphertext_bytes}"
-        sizes = row.nist_level or numbers.MISSING, row.public_key_bytes, row.secret_key_bytes
+        sizes = row.nist_level or figures.MISSING, row.public_key_bytes, row.secret_key_bytes
         status = row.family_facts.security_status
         cells.append([row.name, *sizes, output, status, _libraries(row)])
     return Table(columns=[Column(each, numeric=each in numeric) for each in titles], rows=cells)

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
         Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in arguments.files
     ]
     plot = console.picture(arguments.plot, "--plot")
-    compared = comparing.runs(files)
+    compared = comparing.compare_runs(files)
     console.save(compared, arguments.output, provenance={"runs": compared.attrs["runs"]})
     if plot is not None:
         from pqchain import plots
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         drawn = plots.plot_compared(compared)
         if any(results.contract_of(results.load(path)).name == comparing.HISTORY.name
                for path in files):  # fmt: skip
-            drawn = plots.plot_history(comparing.together(files))
+            drawn = plots.plot_history(comparing.concat_runs(files))
         results.write_atomically(plot, plots.figure_bytes(drawn, console.format_of(plot)))
     made = compared.attrs["runs"]
     plain = {"runs": made, "compared": console.records(compared)}

@@ -312,9 +312,9 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     """Return the printed latencies of the runs that are cells of Table 6, by scenario."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
-    from pqchain.works.pqdpol import rebuilt as pqdpol
+    from pqchain.works import registry
 
-    cells = pqdpol.tables()
+    cells = registry.get("pqdpol").models()["table5-6"]()
     known = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
     return {name: known[name] for name in runs["scenario"] if name in known}
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pqchain import checks
+from pqchain import checks, figures
 from pqchain.bench import presets
 from pqchain.commands import values
 from pqchain.errors import UsageError
-from pqchain.render import latex, numbers
+from pqchain.render import latex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ FINE, CHECK_FAILED, WRONG_USE = 0, 1, 2
 """Exit codes of a command."""
 
 _ASCII = str.maketrans(
-    {"µ": "u", numbers.TIMES: "x", numbers.NARROW_SPACE: " ", numbers.MISSING: "-", "…": "~"}
+    {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
     | {"─": "-"}
 )
 """What a terminal without Unicode is shown instead."""

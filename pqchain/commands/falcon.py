@@ -12,7 +12,6 @@ from pqchain.commands import console
 from pqchain.errors import BadLength, PqchainError, UsageError
 from pqchain.falcon import BACKENDS, FalconSigner
 from pqchain.installation import read_bytes
-from pqchain.render import numbers
 from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
@@ -107,19 +106,20 @@ def show_profile(arguments: argparse.Namespace) -> int:
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
     plain = {"backend": signer.backend, "why": signer.why, "steps": console.records(frame)}
-    time = Column("time", key="seconds", numeric=True, show=numbers.seconds)
-    columns = [Column("step"), time, Column("calls", numeric=True), Column("where")]
     remark = f"One run with {signer.backend} ({signer.why}); `pqchain bench` measures."
-    return console.show(arguments, plain, Table.of(frame, columns), remarks=[remark])
+    return console.show(
+        arguments, plain, Table.of(frame, ["step", "seconds", "calls", "where"]), remarks=[remark]
+    )
 
 
 def show_model(arguments: argparse.Namespace) -> int:
     """Show the rebuilt table, the sweep, and what they rest on."""
     from pqchain.falcon import model
-    from pqchain.works.falcon_hls import work as accelerator
+    from pqchain.works import registry
 
-    table, gains = accelerator.table3(), model.sweep()
-    remarks = [*(f"- {text}" for text in dict.fromkeys(table["assumptions"])), model.RESOURCE_NOTES]
+    table = registry.get("falcon-hls").models()["table3"]()
+    gains = model.sweep()
+    remarks = [*(f"- {text}" for text in dict.fromkeys(table["note"])), model.RESOURCE_NOTES]
     plain = {
         "table3": console.records(table),
         "sweep": console.records(gains),
@@ -129,13 +129,13 @@ def show_model(arguments: argparse.Namespace) -> int:
 
 
 def _rebuilt(frame: pd.DataFrame) -> Table:
-    """Lay out the paper's Table 3; what is printed has no ratio to itself."""
+    """Return Table 3 of the paper; printed rows have no ratio."""
     columns = [Column("algorithm"), Column("row"), Column("kind"), Column("ms", numeric=True)]
     rows = []
     for row in frame.to_dict("records"):
         ratio = "" if row["kind"] == "published" else f"{row['ratio']:.2f}"
-        names = (row["algorithm"], row["row"], row["kind"])
-        rows.append([*names, f"{row['seconds'] * 1e3:.1f}", ratio])
+        names = (row["algorithm"], row["implementation"], row["kind"])
+        rows.append([*names, f"{row['ours'] * 1e3:.1f}", ratio])
     return Table(columns=[*columns, Column("to printed", numeric=True)], rows=rows)
 
 

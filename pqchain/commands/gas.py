@@ -6,7 +6,9 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
+from pqchain import figures
 from pqchain.commands import console
+from pqchain.figures import SECONDS
 
 if TYPE_CHECKING:
     from pqchain.render.table import Table
@@ -38,16 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _brief(gas: float) -> str:
     """Show gas with four digits, NEAR's in units of a milliard."""
-    from pqchain.render import numbers
-
-    return f"{gas / 1e9:.4g} G" if gas >= 1e8 else numbers.integer(round(gas))
+    return f"{gas / 1e9:.4g} G" if gas >= 1e8 else figures.integer(round(gas))
 
 
 def _table(frame: Any) -> Table:
     """Lay prices out beside what is stated."""
     from pqchain.bench.gas import STATEMENTS
     from pqchain.costs import GIVEN
-    from pqchain.render import numbers
     from pqchain.render.table import Column, Shown, Table
 
     rows, remarks = [], []
@@ -58,14 +57,14 @@ def _table(frame: Any) -> Table:
             for each in STATEMENTS
             if (each["scheme"], each["unit"]) == (row["scheme"], row["unit"])
         ]
-        shown = numbers.MISSING
+        shown = figures.MISSING
         if math.isfinite(row["gas"]):
             low, middle, high = (_brief(row[name]) for name in ("low", "gas", "high"))
             shown = f"{middle} ({low} to {high})"
-        seconds = Shown(row["verify_seconds"], numbers.seconds(row["verify_seconds"]))
+        seconds = Shown(row["verify_seconds"], SECONDS.text(row["verify_seconds"]))
         size = Shown(row["input_bytes"], f"{row['input_bytes']:g}")
         rows.append([row["scheme"], row["unit"], Shown(row["gas"], shown), seconds, size,
-                     "; ".join(stated) or numbers.MISSING])  # fmt: skip
+                     "; ".join(stated) or figures.MISSING])  # fmt: skip
         remarks.append(row["reason"])
     return Table(
         columns=[

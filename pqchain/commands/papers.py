@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         described = {"key": paper.key, **asdict(paper)}
         del described["folder"]
         return console.show(arguments, described, _described(paper))
-    from pqchain.works.shown import published_table
+    from pqchain.works.chapter import published_table
 
     frame = papers.table(arguments.key, arguments.table)
     whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
@@ -64,33 +64,32 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
-    """Show what stands against every printed number, of one work or counted for all."""
+    """Show every printed number of a work with ours, or the counts of all works."""
     from pqchain import results
     from pqchain.bench import stored
-    from pqchain.report.chapter import coverage_table
-    from pqchain.works import coverage, registry
+    from pqchain.works import printed, registry
     from pqchain.works.work import Bench
 
     works = registry.works() if arguments.key is None else [registry.get(arguments.key)]
     measured = stored.load()
-    frames = {work.key: coverage.coverage(work, measured, work.compute(Bench())) for work in works}
-    whole = results.joined(frames.values(), coverage.COVERAGE)
+    frames = {work.key: work.printed(measured, work.compute(Bench())) for work in works}
+    every = results.joined(frames.values(), printed.PRINTED)
     remarks = [
-        "What is measured is of the run that comes with pqchain; `pqchain reproduce` measures on "
-        "this machine, and fills in what needs a whole run."
+        "Measured numbers are those distributed with pqchain; `pqchain reproduce` measures on this "
+        "machine and adds the results of complete runs."
     ]
     if arguments.key is not None:
         return console.show(
-            arguments, console.records(whole), coverage_table(whole), remarks=remarks
+            arguments, console.records(every), printed.table(every), remarks=remarks
         )
     columns = [Column("work"), Column("printed", numeric=True)]
-    columns += [Column(kind, numeric=True) for kind in coverage.KINDS]
+    columns += [Column(kind, numeric=True) for kind in printed.KINDS]
     rows: list[list[object]] = []
     for key, frame in frames.items():
-        rows.append([key, len(frame), *((frame["kind"] == kind).sum() for kind in coverage.KINDS)])
+        rows.append([key, len(frame), *((frame["kind"] == kind).sum() for kind in printed.KINDS)])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
-    table = Table(columns=columns, rows=rows, caption="Printed numbers, by what ours are.")
-    return console.show(arguments, console.records(whole), table, remarks=remarks)
+    table = Table(columns=columns, rows=rows, caption="Printed numbers by kind of ours.")
+    return console.show(arguments, console.records(every), table, remarks=remarks)
 
 
 def _described(paper: Paper) -> str:

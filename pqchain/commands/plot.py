@@ -1,4 +1,4 @@
-"""`pqchain plot`: a saved frame drawn, also for a column of a paper."""
+"""`pqchain plot`: draw a saved frame, also for a column of a paper."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console
 from pqchain.errors import DataError, UsageError
+from pqchain.render.table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,13 +20,15 @@ _NAMES = ("algorithm", "scheme")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw a kind of plot from a file."""
+    """Draw a kind of plot from a file, or list the kinds."""
+    if arguments.kind is None:
+        return _kinds(arguments)
     if arguments.file is not None and not arguments.file.is_file():
         raise UsageError(f"there is no file {arguments.file}; give a table that pqchain saved")
     from pqchain import plots, results
 
     kind: str = arguments.kind
-    draw = getattr(plots, f"plot_{kind}")
+    draw = plots.find(kind)
     suffix = f".{arguments.format}" if arguments.format else ".svg"
     output = arguments.output or Path(f"{kind}{suffix}")
     console.picture(output, "--output")
@@ -38,6 +41,17 @@ def run(arguments: argparse.Namespace) -> int:
         content = plots.figure_bytes(drawn, console.format_of(output))
     results.write_atomically(output, content)
     return console.show(arguments, {"output": str(output), "bytes": len(content)}, str(output))
+
+
+def _kinds(arguments: argparse.Namespace) -> int:
+    """Show the kinds of plots with the first lines of their docstrings."""
+    from pqchain import plots
+
+    rows = [
+        {"kind": kind, "draws": inspect.cleandoc(draw.__doc__ or "").partition("\n")[0]}
+        for kind, draw in plots.KINDS.items()
+    ]
+    return console.show(arguments, rows, Table.of(rows, [Column("kind"), Column("draws")]))
 
 
 def _more(kind: str, draw: Any, what: str | None) -> list[Any]:
@@ -74,7 +88,7 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
         raise UsageError(f"{arguments.kind} is drawn from a file; name one that pqchain saved")
     frame = results.load(arguments.file)
     if results.contract_of(frame).name == comparing.HISTORY.name:
-        frame = comparing.together([arguments.file])
+        frame = comparing.concat_runs([arguments.file])
     if own:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError("--scheme stands beside measurements; this file holds none")

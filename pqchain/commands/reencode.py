@@ -10,16 +10,16 @@ from typing import Any
 from pqchain import checks, outputs
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
+from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
-from pqchain.render import numbers
 from pqchain.wire.transports import registry
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where the time goes."""
     from pqchain.reencode import replay, tables
-    from pqchain.works.quic_reencoding.frames import CLAIMED_PERCENT
+    from pqchain.works import papers
 
     repeats: int = arguments.repeats
     checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
@@ -33,9 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
         frame = replay.unsupported(one, reason)
     else:
         runs = repeats * max(len(streams), 1)
+        size = BYTES.text(one.transfer_bytes, exact=True)
         console.talk(
-            f"About {numbers.duration(runs * replay.estimate_seconds(one))} on an idle machine: "
-            f"{runs} run{'s'[: runs != 1]} of {numbers.byte_count(one.transfer_bytes)} of chunks."
+            f"About {SECONDS.text(runs * replay.estimate_seconds(one), 2)} on an idle machine: "
+            f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
         )
         frame = replay.replay(
             one,
@@ -52,7 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = []
     if len(streams) > 1 and not reason:
         if repeats > 1:
-            compared = replay.contrast(frame, claimed_percent=CLAIMED_PERCENT)
+            printed = papers.published("quic-reencoding").set_index("quantity")["value"]
+            claimed = float(printed["transfer_time_saving_percent"])
+            compared = replay.contrast(frame, claimed_percent=claimed)
             plain["contrast"] = console.records(compared)
             shown.append(tables.contrast_table(compared))
         else:

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
         "claims checked with the paper's numbers": done.claims.loc[by_print, "verdict"],
         "claims checked with our numbers": done.claims.loc[~by_print, "verdict"],
         "sizes": done.sizes["verdict"],
-        "printed numbers, ours": done.coverage["kind"],
+        "printed numbers, ours": done.printed["kind"],
         "operations timed": done.measurements["status"],
     }
     counts = {

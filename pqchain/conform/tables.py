@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import outputs, results
+from pqchain import figures, outputs, results
 from pqchain.conform.registry import Verifier
-from pqchain.render import html, numbers
+from pqchain.figures import RATIO, SECONDS
+from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table, verdict
 
 TITLE = "Which verifiers agree"
 
 
 def _count(title: str, key: str = "", group: str = "") -> Column:
-    return Column(title, group, numeric=True, show=numbers.integer, key=key or title)
+    return Column(title, group, numeric=True, show=figures.integer, key=key or title)
 
 
 def overview(
@@ -97,8 +98,8 @@ def _shown_times(timed: pd.DataFrame) -> list[Shown]:
     if timed.empty:
         return [Shown(None, "", None), Shown(None, "", None)]
     seconds, ratio = float(timed["verify_seconds"].iloc[0]), float(timed["ratio"].iloc[0])
-    shown = "" if pd.isna(ratio) else numbers.ratio(ratio)
-    return [Shown(seconds, numbers.duration(seconds, 3)), Shown(ratio, shown)]
+    shown = "" if pd.isna(ratio) else RATIO.text(ratio)
+    return [Shown(seconds, SECONDS.text(seconds, 3)), Shown(ratio, shown)]
 
 
 def wrong(verdicts: pd.DataFrame, most: int = 20) -> Table:

@@ -1,14 +1,18 @@
-"""Plots: frame in, Axes out. The only importer of matplotlib, which it asks for no window.
+"""Plots: a frame in, Axes out. The only package that imports matplotlib; it opens no window.
 
-Every `plot_*` draws into `ax`, or into a figure of its own, 170 mm wide, that no global list
-keeps; `plot_winners` needs several axes and returns the figure. A frame that lacks columns is a
-DataError, one without rows a UsageError. Colours are those of Okabe and Ito,
-told apart without colour vision; operations differ by marker as well and implementations by
-filling, so that the plots survive a black-and-white printer.
+Every `plot_*` draws into `ax`, or into a new figure, 170 mm wide, that pyplot does not keep;
+`plot_winners` needs several axes and returns the figure. A frame without a required column is a
+DataError, one without rows a UsageError. Colours are those of Okabe and Ito, which are distinct
+without colour vision; operations also differ by marker and implementations by filling, so that the
+plots are readable in black and white.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from pqchain.errors import UnknownName
 from pqchain.plots.canvas import INK, figure_bytes
 from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
 from pqchain.plots.dots import OPERATION_LOOK
@@ -37,6 +41,7 @@ __all__ = [
     "INK",
     "OPERATION_LOOK",
     "figure_bytes",
+    "find",
     "plot_accelerator",
     "plot_blocks",
     "plot_capacity",
@@ -63,3 +68,15 @@ __all__ = [
     "speedups",
     "style",
 ]  # fmt: skip
+
+KINDS: dict[str, Callable[..., Any]] = {
+    name.removeprefix("plot_"): globals()[name] for name in __all__ if name.startswith("plot_")
+}
+"""The `plot_*` functions by kind; commands, chapters of works and documentation read it."""
+
+
+def find(kind: str) -> Callable[..., Any]:
+    """Return the function that draws a kind of plot. Raises UnknownName."""
+    if kind not in KINDS:
+        raise UnknownName("plot", kind, KINDS, "`pqchain plot`.")
+    return KINDS[kind]

@@ -1,4 +1,4 @@
-"""What every plot stands on: colours, axes in our style, and rendering to bytes."""
+"""Foundation of all plots: colours, axes in the style of pqchain, and rendering to bytes."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ from pqchain.plots import paper, pgf
 Format = Literal["svg", "png", "pdf", "pgf"]
 
 INK = "#222222"
-"""Text and outlines; the report maps it to the reader's colour of text."""
+"""Text and outlines; the report maps it to the text colour of the page."""
 
 PAPER = "#ffffff"
-"""What we draw on, where a marker must stand out from another."""
+"""The background; also the outline between overlapping markers."""
 
 MUTED = "#8a8a8a"
-"""Axes and asides."""
+"""Axes and secondary text."""
 
 GRID = "#dcdcdc"
-"""Lines that only guide the eye."""
+"""Grid lines."""
 
 LOOKS = (
     ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#E69F00", "D"), ("#CC79A7", "v"),
     ("#56B4E9", "P"), (INK, "X"), (MUTED, "*"),
 )  # fmt: skip
-"""Colours and markers of what a plot tells apart, in order of appearance."""
+"""Colours and markers of series, in order of appearance."""
 
 _WIDTH_INCHES = 170 / 25.4
 
 
 def require(frame: pd.DataFrame, columns: str) -> None:
-    """Refuse a frame that lacks columns or has no rows; raises DataError, UsageError."""
+    """Raise DataError for a frame without these columns, and UsageError for one without rows."""
     require_columns(frame, columns.split(), "this plot")
     if frame.empty:
-        raise UsageError("there are no rows to draw; pass a frame that has some")
+        raise UsageError("the frame to draw must have rows; got no rows")
 
 
 def look(index: int) -> tuple[str, str]:
-    """Return colour and marker of what comes at that place."""
+    """Return colour and marker of a series by its index."""
     return LOOKS[index % len(LOOKS)]
 
 
 @contextmanager
 def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
-    """Give new axes of one figure in our style, row by row, for as long as we draw."""
+    """Yield new axes of one figure row by row; our style applies within the block."""
     drawn_for = paper.current()
     settings = {} if drawn_for is None else drawn_for.settings
     with style.context(["pqchain.plots.pqchain", settings]):
@@ -62,7 +62,7 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
         figure = Figure(figsize=size, layout="constrained")
         grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
         for axes in grid:
-            # Ticks are made when the figure is drawn, which is after this style has ended.
+            # Matplotlib creates ticks when the figure is rendered, after this style has ended.
             small = settings.get("xtick.labelsize", 8)
             axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=small)
         yield grid
@@ -71,28 +71,29 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
 
 @contextmanager
 def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
-    """Give the caller's axes as they are, or new ones in our style for as long as we draw."""
+    """Yield the caller's axes unchanged, or new ones; our style applies within the block."""
     with nullcontext([ax]) if ax is not None else panels(1, 1, height_inches) as (axes,):
         yield axes
 
 
 def figure_of(drawn: Figure | Axes) -> Figure:
-    """Return the figure, or the one that the axes are of; raises UsageError if there is none."""
+    """Return the figure, or the figure of the axes. Raises UsageError for axes without one."""
     owner = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
     if not isinstance(owner, Figure):
-        raise UsageError("these axes belong to no figure; create them with Figure().subplots()")
+        raise UsageError("axes must belong to a figure. Create them with Figure().subplots().")
     return owner
 
 
 def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
-    """Render to bytes that depend on the picture only: no date, no random identifiers.
+    """Render to bytes that are the same for the same figure: no date, no random identifiers.
 
-    Fonts of a PDF are embedded as TrueType (Type 42). PGF needs a LaTeX, which measures its text,
-    and holds nothing that pdfLaTeX refuses. Raises Unsupported if there is none.
+    Fonts of a PDF are embedded as TrueType (Type 42). PGF has only characters of pdfLaTeX and needs
+    a LaTeX to measure its text; raises Unsupported without one.
     """
     if file_format == "pgf":
         return pgf.rendered(figure_of(figure))
     buffer = io.BytesIO()
+    # Metadata that would differ between two renderings of one figure.
     dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
     undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
     settings = {"svg.hashsalt": "pqchain", "svg.fonttype": "path"}

@@ -1,4 +1,4 @@
-"""Consensus: the paper's tables beside ours, latency on other networks, and who wins where."""
+"""Plots of consensus: tables of the paper and ours, latency by network, and the best schemes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
-from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
-from pqchain.render import numbers
+from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, props, with_prefix
 
 _TIE = 1.005
-"""A lead below this is none: it would be shown as 1.00."""
+"""Ratios below this are ties: they would be written as 1.00."""
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
@@ -34,16 +34,14 @@ def plot_cells(
 ) -> Axes:
     """Draw Table 5 ("throughput") or Table 6 ("latency"): printed as markers, modelled as lines.
 
-    What was run stands there too, as filled markers with 95 % intervals, if the frame has it in
-    run_<quantity> and its _half_width, as `pqchain.works.pqdpol.measured.beside` gives it.
-
-    With `per_pair` latencies are divided by N^2 and throughputs multiplied by it, which tells the
-    schemes apart and shows a law of N^2 as level lines.
-    Takes a frame with the columns algorithm, nodes, and of the quantity what was modelled and what
-    was published. Raises DataError, and UsageError for another quantity too.
+    Runs are filled markers with 95 % intervals, if the frame has run_<quantity> and its _half_width
+    from `pqchain.works.pqdpol.measured.with_runs`. `per_pair` divides latencies by N^2 and
+    multiplies throughputs by it, which separates the schemes and shows a law of N^2 as level lines.
+    Takes a frame with the columns algorithm, nodes, <quantity> and published_<quantity>. Raises
+    DataError, and UsageError for another quantity.
     """
     if quantity not in _LABELS:
-        raise UsageError(f"quantity is {quantity!r}; expected one of {', '.join(_LABELS)}")
+        raise UsageError(f"quantity must be one of {', '.join(_LABELS)}; got {quantity!r}")
     column, label = _LABELS[quantity]
     require(cells, f"algorithm nodes {column} published_{column}")
     seconds, was_run = quantity == "latency", f"run_{column}" in cells
@@ -69,7 +67,7 @@ def plot_cells(
         if per_pair:
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
-            label = f"{label} {'/' if seconds else numbers.TIMES} N²"
+            label = f"{label} {'/' if seconds else figures.TIMES} N²"
         drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
         drawn = drawn or "markers: printed, lines: modelled"
         axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
@@ -78,10 +76,10 @@ def plot_cells(
 
 
 def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw latency over the number of delegates, a line for each setting of who does the work.
+    """Draw latency over the number of delegates, a line for each number of computers.
 
-    Takes runs as `pqchain.works.pqdpol.measured` has them: setting, nodes, latency_seconds with its
-    _half_width, and predicted_latency_seconds, dashed where it is known. Raises DataError.
+    Takes runs of `pqchain.works.pqdpol.measured`: setting, nodes, latency_seconds with its
+    _half_width, and predicted_latency_seconds, dashed if known. Raises DataError.
     """
     require(runs, "setting nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
@@ -106,7 +104,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the number of nodes, a line for each kind of network.
 
     Takes a frame of `pqchain.consensus.landscape.laws`. Solid lines: every node votes; dashed:
-    delegates do. Of several seeds the median is drawn, and a band from the least to the greatest.
+    delegates vote. Of several seeds the median is drawn, with a band from least to greatest.
     Raises DataError, and UsageError if nothing ran.
     """
     require(laws, "setting nodes delegates latency_seconds status")
@@ -124,7 +122,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
             offset = (6, 0) if not elected else (0, 7) if "regions" in str(name) else (0, -12)
-            beside(axes, str(name), (nodes[-1], latency[-1]), offset, size=8, leftwards=elected)
+            annotate(axes, str(name), (nodes[-1], latency[-1]), offset, size=8, leftwards=elected)
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
@@ -136,11 +134,11 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_winners(winners: pd.DataFrame) -> Figure:
-    """Draw who wins each contest: a map for each question, bandwidth over nodes.
+    """Draw the best scheme by bandwidth and number of nodes, a map for each question.
 
-    Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the winner and how
-    many times better it is than the runner-up, or the runner-up if it is as good. Returns the
-    figure, of several axes. Raises DataError, UsageError.
+    Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the best scheme and
+    its lead over the second, or the second for a tie. Returns the figure, because it has several
+    axes. Raises DataError, UsageError.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
@@ -158,7 +156,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_xticks(range(len(nodes)), map(_power, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
-            amount = numbers.integer(cells[0]["amount"])
+            amount = figures.integer(cells[0]["amount"])
             title = f"lowest latency, {amount} transactions a block"
             if cells[0]["ranked_by"] == "throughput_per_second":
                 title = f"highest throughput, blocks of {amount} B"
@@ -173,12 +171,12 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 
 
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
-    """Fill one square and say who won; translucent, so that it suits a dark page as well."""
+    """Fill a square with the best scheme; translucent colours are readable on a dark page, too."""
     winner = cell["winner"].partition("-SHA")[0] if paper.narrow() else cell["winner"]
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     lead = ""
     if cell["lead"] >= _TIE:
-        lead = f"\n{numbers.TIMES}{cell['lead']:.2f}"
+        lead = f"\n{figures.TIMES}{cell['lead']:.2f}"
     elif cell["runner_up"]:
         lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
     axes.text(x, y, f"{winner}{lead}", ha="center", va="center", size=paper.scaled(6.5), color=INK)
@@ -210,4 +208,4 @@ def _power(nodes: float) -> str:
 
 
 def _long(value: float) -> str:
-    return brief(value) if value < 1 else f"{numbers.integer(value)}{numbers.NARROW_SPACE}s"
+    return brief(value) if value < 1 else f"{figures.integer(value)}{figures.NARROW_SPACE}s"

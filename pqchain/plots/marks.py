@@ -1,4 +1,4 @@
-"""What plots share beside the canvas: ticks, grids, names of levels, labels, legends."""
+"""Parts that plots share: ticks, grids, names of levels, labels, legends."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Transform, blended_transform_factory
 
+from pqchain import figures
+from pqchain.figures import SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import GRID, INK, figure_of
-from pqchain.render import numbers
 
-with_prefix = partial(EngFormatter, sep=numbers.NARROW_SPACE)
-"""Labels of ticks in a unit, by its prefixes: `with_prefix("B")` writes 10 kB."""
+with_prefix = partial(EngFormatter, sep=figures.NARROW_SPACE)
+"""Tick labels with SI prefixes: `with_prefix("B")` writes 10 kB."""
 
-brief = partial(numbers.seconds, digits=1)
-"""Label of a tick in the unit of time that fits."""
+brief = partial(SECONDS.text, digits=1)
+"""Tick labels of times with SI prefixes."""
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
-    """Put readable ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
+    """Put ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axis.get_view_interval()
+    # Fewer than three decades have too few labels with one per decade.
     narrow = low > 0 and high / low < 500
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
@@ -36,18 +38,18 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
 
 
 def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
-    """Draw the lines that only guide the eye."""
+    """Draw grid lines."""
     axes.grid(visible=True, which="major", axis=axis, color=GRID)
 
 
 def name_levels(axes: Axes, names: Sequence[str]) -> None:
-    """Name the levels 0, 1, 2, ... of a plot of bars, the first on top."""
+    """Label the levels 0, 1, 2, ... of a bar plot, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
 
 
-def beside(
+def annotate(
     axes: Axes,
     text: str,
     point: tuple[float, float],
@@ -56,40 +58,40 @@ def beside(
     size: float = 7,
     leftwards: bool = False,
 ) -> None:
-    """Write a text beside a point; the offset, in points, says on which side, or `leftwards`."""
+    """Write a text next to a point, at an offset in points; `leftwards` aligns it to the right."""
     side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
     look = props(textcoords="offset points", size=size, color=INK, va="center")
     axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 
 def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:
-    """Explain what was drawn above the plot, each label once."""
-    once = _explained(axes, handles)
+    """Put a legend above the plot, each label once."""
+    entries = _entries(axes, handles)
     size = float(mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size())
-    once = {paper.legend_label(label, size): handle for label, handle in once.items()}
-    columns = paper.columns_that_fit(list(once), size, columns)
+    entries = {paper.legend_label(label, size): handle for label, handle in entries.items()}
+    columns = paper.columns_that_fit(list(entries), size, columns)
     place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
-    axes.legend(once.values(), once, **place | edge(axes))
+    axes.legend(entries.values(), entries, **place | edge(axes))
 
 
 def legend_within(
     axes: Axes, place: str, *, columns: int = 1, handles: Sequence[Any] | None = None
 ) -> None:
-    """Explain what was drawn inside the plot; above it where a column of a paper has no room."""
+    """Put a legend inside the plot, or above it in a narrow figure."""
     if paper.narrow():
         legend_above(axes, max(columns, 3), handles)
         return
-    once = _explained(axes, handles)
-    axes.legend(once.values(), once, **props(fontsize=8, loc=place, ncols=columns))
+    entries = _entries(axes, handles)
+    axes.legend(entries.values(), entries, **props(fontsize=8, loc=place, ncols=columns))
 
 
-def _explained(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
+def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
     drawn = axes.get_legend_handles_labels()[0] if handles is None else handles
-    return {str(each.get_label()): each for each in drawn}
+    return {str(handle.get_label()): handle for handle in drawn}
 
 
 def edge(axes: Axes, above: Transform | None = None) -> dict[str, Any]:
-    """Return where a legend above a narrow plot begins: at the figure's edge."""
+    """Return the position of a legend above a narrow plot: the edge of the figure."""
     if not paper.narrow():
         return {}
     figure = figure_of(axes)
@@ -98,5 +100,5 @@ def edge(axes: Axes, above: Transform | None = None) -> dict[str, Any]:
 
 
 def props(**named: Any) -> dict[str, Any]:
-    """Gather what several artists, or a long call, are drawn with."""
+    """Return keyword arguments as a dictionary."""
     return named

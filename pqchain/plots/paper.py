@@ -1,4 +1,4 @@
-"""Plots for a column of a paper: its width, labels that fit it, and colours that survive grey."""
+"""Plots for a column of a paper: exact width, labels that fit, and colours distinct in grey."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ from pqchain.errors import UsageError
 Width = Literal["single", "double"]
 
 WIDTHS: dict[str, float] = {"single": 3.5, "double": 7.16}
-"""Inches of one column of a two-column page, and of both, as IEEE prints."""
+"""Inches of one column of a two-column page of IEEE, and of both."""
 
 _PER_INCH = {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27}
 
 LEAST_INCHES, MOST_INCHES = 2.5, 20.0
 
 EMBEDDED: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
-"""TrueType, as publishers ask; matplotlib's own choice is Type 3."""
+"""TrueType, which publishers require; the default of matplotlib is Type 3."""
 
 GREYS = {
     "#0072b2": "#0b3c6f", "#cc79a7": "#7a4988", "#d55e00": "#c0532f", "#009e73": "#5aa171",
     "#56b4e9": "#8fb8de", "#e69f00": "#f0cf65",
 }  # fmt: skip
-"""Instead of the colours of Okabe and Ito, which are alike in grey; lightness rises in steps."""
+"""Replacements of the colours of Okabe and Ito, which are equal in grey; lightness increases."""
 
 _NARROW_INCHES = 5.0
 
 _SHORTER, _SMALLER = 0.85, 0.85
-"""What a narrow figure keeps of its height and of the size of text in its fields."""
+"""Factors of a narrow figure: its height, and the size of text in its fields."""
 
 _LINES_INCHES = 0.25
-"""For labels that are broken into lines."""
+"""Additional height for labels that are wrapped."""
 
 _EDGE = 0.01
-"""Share of the figure's width that stays free beside what was moved."""
+"""Margin of moved labels, as a share of the figure's width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What plots are drawn for."""
+    """The target of plots."""
 
     width_inches: float
 
     @property
     def narrow(self) -> bool:
-        """Whether words have to be broken to fit."""
+        """Whether labels must be wrapped."""
         return self.width_inches < _NARROW_INCHES
 
     @property
     def settings(self) -> dict[Any, Any]:
-        """Return what replaces the style sheet's."""
+        """Return the settings that override the style sheet."""
         size = 7.0 if self.narrow else 8.0
         names = (
             "font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize",
@@ -85,12 +85,12 @@ _STYLE: ContextVar[Style | None] = ContextVar("style", default=None)
 def style(
     name: Literal["paper"] = "paper", *, width: Width | float | str = "single"
 ) -> Iterator[None]:
-    """Draw what is drawn in this block for a paper: `with pq.plots.style("paper"): ...`.
+    """Draw plots in this block for a paper: `with pq.plots.style("paper"): ...`.
 
-    `width` is "single" (3.5 inches), "double" (7.16), inches, or such as "89mm". Figures have that
-    width, text of 7 points in narrow ones, labels and legends inside, and colours whose lightness
-    differs; what is saved in the block embeds its fonts as TrueType (Type 42), and `figure_bytes`
-    always does. Axes of your own are drawn into as they are. Raises UsageError.
+    `width` is "single" (3.5 inches), "double" (7.16), inches, or a length such as "89mm". Figures
+    have that width, text of 7 points in narrow ones, labels and legends inside, and colours of
+    different lightness; files saved in the block embed fonts as TrueType (Type 42), as
+    `figure_bytes` always does. Axes of the caller are not changed. Raises UsageError.
 
     >>> import pqchain as pq
     >>> with pq.plots.style("paper", width="single"):
@@ -99,7 +99,7 @@ def style(
     3.5
     """
     if name != "paper":
-        raise UsageError(f"style is {name!r}; expected 'paper'")
+        raise UsageError(f"name must be 'paper'; got {name!r}")
     token = _STYLE.set(Style(inches(width)))
     try:
         with mpl.rc_context(EMBEDDED):
@@ -111,28 +111,28 @@ def style(
 def inches(width: float | str) -> float:
     """Return a width in inches. Raises UsageError."""
     text = str(width).strip().casefold()
-    found = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", text)
+    match = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", text)
     try:
         value = WIDTHS[text] if text in WIDTHS else (
-            float(found[1]) / _PER_INCH[found[2] or "in"] if found else 0.0
+            float(match[1]) / _PER_INCH[match[2] or "in"] if match else 0.0
         )  # fmt: skip
     except ValueError:
         value = 0.0
     if not LEAST_INCHES <= value <= MOST_INCHES:
         raise UsageError(
-            f"the width of a plot is {width!r}; expected single, double, or {LEAST_INCHES:g}in to "
-            f"{MOST_INCHES:g}in, also in cm, mm or pt"
+            f"width must be single, double, or {LEAST_INCHES:g}in to {MOST_INCHES:g}in, also in "
+            f"cm, mm or pt; got {width!r}"
         )
     return value
 
 
 def current() -> Style | None:
-    """Return what is drawn for, or None outside `style`."""
+    """Return the current style, or None outside `style`."""
     return _STYLE.get()
 
 
 def narrow() -> bool:
-    """Return whether a narrow column is drawn for."""
+    """Return whether the target is a narrow column."""
     chosen = current()
     return chosen is not None and chosen.narrow
 
@@ -143,7 +143,7 @@ def scaled(size: float) -> float:
 
 
 def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
-    """Return the size that a figure of that size has in the current style."""
+    """Return the size of a figure in the current style."""
     chosen = current()
     if chosen is None:
         return figure_inches
@@ -153,43 +153,45 @@ def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def text_inches(text: str, size: float) -> float:
-    """Return how wide a line of text is."""
+    """Return the width of a line of text."""
     if not text.strip():
         return 0.0
     return float(TextPath((0, 0), text, size=size).get_extents().width) / 72
 
 
 def columns_that_fit(labels: Sequence[str], size: float, most: int) -> int:
-    """Return how many columns of a legend fit the width of the figure."""
+    """Return the number of columns of a legend that fit the width of the figure."""
     chosen = current()
     if chosen is None or not labels:
         return most
-    room, em = chosen.width_inches * (1 - 2 * _EDGE), size / 72
-    wide = [max(text_inches(line, size) for line in label.split("\n")) for label in labels]
+    available, em = chosen.width_inches * (1 - 2 * _EDGE), size / 72
+    widths = [max(text_inches(line, size) for line in label.split("\n")) for label in labels]
     for count in range(min(most, len(labels)), 1, -1):
-        columns = [max(part) for part in np.array_split(wide, count)]
+        columns = [max(part) for part in np.array_split(widths, count)]
         spaces = len(columns) * 2.8 + (len(columns) - 1) * 2 + 2
-        if sum(columns) + spaces * em <= room:
+        if sum(columns) + spaces * em <= available:
             return count
     return 1
 
 
 def legend_label(label: str, size: float) -> str:
-    """Return a label of a legend in lines that fit the figure."""
+    """Return a label of a legend, wrapped to fit the figure."""
     chosen = current()
     if chosen is None or not chosen.narrow:
         return label
-    return _broken(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
+    return _wrapped(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
 
 
 def finish(figure: Figure) -> None:
-    """Recolour a figure and move what does not fit, if it is drawn for a paper."""
+    """Recolour a figure for a paper and move labels that do not fit."""
     chosen = current()
     if chosen is None:
         return
+    # Recolouring afterwards keeps the plot functions independent of the target.
     for artist in figure.findobj():
         _recolour(artist)
     with mpl.rc_context(chosen.settings):
+        # Wrapping one label changes the layout of the others, so repeat until nothing moves.
         for _ in range(5):
             figure.draw_without_rendering()
             moved = list(map(_fit, figure.axes))
@@ -198,7 +200,7 @@ def finish(figure: Figure) -> None:
 
 
 def _recolour(artist: Any) -> None:
-    """Put the colours of `GREYS` in the place of ours."""
+    """Replace colours by those of `GREYS`."""
     if isinstance(artist, QuadMesh):
         if isinstance(colours := artist.get_cmap(), ListedColormap):
             listed: Any = colours.colors
@@ -223,7 +225,7 @@ def _grey(colour: Any) -> str:
 
 
 def _fit(axes: Axes) -> bool:
-    """Move what does not fit; return whether anything was moved."""
+    """Move labels that do not fit; return whether anything was moved."""
     changed = [_fit_label(axes, axes.xaxis.label, upright=False)]
     changed.append(_fit_label(axes, axes.yaxis.label, upright=True))
     changed += [_fit_label(axes, axes.title, upright=False)]
@@ -233,21 +235,21 @@ def _fit(axes: Axes) -> bool:
 
 
 def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
-    """Break a label where it is longer than its axis, and move it inside the figure."""
+    """Wrap a label that is longer than its axis, and move it inside the figure."""
     figure = axes.get_figure(root=True)
     if figure is None or not label.get_text():
         return False
-    place, box, whole = axes.get_window_extent(), label.get_window_extent(), figure.bbox
+    area, box, canvas = axes.get_window_extent(), label.get_window_extent(), figure.bbox
     first, last = ("y0", "y1") if upright else ("x0", "x1")
-    low, high = getattr(place, first), getattr(place, last)
-    end = whole.height if upright else whole.width
+    low, high = getattr(area, first), getattr(area, last)
+    end = canvas.height if upright else canvas.width
     margin = min(low, end - high)
-    room = max(high - low + 2 * margin, 0.55 * end) * (1 - 2 * _EDGE)
+    available = max(high - low + 2 * margin, 0.55 * end) * (1 - 2 * _EDGE)
     length = getattr(box, last) - getattr(box, first)
-    if length > room:
-        broken = _broken(label.get_text(), room / figure.dpi, float(label.get_fontsize()))
-        if broken != label.get_text():
-            label.set_text(broken)
+    if length > available:
+        wrapped = _wrapped(label.get_text(), available / figure.dpi, float(label.get_fontsize()))
+        if wrapped != label.get_text():
+            label.set_text(wrapped)
             return True
     over = getattr(box, last) - end * (1 - _EDGE)
     under = end * _EDGE - getattr(box, first)
@@ -261,20 +263,20 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
     return False
 
 
-def _broken(text: str, room_inches: float, size: float) -> str:
-    """Break a text into lines of that length."""
-    lines = [""]
+def _wrapped(text: str, width_inches: float, size: float) -> str:
+    """Wrap a text into lines of at most that width."""
+    rows = [""]
     for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and text_inches(longer, size) > room_inches:
-            lines.append(word)
+        longer = f"{rows[-1]} {word}".strip()
+        if rows[-1] and text_inches(longer, size) > width_inches:
+            rows.append(word)
         else:
-            lines[-1] = longer
-    return "\n".join(lines)
+            rows[-1] = longer
+    return "\n".join(rows)
 
 
 def drawn_labels(axis: Axis) -> list[Text]:
-    """Return the labels of the ticks that lie within the axis and say something."""
+    """Return the tick labels within the axis that are not empty."""
     low, high = sorted(axis.get_view_interval())
     slack = 1e-9 * (high - low)
     labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
@@ -282,7 +284,7 @@ def drawn_labels(axis: Axis) -> list[Text]:
 
 
 def _thinned(axis: Axis) -> bool:
-    """Leave out ticks whose labels touch; return whether any was."""
+    """Remove ticks whose labels touch; return whether any was removed."""
     across = isinstance(axis, XAxis)
     boxes = [label.get_window_extent() for label in drawn_labels(axis)]
     boxes.sort(key=lambda box: float(box.x0 if across else box.y0))
@@ -296,12 +298,12 @@ def _thinned(axis: Axis) -> bool:
     if isinstance(locator, LogLocator):
         decades = [value for value in axis.get_majorticklocs() if _is_decade(value)]
         low, high = sorted(axis.get_view_interval())
-        seen = [value for value in decades if low <= value <= high]
-        kept = seen[::2] if len(seen) == len(boxes) else seen
+        visible = [value for value in decades if low <= value <= high]
+        kept = visible[::2] if len(visible) == len(boxes) else visible
         axis.set_major_locator(FixedLocator(kept or axis.get_majorticklocs()[::2].tolist()))
     elif isinstance(formatter, FixedFormatter):
         if not across:
-            return False  # names of rows; a plot gives each its height
+            return False  # names of rows, for which a plot has the height
         axis.set_ticks(axis.get_majorticklocs()[::2], [*formatter.seq][::2])
     elif isinstance(locator, FixedLocator):
         axis.set_major_locator(FixedLocator(axis.get_majorticklocs()[::2].tolist()))

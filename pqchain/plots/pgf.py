@@ -1,4 +1,4 @@
-"""PGF for LaTeX: a picture whose text a paper's own font sets."""
+"""PGF for LaTeX: figures whose text has the font of the paper."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.render.latex import escaped
 
 SYSTEMS = ("pdflatex", "lualatex", "xelatex")
-"""Any of them can measure text; the first that is here does."""
+"""LaTeX programs that can measure text, in order of preference."""
 
 
 def tex(text: str) -> str:
-    r"""Return a text as LaTeX wants it; what stands between dollars is mathematics already.
+    r"""Return a text for LaTeX; parts between dollars are mathematics already.
 
     >>> print(tex("$2^{10}$ nodes, 5 %"))
     $2^{10}$ nodes, 5 \%
     """
     parts = text.split("$")
-    if len(parts) % 2 == 0:  # a single dollar is one
+    if len(parts) % 2 == 0:  # a single dollar is a character
         parts = [text]
     plain = list(map(escaped, parts[::2]))
     joined = [plain[0]]
@@ -37,7 +37,7 @@ def tex(text: str) -> str:
 
 
 def refused(text: str) -> set[str]:
-    """Return the characters that pdfLaTeX has no meaning for."""
+    """Return the characters that pdfLaTeX does not know."""
     return {letter for letter in text if ord(letter) > 126}
 
 
@@ -56,15 +56,15 @@ def rendered(figure: Figure) -> bytes:
         try:
             figure.savefig(buffer, format="pgf")
         except (RuntimeError, OSError) as error:
-            raise PqchainError(f"{system} refused a text of the plot: {error}") from error
+            raise PqchainError(f"{system} rejected a text of the plot: {error}") from error
     return buffer.getvalue()
 
 
 @contextmanager
 def _as_tex(figure: Figure) -> Iterator[None]:
-    """Write every text of the figure for LaTeX within the block."""
+    """Escape every text of the figure for LaTeX within the block."""
     figure.draw_without_rendering()
-    axes = [axis for each in figure.axes for axis in (each.xaxis, each.yaxis)]
+    axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
     ticks = {id(label) for axis in axes for label in axis.get_ticklabels(which="both")}
     formatters = [(axis, axis.get_major_formatter()) for axis in axes]
     texts = [
@@ -74,8 +74,8 @@ def _as_tex(figure: Figure) -> Iterator[None]:
     ]
     try:
         for axis, formatter in formatters:
-            written = dict(zip(axis.get_majorticklocs(), _written(axis), strict=False))
-            axis.set_major_formatter(FuncFormatter(_formatter(written, formatter)))
+            labels = dict(zip(axis.get_majorticklocs(), _labels(axis), strict=False))
+            axis.set_major_formatter(FuncFormatter(_formatter(labels, formatter)))
         for text, old in texts:
             text.set_text(tex(old))
         yield
@@ -86,10 +86,10 @@ def _as_tex(figure: Figure) -> Iterator[None]:
             axis.set_major_formatter(formatter)
 
 
-def _written(axis: Any) -> list[str]:
+def _labels(axis: Any) -> list[str]:
     return [label.get_text() for label in axis.get_majorticklabels()]
 
 
-def _formatter(written: dict[float, str], formatter: Any) -> Any:
-    """Return a formatter that writes the labels that were there as LaTeX."""
-    return lambda value, place: tex(written.get(value, "") or str(formatter(value, place)))
+def _formatter(labels: dict[float, str], formatter: Any) -> Any:
+    """Return a formatter that writes the existing labels for LaTeX."""
+    return lambda value, place: tex(labels.get(value, "") or str(formatter(value, place)))

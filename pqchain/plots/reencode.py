@@ -1,4 +1,4 @@
-"""Re-encoding: where the time goes, what streams save, and transports at equal links."""
+"""Plots of re-encoding: phases, streams, transports at equal links, and links."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain.figures import SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, canvas, require
 from pqchain.plots.marks import (
-    beside,
+    annotate,
     brief,
     grid,
     legend_above,
@@ -18,7 +19,6 @@ from pqchain.plots.marks import (
     name_levels,
     props,
 )
-from pqchain.render import numbers
 
 _PHASES = {
     "transfer": ("#0072B2", ""),
@@ -27,7 +27,7 @@ _PHASES = {
     "io": (INK, ""),
     "other": (GRID, "\\\\\\\\"),
 }
-"""Colour and hatching of a phase, so that a black-and-white printer tells them apart as well."""
+"""Colour and hatching by phase; hatching makes them distinct in grey."""
 
 _STREAMS = {"single": ("#0072B2", "o", "-"), "multiplexed": ("#D55E00", "s", "--")}
 
@@ -36,7 +36,7 @@ _WAYS = {
     "quic-cubic": ("#009E73", "^"), "quic-bbr": ("#CC79A7", "v"), "quic-fresh": (INK, "P"),
     "quic-0-rtt": ("#D55E00", "X"),
 }  # fmt: skip
-"""Colour and marker of a way."""
+"""Colour and marker by way of transfer."""
 
 _TRANSPORTS = {
     "native": "#D55E00",
@@ -47,14 +47,14 @@ _TRANSPORTS = {
 }
 
 _LABELLED_PERCENT = 6.0
-"""Narrower shares carry no number of their own: it would not fit; in a narrow figure twice that."""
+"""Smaller shares have no label, which would not fit; twice that in a narrow figure."""
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw each run's phases as one stacked bar of shares, printed and ours.
+    """Draw the phases of each run as a stacked bar of shares, printed and ours.
 
     Takes a row per run and phase with the columns run, kind, phase, seconds, share_percent,
-    payload_bytes and status; runs without times keep their bar's place and say why. Raises
+    payload_bytes and status; a run without times has its status as a label. Raises
     DataError, UsageError.
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
@@ -65,7 +65,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
-            size = f"{first['payload_bytes'] / 1e6:g} MB in {numbers.seconds(total)}"
+            size = f"{first['payload_bytes'] / 1e6:g} MB in {SECONDS.text(total)}"
             labels.append(f"{run} ({first['kind']})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
@@ -86,12 +86,12 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time by number of blocks, single and multiplexed, as Figure 1 does.
+    """Draw the transfer time by number of blocks, single and multiplexed, as in Figure 1.
 
     Takes a row per point with the columns kind, mode, streams, blocks, repeats, transfer_seconds,
-    low_seconds and high_seconds; whiskers go from the shortest to the longest run. Modelled and
-    measured series are on one axis only if `ax` is shared by the caller: of several modes the
-    virtual one, or else the first, is drawn. Raises DataError, UsageError.
+    low_seconds and high_seconds; whiskers go from the shortest to the longest run. Of several
+    modes the virtual one, or else the first, is drawn, because modelled and measured times share
+    no axis. Raises DataError, UsageError.
     """
     require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
     modes = series["mode"].unique()
@@ -103,7 +103,7 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             low, times, high = (
                 rows[f"{which}_seconds"].to_numpy() * 1e3 for which in ("low", "transfer", "high")
             )
-            # Beside each other, as the two hardly differ.
+            # A horizontal offset separates the two series, which hardly differ.
             places = rows["blocks"].to_numpy(float) + (index - 0.5) * 0.2
             whiskers = np.maximum([times - low, high - times], 0)
             style = props(color=colour, marker=marker, linestyle=line, label=streams)
@@ -120,11 +120,11 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time of each transport at equal links, and what the link alone needs.
+    """Draw the transfer time of each transport at equal links, and the limit of the link.
 
     Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
     transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
-    the shortest to the longest run; a transport that did not run says why. Raises DataError,
+    the shortest to the longest run; a transport that did not run has its status. Raises DataError,
     UsageError.
     """
     require(
@@ -141,10 +141,10 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             colour = _TRANSPORTS.get(str(row["transport"]), MUTED)
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=colour, **whisker)
-            beside(axes, numbers.seconds(time), (high, level), (5, 0), size=8)
+            annotate(axes, SECONDS.text(time), (high, level), (5, 0), size=8)
         limit = table["wire_limit_seconds"].max()
         if np.isfinite(limit):
-            axes.axvline(limit, color=INK, linestyle=":", linewidth=1.2, label="the link alone")
+            axes.axvline(limit, color=INK, linestyle=":", linewidth=1.2, label="limit of the link")
             axes.set_xlim(0, max(limit, table["high_seconds"].max()) * 1.2)
             legend_above(axes, 1)
         name_levels(axes, table["transport"].tolist())
@@ -156,11 +156,11 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw each condition as a line with a dot for each way, at its time of transfer.
+    """Draw the transfer time of each way of transfer, a line per condition of the link.
 
     Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
     loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status. Whiskers go
-    from the shortest to the longest run, a tick shows what the link alone needs. Raises DataError,
+    from the shortest to the longest run; a tick shows the limit of the link. Raises DataError,
     UsageError.
     """
     require(
@@ -180,7 +180,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             labels.append(f"{rate / 1e6:g} Mbit/s, {1e3 * delay:g} ms, {100 * loss:g} %")
             for row in group[group["status"] == "ok"].to_dict("records"):
                 colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
-                # Beside each other, because times are often nearly equal.
+                # A vertical offset separates the ways, whose times are often nearly equal.
                 at = level + 0.5 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
                 axes.hlines(at, row["low_seconds"], row["high_seconds"], color=colour)
                 style = props(color=colour, marker=marker, linestyle="none", markersize=5)
@@ -188,7 +188,12 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
                 axes.plot(
-                    [limit], [level], color=INK, marker="|", markersize=14, label="link alone"
+                    [limit],
+                    [level],
+                    color=INK,
+                    marker="|",
+                    markersize=14,
+                    label="limit of the link",
                 )
         name_levels(axes, labels)
         log_ticks(axes, "x", brief)

@@ -1,4 +1,4 @@
-"""Plots of bytes: of keys and signatures, against time, and in a block."""
+"""Plots of sizes: keys and signatures, bytes over time, and bytes in a block."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pqchain.costs import schemes
 from pqchain.errors import UsageError
 from pqchain.plots import paper
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, figure_of, look, require
-from pqchain.plots.dots import dots, labelled, refuse_twins
-from pqchain.plots.marks import beside, brief, grid, legend_above, log_ticks, props, with_prefix
+from pqchain.plots.dots import dots, labelled, reject_duplicates
+from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, props, with_prefix
 
 _LOOKS = {
     "public key": LOOKS[0],
@@ -23,7 +23,7 @@ _LOOKS = {
     "ciphertext": LOOKS[3],
     "secret key": (MUTED, "v"),
 }
-"""Colour and marker of every size."""
+"""Colour and marker by kind of size."""
 
 
 def plot_sizes(
@@ -32,19 +32,19 @@ def plot_sizes(
     secret_keys: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the bytes that a transaction carries: public key, and signature or ciphertext.
+    """Draw sizes in bytes: public key, and signature or ciphertext.
 
-    Takes names of algorithms, by default all signatures of the default build; sizes come from the
-    registry. `secret_keys` draws these too. Raises UnknownAlgorithm, and UsageError if there are
-    no names.
+    Takes names of algorithms, by default all signature schemes of the default build; sizes are
+    those of the registry. `secret_keys` adds secret keys. Raises UnknownAlgorithm, and UsageError
+    without names.
     """
     chosen: Iterable[str | Algorithm] = names("signature") if algorithms is None else algorithms
     records = [
-        (row.name, labelled(row), what, size)
+        (row.name, labelled(row), name, size)
         for row in map(get, chosen)
-        for what in _LOOKS
-        if (size := getattr(row, f"{what.replace(' ', '_')}_bytes"))
-        and (secret_keys or what != "secret key")
+        for name in _LOOKS
+        if (size := getattr(row, f"{name.replace(' ', '_')}_bytes"))
+        and (secret_keys or name != "secret key")
     ]
     frame = pd.DataFrame(records, columns=["algorithm", "row", "operation", "bytes"])
     label, show = "size (log scale)", with_prefix("B")
@@ -52,20 +52,22 @@ def plot_sizes(
 
 
 def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw bytes on the chain (public key and signature) against the time of one verification.
+    """Draw bytes on the chain (public key and signature) over the time of a verification.
 
-    Takes a measurement frame; of each signature scheme the fastest implementation counts. Sizes
-    come from the registry. Raises DataError, and UsageError if no verification was measured.
+    Takes a measurement frame and uses the fastest implementation of each signature scheme; sizes
+    are those of the registry. Raises DataError, and UsageError if no verification was measured.
     """
     require(measurements, "algorithm implementation operation median_seconds status")
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
     if "run" in fine and fine["run"].nunique() > 1:
         return _of_runs(fine, ax)
-    refuse_twins(fine.assign(row=fine["algorithm"]), "median_seconds")
+    reject_duplicates(fine.assign(row=fine["algorithm"]), "median_seconds")
     fastest = fine.groupby("algorithm")["median_seconds"].min()
     chosen = [row for row in schemes(fine) if row.kind == "signature"]
     if not chosen:
-        raise UsageError("no verification with status 'ok' in this frame; measure signatures")
+        raise UsageError(
+            "measurements must have a verification with status 'ok'; got none. Measure signatures."
+        )
     order = {name: place for place, name in enumerate(ALGORITHMS)}
     chosen.sort(key=lambda row: order.get(row.name, len(order)))
     families = {row.family for row in chosen}
@@ -95,7 +97,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 
 
 def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw several runs, told apart by colour and marker; of each scheme a line joins them."""
+    """Draw several runs by colour and marker; a line connects the runs of a scheme."""
     order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
     rows = {row.name: row for row in schemes(fine) if row.kind == "signature"}
     fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()
@@ -125,10 +127,10 @@ def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
 def plot_blocks(
     blocks: pd.DataFrame, quantity: Literal["bytes", "verify", "rate"], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw what a transaction in a block costs: its bytes, the time of its signature, or the rate.
+    """Draw the cost of a transaction in a block: bytes, time of verification, or rate.
 
-    Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to check one
-    signature, by number of threads. "rate": bytes of block validated in a second, by number of
+    Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to verify one
+    signature, by number of threads. "rate": bytes of block validated per second, by number of
     threads. Raises DataError, UsageError.
     """
     require(
@@ -145,7 +147,7 @@ def plot_blocks(
         label = "bytes of block per transaction (log scale)"
         frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
     elif quantity == "verify":
-        label, show = "checking one signature of a block (median)", brief
+        label, show = "verifying one signature of a block (median)", brief
         seconds = blocks["verify_median_seconds"]
         frame["value"] = seconds / blocks["transactions"].astype("float64")
     else:
@@ -158,13 +160,13 @@ def plot_blocks(
 _SIDES = np.array(
     [(7, 0), (-7, 0), (0, 9), (0, -9), (7, 8), (-7, 8), (7, -8), (-7, -8), (7, 15), (7, -15)]
 )
-"""Where a label may stand, in points from its point, the best place first."""
+"""Offsets of a label in points, in order of preference."""
 
 
 def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
-    """Write its label beside every point, on the side where it covers least of the others.
+    """Label every point on the side with the least overlap.
 
-    Works on estimated extents, in points, because the final layout is known only when drawn.
+    Extents are estimates in points, because the final layout is known only when drawn.
     """
     size = paper.scaled(7.5)
     height, per_character = 1.2 * size, 0.55 * size
@@ -174,9 +176,9 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
     starts, ends = centres - 4, centres + 4
     for index, (text, point) in enumerate(points.items()):
         extents = np.array([per_character * len(text), height])
-        # A box for each side, and what it shares with every other that is taken.
+        # The overlap of the box on each side with every other box that is placed already.
         lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
-        highest = lowest + extents
+        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
         others = np.arange(len(starts)) != index
         first = np.maximum(lowest[:, np.newaxis], starts[others])
         last = np.minimum(highest[:, np.newaxis], ends[others])
@@ -184,4 +186,4 @@ def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
         outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
         best = int(np.argmin(cost + 20 * outside))
         starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
-        beside(axes, text, point, _SIDES[best], size=size)
+        annotate(axes, text, point, _SIDES[best], size=size)

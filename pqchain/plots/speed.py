@@ -1,4 +1,4 @@
-"""Plots of times: measured, beside published ones, what AVX2 gains, and what is modelled."""
+"""Plots of times: measured, relative to published ones, gains of AVX2, and modelled."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from pqchain import figures
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
+from pqchain.figures import SECONDS, Kind
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, look, require
 from pqchain.plots.dots import dots, ranked
 from pqchain.plots.marks import (
-    beside,
+    annotate,
     brief,
     grid,
     legend_above,
@@ -22,30 +24,29 @@ from pqchain.plots.marks import (
     name_levels,
     props,
 )
-from pqchain.render import numbers
 
 _BARS = (
-    ("ref", "published", "reference, printed", "#0072B2"),
-    ("ref", "here", "reference, here", "#0072B2"),
-    ("avx2", "published", "AVX2, printed", "#D55E00"),
-    ("avx2", "here", "AVX2, here", "#D55E00"),
+    ("ref", "printed", "reference, printed", "#0072B2"),
+    ("ref", "ours", "reference, here", "#0072B2"),
+    ("avx2", "printed", "AVX2, printed", "#D55E00"),
+    ("avx2", "ours", "AVX2, here", "#D55E00"),
 )
-"""Bars of an algorithm from the top: printed ones are hatched, ours are full."""
+"""Bars of an algorithm from the top: printed ones are hatched, ours are solid."""
 
 _KINDS = {
-    "published": (MUTED, ""),
-    "cited": ("#009E73", "xxx"),
-    "estimated": ("#56B4E9", "///"),
-    "modelled": ("#E69F00", "..."),
+    Kind.PUBLISHED: (MUTED, ""),
+    Kind.CITED: ("#009E73", "xxx"),
+    Kind.ESTIMATED: ("#56B4E9", "///"),
+    Kind.MODELLED: ("#E69F00", "..."),
 }
-"""Colour and hatching of a kind of number."""
+"""Colour and hatching by kind of number."""
 
 
 def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
 
-    Takes a measurement frame. An algorithm of which nothing was measured keeps its row, which
-    says so. Raises DataError, UsageError.
+    Takes a measurement frame. An algorithm without measurements keeps its row, with a note. Raises
+    DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
@@ -54,59 +55,66 @@ def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return dots(measurements, value="median_seconds", label=label, ax=ax, whiskers=whiskers)
 
 
-def plot_ratio(comparison: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw measured time / published time per algorithm and operation, on a log axis around 1.
 
-    Takes a comparison frame. Raises DataError, UsageError.
+    Takes a printed frame, of which it draws the times of operations. Raises DataError, UsageError.
     """
-    require(comparison, "algorithm implementation operation published_implementation ratio status")
-    printed = comparison["published_implementation"]
-    rows = comparison["algorithm"] + printed.where(printed == "", " (" + printed + ")")
+    require(printed, "algorithm implementation variant quantity unit kind ratio verdict")
+    is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
+    times = printed[is_time & (printed["kind"] == Kind.MEASURED)]
+    require(times, "")
+    variant = times["variant"]
+    frame = times.assign(
+        operation=times["quantity"].str.removesuffix("_seconds"),
+        row=times["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
+        status=times["verdict"],
+    )
     label = "measured here / published   (left of the line: faster here)"
-    return _around_one(comparison.assign(row=rows), "ratio", label, ax)
+    return _around_one(frame, "ratio", label, ax)
 
 
 def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the time of each run over the first's, around 1, a row for each algorithm and run.
+    """Draw the time of each run over that of the first, a row for each algorithm and run.
 
-    Takes a frame of `pqchain.compare.runs`. Whiskers are the intervals of 95 %. Raises DataError,
-    UsageError.
+    Takes a frame of `pqchain.bench.compare_runs`. Whiskers are 95 % intervals. Raises
+    DataError, UsageError.
     """
     require(compared, "algorithm implementation operation base run ratio low high verdict")
     several = compared["run"].nunique() > 1
     rows = compared["algorithm"] + (": " + compared["run"] if several else "")
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
-    show = f"{numbers.TIMES}{{:g}}".format
+    show = f"{figures.TIMES}{{:g}}".format
     frame = compared.assign(row=rows)
     return dots(
         frame, value="ratio", label=label, show=show, ax=ax, origin=1.0, whiskers=("low", "high")
     )
 
 
-def plot_history(together: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw medians over runs, a line for each operation of each implementation.
 
-    Takes a frame of `pqchain.compare.together`, whose column `run` is in order. Raises DataError,
+    Takes a frame of `pqchain.bench.concat_runs`, whose column `run` is sorted. Raises DataError,
     UsageError.
     """
-    require(together, "run algorithm implementation operation median_seconds status")
-    fine = together[together["status"] == "ok"]
+    require(runs, "run algorithm implementation operation median_seconds status")
+    fine = runs[runs["status"] == "ok"]
     require(fine, "")
-    runs = list(dict.fromkeys(together["run"]))
+    names = list(dict.fromkeys(runs["run"]))
     with canvas(ax, 3.6) as axes:
         axes.set_yscale("log")
-        names = ["algorithm", "implementation", "operation"]
-        for index, (key, group) in enumerate(fine.groupby(names, sort=False)):
+        keys = ["algorithm", "implementation", "operation"]
+        for index, (key, group) in enumerate(fine.groupby(keys, sort=False)):
             colour, marker = look(index)
             line = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
             line |= props(linestyle=("-", "--", ":", "-.")[index // len(LOOKS) % 4])
-            name = f"{key[0]}, {numbers.spoken(str(key[2]))} ({key[1]})"
-            places = group["run"].map(runs.index)
-            axes.plot(places, group["median_seconds"], label=name, **line)
-        short = [re.sub(r"^(\d+-\d+-\d+)T([\d:]+).*", r"\1\n\2", run) for run in runs]
-        axes.set_xticks(range(len(runs)), short)
-        log_ticks(axes, "y", lambda value: numbers.seconds(value, 2))
+            label = f"{key[0]}, {figures.humanize(str(key[2]))} ({key[1]})"
+            places = group["run"].map(names.index)
+            axes.plot(places, group["median_seconds"], label=label, **line)
+        short = [re.sub(r"^(\d+-\d+-\d+)T([\d:]+).*", r"\1\n\2", name) for name in names]
+        axes.set_xticks(range(len(names)), short)
+        log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
         grid(axes)
         axes.set_ylabel("median time of one operation")
         legend_above(axes, 2)
@@ -116,92 +124,93 @@ def plot_history(together: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw how many times faster AVX2 is than portable C, per algorithm and operation.
 
-    Takes a measurement frame; uses the rows whose implementation ends in /ref and /avx2, the same
-    library in both, and of several the one that the registry names first. Raises DataError, and
-    UsageError if no pair was measured.
+    Takes a measurement frame and uses pairs of implementations /ref and /avx2 of one library; of
+    several libraries the first in the registry. Raises DataError, and UsageError if no pair was
+    measured.
     """
     frame = speedups(measurements)
     rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
     frame = frame[rank == rank.groupby([frame["algorithm"], frame["operation"]]).transform("min")]
     if frame.empty:
-        lacking = "no algorithm here has both a /ref and an /avx2 row with status 'ok'"
-        raise UsageError(f"{lacking}; measure both implementations")
+        raise UsageError(
+            "measurements must have a /ref and an /avx2 row with status 'ok' of one algorithm; got "
+            "none. Measure both implementations."
+        )
     label = "time of portable C / time with AVX2   (right of the line: AVX2 is faster)"
     return _around_one(frame, "speedup", label, ax)
 
 
 def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
-    show = f"{numbers.TIMES}{{:g}}".format
+    show = f"{figures.TIMES}{{:g}}".format
     return dots(frame, value=value, label=label, show=show, ax=ax, origin=1.0)
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
-    """Draw one operation of every algorithm as bars: reference and AVX2, printed and ours.
+    """Draw an operation of every algorithm as bars: reference and AVX2, printed and ours.
 
-    Takes a frame with the columns algorithm, variant, quantity, published, here and status. The
-    axis is logarithmic and starts at a decade, so compare where bars end, not how long they are. A
-    bar that is missing says why. Raises DataError, and UsageError if the table has no such
-    operation.
+    Takes a printed frame. The axis is logarithmic and starts at a decade, so the ends of bars are
+    comparable and their lengths are not. A missing bar has its verdict as a label. Raises
+    DataError, and UsageError for an operation that the table does not have.
     """
-    require(table, "algorithm variant quantity published here status")
+    require(table, "algorithm variant quantity printed ours verdict")
     rows = table[table["quantity"] == f"{operation}_seconds"]
     if rows.empty:
         known = table["quantity"][table["quantity"].str.endswith("_seconds")]
         expected = ", ".join(dict.fromkeys(known.str.removesuffix("_seconds")))
-        raise UsageError(f"the table has no operation {operation!r}; expected one of {expected}")
+        raise UsageError(f"operation must be one of {expected}; got {operation!r}")
     names = list(dict.fromkeys(rows["algorithm"]))
-    values = rows[["published", "here"]].to_numpy()
+    values = rows[["printed", "ours"]].to_numpy()
     start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
     with canvas(ax, 0.8 + 0.62 * len(names)) as axes:
         axes.set_xscale("log")
         for index, (variant, side, label, colour) in enumerate(_BARS):
-            fill, hatch = (colour, "") if side == "here" else (PAPER, "//////")
+            fill, hatch = (colour, "") if side == "ours" else (PAPER, "//////")
             bar = props(left=start, height=0.18, linewidth=0.8, label=label)
             bar |= props(color=fill, edgecolor=colour, hatch=hatch)
             for cell in rows[rows["variant"] == variant].to_dict("records"):
                 level, value = names.index(cell["algorithm"]) + (index - 1.5) * 0.2, cell[side]
                 if not np.isfinite(value):
-                    axes.text(start * 1.1, level, cell["status"], va="center", color=MUTED, size=7)
+                    axes.text(start * 1.1, level, cell["verdict"], va="center", color=MUTED, size=7)
                     continue
                 axes.barh(level, value - start, **bar)
-                beside(axes, numbers.seconds(value, 2), (value, level))
+                annotate(axes, SECONDS.text(value, 2), (value, level))
         axes.set_xlim(start, np.nanmax(values) * 3)
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{numbers.spoken(operation)}: median here and as published (log scale)")
+        axes.set_xlabel(f"{figures.humanize(operation)}: median here and published (log scale)")
         legend_above(axes, 4)
     return axes
 
 
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the rebuilt Table 3 of the accelerator: printed, estimated and modelled times.
+    """Draw Table 3 of the accelerator: printed, estimated and modelled times.
 
-    Takes a frame with the columns algorithm, row, kind and seconds; colour and hatching tell the
-    kind of number. Raises DataError, UsageError.
+    Takes the printed frame `table3`; colour and hatching show the kind of number. Raises DataError,
+    UsageError.
     """
-    require(table, "algorithm row kind seconds")
-    shown = table.assign(place=range(len(table)), ms=table["seconds"] * 1e3)
+    require(table, "algorithm implementation kind ours")
+    table = table.assign(place=range(len(table)), ms=table["ours"] * 1e3)
     with canvas(ax, 0.9 + 0.24 * len(table)) as axes:
         for kind, (colour, hatch) in _KINDS.items():
-            rows = shown[shown["kind"] == kind]
-            style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=kind)
+            rows = table[table["kind"] == kind]
+            style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=str(kind))
             axes.barh(rows["place"], rows["ms"], height=0.7, **style)
-        for point in zip(shown["ms"], shown["place"], strict=True):
-            beside(axes, f"{point[0]:.1f}", point)
-        axes.set_yticks(shown["place"], table["algorithm"] + "  " + table["row"])
+        for point in zip(table["ms"], table["place"], strict=True):
+            annotate(axes, f"{point[0]:.1f}", point)
+        axes.set_yticks(table["place"], table["algorithm"] + "  " + table["implementation"])
         axes.invert_yaxis()
-        axes.set_xlim(0, shown["ms"].max() * 1.12)
+        axes.set_xlim(0, table["ms"].max() * 1.12)
         axes.set_xlabel("time of one signature in milliseconds")
         legend_within(axes, "lower right")
     return axes
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Pair /ref with /avx2 rows of one library.
+    """Return pairs of /ref and /avx2 rows of one library, both with status "ok".
 
-    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
-    Only pairs of which both have status "ok". Raises DataError if columns are missing.
+    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2). Raises
+    DataError if columns are missing.
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status")
     require_columns(measurements, needed, "this plot")

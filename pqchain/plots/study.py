@@ -1,4 +1,4 @@
-"""A study's figures: what matters, and who wins where."""
+"""Plots of a study: sensitivity, best schemes, capacity, load, migration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
+from pqchain import figures
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
 from pqchain.plots.marks import (
-    beside,
+    annotate,
     brief,
     grid,
     legend_above,
@@ -24,14 +25,13 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
-from pqchain.render import numbers
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
-"""Beside colour, so that fields differ in print."""
+"""Hatching in addition to colour, so that fields differ in grey."""
 
 
 def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw how a figure changes when each input is halved or doubled, the strongest on top.
+    """Draw the change of a figure when each input is halved or doubled, the largest on top.
 
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
@@ -47,21 +47,21 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.8)
-        axes.set_yticks(levels, [numbers.spoken(name) for name in frame["input"]])
+        axes.set_yticks(levels, [figures.humanize(name) for name in frame["input"]])
         axes.invert_yaxis()
         axes.margins(x=0.08)
         unit = f" ({first['unit']})" if first["unit"] else ""
-        axes.set_xlabel(f"{numbers.spoken(first['output'])}{unit}, {first['scheme']}")
+        axes.set_xlabel(f"{figures.humanize(first['output'])}{unit}, {first['scheme']}")
         axes.tick_params(axis="y", length=0)
         legend_within(axes, "lower right")
     return axes
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw which scheme lets a chain take most, over two inputs; both axes are factors.
+    """Draw the scheme with the highest capacity over two inputs; both axes are factors.
 
-    Takes a frame of `pqchain.study.plane`. A field without a scheme is one where no transaction
-    fits. Raises DataError, UsageError.
+    Takes a frame of `pqchain.study.plane`. In an empty field no transaction fits. Raises
+    DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
     names = [name for name in frame["winner"].unique() if name]
@@ -80,15 +80,15 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
             for up, right in np.argwhere(fields == code) if hatch else ():
                 axes.fill_between([right, right + 1], up, up + 1, **style)
-        axes.set_xticks(corners[0][:-1] + 0.5, map(numbers.factor, across))
-        axes.set_yticks(corners[1][:-1] + 0.5, map(numbers.factor, upwards))
-        # The field of the study as it is.
+        axes.set_xticks(corners[0][:-1] + 0.5, map(figures.factor, across))
+        axes.set_yticks(corners[1][:-1] + 0.5, map(figures.factor, upwards))
+        # A ring marks the unchanged study.
         if 1.0 in upwards and 1.0 in across:
             ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=7)
             axes.plot(across.index(1.0) + 0.5, upwards.index(1.0) + 0.5, **ring)
         axes.tick_params(length=0)
-        axes.set_xlabel(f"{numbers.spoken(frame['across'].iloc[0])}   (ring: the study as it is)")
-        axes.set_ylabel(numbers.spoken(frame["upwards"].iloc[0]))
+        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   (ring: the study as it is)")
+        axes.set_ylabel(figures.humanize(frame["upwards"].iloc[0]))
         handles = [
             Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
             for name, (colour, hatch) in zip(names, looks, strict=True)
@@ -120,16 +120,16 @@ def plot_capacity(
         name_levels(axes, frame["scheme"].tolist())
         axes.margins(x=0.18)
         for level, (scheme, end) in enumerate(zip(frame["scheme"], frame["high"], strict=True)):
-            beside(
+            annotate(
                 axes, limits.get(scheme, ""), (max(0.0, float(np.nan_to_num(end))), level), (5, 0)
             )
-        axes.set_xlabel("transactions per second in full blocks; beside each bar its limit")
+        axes.set_xlabel("transactions per second in full blocks; labels: the limit")
         grid(axes, "x")
     return axes
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw latency against arrivals, a line for each scheme; both axes are logarithmic.
+    """Draw latency over arrivals, a line for each scheme; both axes are logarithmic.
 
     Takes a frame of the contract "study-load". Raises DataError, UsageError.
     """
@@ -151,14 +151,14 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw a migration over days: shares that moved and wait, and the chain's growth a day.
+    """Draw a migration over days: shares that moved and that wait, and the growth per day.
 
     Takes a frame of the contract "study-migration". Raises DataError, UsageError.
     """
     require(frame, "day moved_share waiting_share growth_bytes_per_day")
     with canvas(ax, 3.0) as axes:
         for index, (column, label) in enumerate(
-            {"moved_share": "moved", "waiting_share": "asked, no room yet"}.items()
+            {"moved_share": "moved", "waiting_share": "requested, waiting for room"}.items()
         ):
             axes.plot(frame["day"], 100 * frame[column], color=look(index)[0], label=label)
         axes.set_xlabel("days")
@@ -169,9 +169,11 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
         growth.set_ylim(bottom=0)
         growth.yaxis.set_major_formatter(with_prefix("B"))
-        growth.set_ylabel("growth a day")
+        growth.set_ylabel("growth per day")
         growth.tick_params(color=MUTED, labelcolor=INK, labelsize=paper.scaled(8))
-        handles = [one for each in (axes, growth) for one in each.get_legend_handles_labels()[0]]
+        handles = [
+            handle for part in (axes, growth) for handle in part.get_legend_handles_labels()[0]
+        ]
         legend_within(axes, "center right", handles=handles)
         grid(axes)
     return axes

@@ -1,1 +1,1 @@
-"""How numbers and tables are shown: on a terminal, in a page, in Markdown, as records."""
+"""Tables and pages: on a terminal, as HTML, Markdown, LaTeX, and records."""

@@ -1,6 +1,6 @@
-"""Building blocks of self-contained HTML pages: no request to anywhere.
+"""Building blocks of self-contained HTML pages, which load nothing from elsewhere.
 
-Text is escaped unless it is `Markup`, which only the functions of this module make.
+Text is escaped unless it is `Markup`, which only the functions of this module create.
 """
 
 from __future__ import annotations
@@ -10,20 +10,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
-LABELS = {
-    "published": "as printed in the source",
-    "measured": "timed on the machine that is named",
-    "run": "counted or observed in a run on that machine",
-    "replayed": "the real protocol, run on a clock that is modelled",
-    "registry": "facts of the implementations, checked against the built libraries",
-    "modelled": "computed from a model, not timed",
-    "synthesised": "RTL of this project: cells after synthesis, cycles of its netlist; on no board",
-    "fitted": "from a model whose parameters were fitted to the printed table itself",
-    "estimated": "counted work times an assumed rate",
-    "cited": "published elsewhere, with its source",
-    "given": "by whoever asked, with their own source",
-}
-"""Where the numbers of a table come from: every table carries at least one of these."""
+from pqchain.figures import Kind
 
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
@@ -42,8 +29,9 @@ VERDICTS = {
     "unsupported": ("open", "\N{EN DASH}"),
     "failed": ("bad", "\N{BALLOT X}"),
 }
-"""Tone and sign of every verdict and status, so that colour is never the only difference."""
+"""Tone and sign of every verdict and status: colour is never the only difference."""
 
+# Colours of plots that change in dark mode, and their variables in the style sheet.
 _FIGURE_COLOURS = {
     "#222222": "ink",
     "#8a8a8a": "muted",
@@ -51,7 +39,6 @@ _FIGURE_COLOURS = {
     "#ffffff": "paper",
     "#0072b2": "blue",
 }
-"""Colours of our plots that change in dark mode, and the variables of the style sheet for them."""
 
 
 class Markup(str):
@@ -71,41 +58,45 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
 
 
 def join(*parts: str) -> Markup:
-    """Put parts one after the other, escaping what is not markup."""
+    """Concatenate parts, escaping text."""
     return Markup(
         "".join(part if isinstance(part, Markup) else html.escape(part) for part in parts)
     )
 
 
 def badge(verdict: str, *, short: bool = False) -> Markup:
-    """Show a verdict with its sign and tone; a short one says its word to screen readers only."""
+    """Write a verdict with its sign and tone; a short one has its word for screen readers only."""
     tone, sign = VERDICTS.get(verdict, ("open", ""))
     mark = element("span", sign, aria_hidden="true")
     word = element("span", f" {verdict}", class_="unseen" if short else "")
     return element("span", mark, word, class_=f"badge {tone}", title=verdict if short else "")
 
 
-def labels(*names: str) -> Markup:
-    """Show where numbers come from."""
+def labels(*kinds: str) -> Markup:
+    """Write the labels of kinds of evidence. Raises ValueError for a kind that does not exist."""
     return join(
-        *(element("span", name, class_=f"label {name}", title=LABELS[name]) for name in names)
+        *(
+            element("span", kind, class_=f"label {kind}", title=kind.meaning)
+            for kind in map(Kind, kinds)
+        )
     )
 
 
 def link(text: str, target: str) -> Markup:
-    """Link to a file beside the page, a place in it, or a source on the web."""
+    """Link to a file, an anchor of the page, or a source on the web."""
     return element("a", text, href=target)
 
 
 def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Markup:
-    """Put a plot of ours into the page, in the page's own colours of text and paper."""
+    """Embed a plot, in the page's colours of text and background."""
     drawing = svg[svg.index(b"<svg") :].decode()
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
-    # Identifiers of several plots must not meet in one page.
+    # Identifiers of several plots in one page must differ.
     drawing = re.sub(r'\bid="', f'id="{identifier}-', drawing)
     drawing = re.sub(r'(href="|url\()#', rf"\g<1>#{identifier}-", drawing)
     for colour, variable in _FIGURE_COLOURS.items():
         drawing = drawing.replace(colour, f"var(--{variable})")
+    # The role and label make the plot one image for screen readers instead of hundreds of paths.
     head = f'<svg role="img" aria-label="{html.escape(description)}" '
     drawing = drawing.replace("<svg ", head, 1)
     return element(
@@ -114,7 +105,7 @@ def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Ma
 
 
 def section(identifier: str, title: str, *children: str, level: int = 2) -> Markup:
-    """Write a section with an anchor that a reader can copy from its heading."""
+    """Write a section whose heading links to itself."""
     anchor = element(
         "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {title}"
     )
@@ -135,7 +126,7 @@ def pairs(items: Iterable[tuple[str, str]]) -> Markup:
 
 
 def folded(summary: str, *children: str) -> Markup:
-    """Write what a reader opens on demand."""
+    """Write content that is collapsed at first."""
     return element("details", element("summary", summary), *children)
 
 
@@ -146,17 +137,17 @@ def document(
     pages: Iterable[tuple[str, str]] = (),
     script: str = "",
 ) -> str:
-    """Write the whole page; `contents` are (identifier, title) of what the reader may jump to.
+    """Write the page; `contents` are (identifier, title) of its sections.
 
-    `pages` are (file, title) of the pages beside it, itself under its own title.
+    `pages` are (file, title) of the site, this page among them.
     """
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]
-    beside = [
+    siblings = [
         element("b", text, aria_current="page") if text == title else link(text, file)
         for file, text in pages
     ]
-    lists = [bullets(each) for each in (beside, items) if each]
+    lists = [bullets(entries) for entries in (siblings, items) if entries]
     navigation = element("nav", *lists, aria_label="Contents")
     after = f"<script>\n{script}</script>\n" if script else ""
     return (

@@ -1,4 +1,4 @@
-"""Tables and texts for LaTeX: booktabs, and no character that pdfLaTeX refuses."""
+"""Tables and texts for LaTeX: booktabs, and only characters that pdfLaTeX accepts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pqchain.render.table import Column
 
+# Characters that pdfLaTeX rejects or reads as commands.
 _TEX = {
     "\\": r"\textbackslash{}", "%": r"\%", "_": r"\_", "#": r"\#", "&": r"\&", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "$": r"\$",
@@ -27,13 +28,12 @@ _TEX = {
     "\N{RIGHT SINGLE QUOTATION MARK}": "'", "\N{SECTION SIGN}": r"\S{}",
     "\N{CHECK MARK}": r"\ensuremath{\surd}",
 }  # fmt: skip
-"""What pdfLaTeX refuses, or reads as a command."""
 
 
 def escaped(text: str) -> str:
-    r"""Return a text as LaTeX wants it, in ASCII.
+    r"""Return a text for LaTeX, in ASCII.
 
-    What has no meaning in LaTeX loses its accent, or becomes a question mark; Korean does.
+    Other letters lose their accent or become a question mark, such as Korean ones.
 
     >>> print(escaped("Rainbow_I: 5 % of 3 µs"))
     Rainbow\_I: 5 \% of 3 \ensuremath{\mu}s
@@ -49,7 +49,7 @@ def _plain(letter: str) -> str:
 
 
 def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Sequence[str]) -> str:
-    """Return a table as a tabular of booktabs, what is to be said of it as comments above."""
+    """Return a table as a tabular of booktabs, with `about` as comments above it."""
     lines = [f"% {line}" for text in about for line in text.splitlines()]
     lines.append(r"% needs \usepackage{booktabs}")
     kinds = "".join("r" if column.numeric else "l" for column in columns)
@@ -59,7 +59,7 @@ def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Se
 
 
 def _headings(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the line of groups with its rules, if there are any, and the line of titles."""
+    """Yield the groups with their rules, if there are any, and the titles."""
     if any(column.group for column in columns):
         above, rules, at = [], [], 1
         for group, members in groupby(columns, key=lambda column: column.group):

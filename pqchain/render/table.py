@@ -1,4 +1,4 @@
-"""One table, written once: shown on a terminal, in a page, in Markdown, or as records."""
+"""Tables that can be written as text, HTML, Markdown, LaTeX and records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from pqchain.render import html, latex, numbers
+from pqchain import figures
+from pqchain.figures import SECONDS, Unit
+from pqchain.render import html, latex
 from pqchain.render.html import Markup, element
 
 if TYPE_CHECKING:
@@ -24,59 +27,82 @@ class Column:
     title: str
     group: str = ""
     numeric: bool = False
-    show: Callable[[Any], str] = str
-    """How a value becomes text."""
+    show: Callable[[Any], str] | None = None
+    """The text of a value; None: numbers are written with their unit, anything else as it is."""
     key: str = ""
-    """Its name in a frame and in records; else its headings serve."""
+    """The name of the column in a frame and in records; "" for its headings."""
+    unit: str = ""
+    """The unit of its numbers; "" for the one that `name` ends in."""
+    digits: int = 3
+    exact: bool = False
+    """Write all digits, as of published values."""
+
+    @classmethod
+    def of(cls, name: str, frame: pd.DataFrame | None = None) -> Column:
+        """Return the column of that name in a frame, with the title and format of its unit."""
+        is_numeric = bool(Unit.of(name))
+        if frame is not None:
+            is_numeric = frame[name].dtype.kind in "iuf"
+        return cls(figures.title(name), numeric=is_numeric, key=name)
 
     @property
     def name(self) -> str:
         """The name of its values in records."""
         return self.key or f"{self.group} {self.title}".strip()
 
+    def text(self, value: Any) -> str:
+        """Write a value."""
+        if self.show is not None:
+            return self.show(value)
+        # A numeric column may hold texts such as "1000 of 5000", which are written as they are.
+        if self.numeric and isinstance(value, Real) and not isinstance(value, bool):
+            unit = Unit.of(self.name, self.unit)
+            return unit.text(float(value), self.digits, exact=self.exact)
+        return str(value)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cell with looks of its own, which its column cannot know."""
+    """A cell whose text or markup does not follow from its column."""
 
     value: Any
     text: str
     html: Markup | None = None
-    """What a page shows; without it the text."""
+    """The markup of a page; None for the text."""
 
 
+# Tables of at least this many columns are set smaller on a page, so that all of them fit.
 _WIDE = 9
-"""From so many columns on a page sets a table smaller, so that all of them are seen at once."""
 
 
 def verdict(word: str, *, short: bool = False) -> Shown:
-    """Show a verdict with its sign and tone."""
+    """Return the cell of a verdict, with its sign and tone on a page."""
     return Shown(word, word, html.badge(word, short=short))
 
 
-def ours(value: float, show: Callable[[float], str] = numbers.seconds) -> Shown:
-    """Show a number of this machine, which a page emphasises."""
+def ours(value: float, show: Callable[[float], str] = SECONDS.text) -> Shown:
+    """Return the cell of a number of this machine, emphasised on a page."""
     return Shown(value, show(value), element("span", show(value), class_="here"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of values, columns that know how to show them, and what a reader needs beside them."""
+    """Columns, rows of values, caption, kinds of evidence and notes."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
-    """Of each column a value, or `Shown`."""
+    """A value or `Shown` for each column."""
     caption: str = ""
     source: Sequence[str] = ()
-    """Where the numbers come from: names of `html.LABELS`."""
+    """Kinds of evidence, values of `figures.Kind`."""
     row_headers: int = 1
-    """So many first cells head their row; of two, equal neighbours in the first are shown once."""
+    """How many first cells head their row; with two, equal neighbours in the first are merged."""
     remarks: Sequence[str] = ()
-    """Of each row what is to be said about it, or ""."""
+    """A remark for each row, or ""."""
     notes: Sequence[str] = ()
-    """How to read the table, below it."""
+    """Notes below the table."""
     part: str = ""
-    """The part of a chapter that it belongs to."""
+    """The part of a chapter that the table belongs to."""
     style: str = ""
     """A class of the style sheet."""
 
@@ -84,17 +110,23 @@ class Table:
     def of(
         cls,
         frame: pd.DataFrame | Iterable[Mapping[Any, Any]],
-        columns: Sequence[Column],
+        columns: Sequence[Column | str],
         *,
         remark: str = "",
         **more: Any,
     ) -> Table:
-        """Make a table of the rows of a frame; `remark` names the column that holds remarks."""
-        records = list(frame.to_dict("records") if hasattr(frame, "to_dict") else frame)
-        rows = [[row[column.name] for column in columns] for row in records]
+        """Make a table of the rows of a frame; `remark` names the column that holds remarks.
+
+        A column given by its name has the title and format that follow from the name.
+        """
+        # Without an import of pandas, which a table of a light command must not load.
+        source: Any = frame if hasattr(frame, "to_dict") else None
+        records = list(frame if source is None else source.to_dict("records"))
+        made = [Column.of(each, source) if isinstance(each, str) else each for each in columns]
+        rows = [[row[column.name] for column in made] for row in records]
         if remark:
             more["remarks"] = [str(row[remark]) for row in records]
-        return cls(columns=columns, rows=rows, **more)
+        return cls(columns=made, rows=rows, **more)
 
     def text(self, width: int | None = None) -> str:
         """Lay the table out for a terminal; rows wider than `width` take several lines."""
@@ -168,7 +200,7 @@ class Table:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def _spans(self, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-        """Count the rows that each first cell covers, those of remarks too; 0 if one above does."""
+        """Return the rows that each first cell spans, with remarks; 0 below such a cell."""
         if self.row_headers < 2:
             return [1] * len(rows)
         spans: list[int] = []
@@ -184,15 +216,15 @@ class Table:
 
 
 def _text(column: Column, cell: Any) -> str:
-    return cell.text if isinstance(cell, Shown) else column.show(cell)
+    return cell.text if isinstance(cell, Shown) else column.text(cell)
 
 
 def _markup(column: Column, cell: Any) -> str:
-    return cell.html or cell.text if isinstance(cell, Shown) else column.show(cell)
+    return cell.html or cell.text if isinstance(cell, Shown) else column.text(cell)
 
 
 def _value(column: Column, cell: Any) -> str:
-    """Return the number behind a cell, by which a script may sort; "" if there is none."""
+    """Return the number of a cell, by which a script sorts; "" for a text."""
     value = _plain(cell) if column.numeric else None
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{value:.6g}" if is_number else ""
@@ -201,7 +233,7 @@ def _value(column: Column, cell: Any) -> str:
 def _lines(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> Iterator[str]:
-    """Yield the lines of a terminal: groups of headings if there are any, headings, rows."""
+    """Yield the lines for a terminal: groups if there are any, titles, rows."""
     rows = [[column.title for column in columns], *cells]
     rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
     parts = _parts(rooms, width)
@@ -218,7 +250,7 @@ def _lines(
 
 
 def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]) -> str:
-    """Return the headings that several columns of a line share."""
+    """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
     return "  ".join(_padded(name[:room], room) for name, room in wide)
@@ -231,12 +263,12 @@ def _wrapped(line: str, width: int | None) -> list[str]:
     return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
+# The indent of the continuation of a row.
 _INDENT = "    "
-"""Before what a row continues with."""
 
 
 def _parts(rooms: Sequence[int], width: int | None) -> list[list[int]]:
-    """Share columns among as few lines as each row needs to stay within the width."""
+    """Distribute the columns over the fewest lines that stay within the width."""
     parts: list[list[int]] = [[]]
     taken = 0
     for place, room in enumerate(rooms):
@@ -254,7 +286,7 @@ def _padded(text: str, room: int, right: bool = False) -> str:
 
 
 def _room(text: str) -> int:
-    """Count the columns that a terminal needs: two for a Korean syllable."""
+    """Return the width on a terminal, where a Korean syllable has two columns."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -265,7 +297,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _line(cells: Sequence[str]) -> str:
-    """Write a row of Markdown; neither bars nor line breaks may end a cell."""
+    """Write a row of Markdown, without bars and line breaks in its cells."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

@@ -1,4 +1,4 @@
-"""The report: all works in one run, one folder and one page."""
+"""The report: all works reproduced in one run, and written as pages and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chapter of one work: what every work has, and the tables and figures of its own."""
+"""The chapter of a work: the sections of every work, and the tables and figures of this one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
+from pqchain import algorithms, figures
 from pqchain.bench.tables import measurement_tables
-from pqchain.render import html, numbers
+from pqchain.figures import RATIO, SECONDS, Kind
+from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table, ours, verdict
-from pqchain.report.run import SAID, Reproduction
+from pqchain.report.run import PROSE, Reproduction
 from pqchain.report.summary import busy
 from pqchain.works import papers
-from pqchain.works.coverage import counts
+from pqchain.works.chapter import published_table, slug
 from pqchain.works.paper import Paper
-from pqchain.works.shown import published_table
-from pqchain.works.work import SPEED, Work
+from pqchain.works.printed import counts, table
+from pqchain.works.work import CHECKED, SPEED, Work
 
 _QUANTITIES = {
     "public_key_bytes": "public key",
@@ -30,21 +31,24 @@ _QUANTITIES = {
 """Sizes as column headings, in the order of the tables."""
 
 
-def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]) -> Markup:
-    """Write the chapter of a work; `plates` are its figures with the part they go to."""
+def chapter(
+    reproduction: Reproduction, work: Work, figures_of_work: Iterable[tuple[str, Markup]]
+) -> Markup:
+    """Return the chapter of a work; each figure comes with the name of its part."""
     paper = work.paper
-    before = [*_speed(done, work), *work.tables(done.frames[work.key])]
-    shown = [(table.part, table.html()) for table in before]
-    shown += plates
-    shown += [(table.part, table.html()) for table in _judged(done, work)]
+    tables = [*_speed(reproduction, work), *work.tables(reproduction.frames[work.key])]
+    content = [(table.part, table.html()) for table in tables]
+    content += figures_of_work
+    content += [(table.part, table.html()) for table in _judged(reproduction, work)]
+    # Sections appear in the order of their first content, so a figure joins the table of its part.
     parts: dict[str, list[Markup]] = {}
-    for part, written in shown:
-        parts.setdefault(part, []).append(written)
-    covered = done.coverage[done.coverage["paper"] == work.key]
-    if len(covered):
-        listed = ", ".join(f"{count} {kind}" for kind, count in counts(covered))
+    for part, markup in content:
+        parts.setdefault(part, []).append(markup)
+    printed = reproduction.printed[reproduction.printed["paper"] == work.key]
+    if len(printed):
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts(printed))
         parts["Every printed number"] = [
-            html.folded(f"{len(covered)} printed numbers: {listed}", coverage_table(covered).html())
+            html.folded(f"{len(printed)} printed numbers: {listed}", table(printed).html())
         ]
     parts["As published"] = [
         html.folded(
@@ -67,44 +71,41 @@ def chapter(done: Reproduction, work: Work, plates: Iterable[tuple[str, Markup]]
     if paper.title_note:
         head.append(html.element("p", paper.title_note, class_="byline"))
     sections = [
-        html.section(f"{work.key}-{_slug(title)}", title, *children)
+        html.section(f"{work.key}-{slug(title)}", title, *children)
         for title, children in parts.items()
     ]
-    warning = busy(done.provenance)
+    warning = busy(reproduction.provenance)
     return html.section(work.key, paper.title, warning, *head, *sections, level=1)
 
 
-def _slug(title: str) -> str:
-    return "-".join("".join(filter(str.isalnum, word)) for word in title.casefold().split())
-
-
-def _speed(done: Reproduction, work: Work) -> Iterator[Table]:
-    comparison = done.comparison[done.comparison["paper"] == work.key]
-    if not len(comparison):
+def _speed(reproduction: Reproduction, work: Work) -> Iterator[Table]:
+    times = reproduction.times[reproduction.times["paper"] == work.key]
+    if not len(times):
         return
-    for name, rows in comparison.groupby("table", sort=False):
-        yield speed_table(rows, f"Times of {work.key}, {name}, beside this machine.")
-    missing = [name for name in work.paper.schemes if name not in set(comparison["algorithm"])]
-    unprinted = done.measurements[done.measurements["algorithm"].isin(missing)]
-    yield from measurement_tables(unprinted, part="Named there without a time")
+    for name, rows in times.groupby("table", sort=False):
+        yield speed_table(rows, f"Times of {work.key}, {name}, and of this machine.")
+    missing = [name for name in work.paper.schemes if name not in set(times["algorithm"])]
+    measurements = reproduction.measurements
+    unprinted = measurements[measurements["algorithm"].isin(missing)]
+    yield from measurement_tables(unprinted, part="Schemes without a printed time")
 
 
-def _judged(done: Reproduction, work: Work) -> Iterator[Table]:
-    for frame, show in ((done.sizes, size_table), (done.claims, claim_table)):
+def _judged(reproduction: Reproduction, work: Work) -> Iterator[Table]:
+    for frame, show in ((reproduction.sizes, size_table), (reproduction.claims, claim_table)):
         rows = frame[frame["paper"] == work.key]
         if len(rows):
             yield show(rows)
 
 
 def _byline(paper: Paper) -> list[str]:
-    """Say who wrote it, where it appeared and on what its numbers were made."""
-    known = (", ".join(paper.authors), paper.venue, paper.year)
-    written = ", ".join(part for part in known if part)
+    """Return authors, venue, machine and links."""
+    fields = (", ".join(paper.authors), paper.venue, paper.year)
+    reference = ", ".join(filter(None, fields))
     machine = "; ".join(
         f"{name.replace('_', ' ')}: {value}" for name, value in paper.machine.items()
     )
     key = html.element("code", paper.key)
-    parts: list[str] = [key, f" {written}", Markup("<br>") if machine else "", machine]
+    parts: list[str] = [key, f" {reference}", Markup("<br>") if machine else "", machine]
     for target in (paper.url, f"https://doi.org/{paper.doi}" if paper.doi else ""):
         if target:
             parts += [Markup("<br>"), html.link(target, target)]
@@ -112,14 +113,14 @@ def _byline(paper: Paper) -> list[str]:
 
 
 def claim_table(claims: pd.DataFrame) -> Table:
-    """Show statements, each judged by the printed numbers and by ours."""
-    found = set(claims["source"])
-    kinds = [kind for kind in html.LABELS if kind in found - {"published", "registry"}]
+    """Return the statements, each judged by the printed numbers and by ours."""
+    sources = set(claims["source"])
+    kinds = [kind for kind in Kind if kind in sources - {Kind.PUBLISHED, Kind.REGISTRY}]
     rows = []
     for _, group in claims.groupby("claim_id", sort=False):
         records = group.to_dict("records")
-        by_print = [row for row in records if row["source"] == "published"]
-        by_ours = [row for row in records if row["source"] != "published"]
+        by_print = [row for row in records if row["source"] == Kind.PUBLISHED]
+        by_ours = [row for row in records if row["source"] != Kind.PUBLISHED]
         rows.append(
             [
                 records[0]["section"],
@@ -136,107 +137,71 @@ def claim_table(claims: pd.DataFrame) -> Table:
             Column("here"),
         ],
         rows=rows,
-        caption="Statements of the text, with the sentence that makes each.",
-        source=["published", *kinds, *["registry"] * ("registry" in found)],
+        caption="Statements of the text, each with its sentence.",
+        source=[Kind.PUBLISHED, *kinds, *[Kind.REGISTRY] * (Kind.REGISTRY in sources)],
         style="claims",
-        part="What it says, checked",
-        notes=[SAID["verdicts"]],
+        part=CHECKED,
+        notes=[PROSE["verdicts"]],
     )
 
 
 def statement(row: Mapping[Any, Any]) -> Shown:
-    """Show a statement in English, how it is read, and the sentence of the source."""
-    read = f"Read as: {row['reading']}." if row["reading"] else ""
+    """Return the cell of a statement in English, its reading, and the sentence of the source."""
+    reading = f"Read as: {row['reading']}." if row["reading"] else ""
     quote = (
         f"\u201c{row['quote']}\u201d"
         if row["quote"]
         else "A statement of ours; the source does not make it."
     )
-    written = [row["statement"]]
-    written += [html.element("p", read, class_="reading")] if read else []
+    parts = [row["statement"]]
+    parts += [html.element("p", reading, class_="reading")] if reading else []
     korean = "ko" if any("\uac00" <= letter <= "\ud7a3" for letter in quote) else ""
-    written.append(html.element("p", quote, class_="quote", lang=korean))
-    text = " ".join(part for part in (row["statement"], read, quote) if part)
-    return Shown(row["statement"], text, html.join(*written))
+    parts.append(html.element("p", quote, class_="quote", lang=korean))
+    text = " ".join(filter(None, (row["statement"], reading, quote)))
+    return Shown(row["statement"], text, html.join(*parts))
 
 
 def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
-    """Show verdicts above the figures behind them, and of which kind they are if asked."""
-    written, texts = [], []
+    """Return the cell of verdicts with their evidence, and with the kind of numbers on request."""
+    parts, texts = [], []
     for row in rows:
-        lines = [*dict.fromkeys(row["evidence"].split("; "))]
-        lines += [f"found with {row['setting']}"] if row["setting"] else []
+        evidence = [*dict.fromkeys(row["evidence"].split("; "))]
+        evidence += [f"setting: {row['setting']}"] if row["setting"] else []
         label = html.labels(row["source"]) if labelled else ""
-        items = (html.element("li", line) for line in lines)
-        figures = html.element("ul", *items, class_="evidence")
-        written.append(html.join(html.badge(row["verdict"]), " " * bool(label), label, figures))
-        texts.append(f"{row['verdict']}: {'; '.join(lines)}")
-    return Shown([row["verdict"] for row in rows], "; ".join(texts), html.join(*written))
+        items = (html.element("li", text) for text in evidence)
+        bullets = html.element("ul", *items, class_="evidence")
+        parts.append(html.join(html.badge(row["verdict"]), " " * bool(label), label, bullets))
+        texts.append(f"{row['verdict']}: {'; '.join(evidence)}")
+    return Shown([row["verdict"] for row in rows], "; ".join(texts), html.join(*parts))
 
 
-def coverage_table(coverage: pd.DataFrame) -> Table:
-    """Show every printed number with the kind of ours, ours, or why there is none."""
-    rows = [
-        [
-            row["table"],
-            ", ".join(part for part in (row["printed_name"], row["implementation"]) if part),
-            numbers.spoken(row["quantity"]),
-            Shown(row["printed"], numbers.quantity(row["printed"], row["quantity"], row["unit"])),
-            row["kind"],
-            Shown(row["ours"], _rounded(row["ours"], row["quantity"], row["unit"])),
-            row["reason"],
-        ]
-        for row in coverage.to_dict("records")
-    ]
-    return Table(
-        columns=[
-            Column("table"),
-            Column("row"),
-            Column("quantity"),
-            Column("printed", numeric=True),
-            Column("ours is"),
-            Column("ours", numeric=True),
-            Column("remark"),
-        ],
-        rows=rows,
-        caption="Every printed number, in tables and in the text, and what stands against it.",
-        source=["published", *(kind for kind in html.LABELS if kind in set(coverage["kind"]))],
-    )
-
-
-def _rounded(value: float, quantity: str, unit: str) -> str:
-    """Show our number with as many digits as it deserves."""
-    if value != value:
-        return numbers.MISSING
-    if unit == "s":
-        return numbers.seconds(value)
-    if unit in ("B", "cycles", "") and value >= 1000:
-        return numbers.integer(value)
-    return numbers.quantity(float(f"{value:.4g}"), quantity, unit)
-
-
-def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
-    """Show published times beside ours, a row for each algorithm and published variant."""
-    operations = [name for name in algorithms.OPERATIONS if name in set(comparison["operation"])]
-    variants = bool((comparison["published_implementation"] != "").any())
+def speed_table(times: pd.DataFrame, caption: str) -> Table:
+    """Return published times next to ours, a row for each algorithm and published variant."""
+    times = times.assign(operation=times["quantity"].str.removesuffix("_seconds"))
+    operations = [name for name in algorithms.OPERATIONS if name in set(times["operation"])]
+    has_variants = bool((times["variant"] != "").any())
+    # A note on every row is a note on the table.
+    notes = [{note for note in texts if note} for texts in times[["note", "reason"]].to_numpy()]
+    shared = set.intersection(*notes)
     rows, remarks = [], []
-    keys = ["algorithm", "published_implementation"]
-    order = list(dict.fromkeys(comparison["algorithm"]))
+    order = list(dict.fromkeys(times["algorithm"]))
     groups = sorted(
-        comparison.groupby(keys, sort=False), key=lambda group: order.index(group[0][0])
+        times.groupby(["algorithm", "variant"], sort=False),
+        key=lambda group: order.index(group[0][0]),
     )
     for names, cells in groups:
         by_operation = {cell["operation"]: cell for cell in cells.to_dict("records")}
-        shown = [cell for name in operations for cell in _speed_cells(by_operation.get(name))]
-        rows.append([*names[: 1 + variants], *shown])
-        remarks.append("; ".join(note for note in dict.fromkeys(cells["note"]) if note))
-    here = ", ".join(sorted(name for name in set(comparison["implementation"]) if name))
+        row = [cell for name in operations for cell in _speed_cells(by_operation.get(name))]
+        rows.append([*names[: 1 + has_variants], *row])
+        texts = dict.fromkeys(cells[["note", "reason"]].to_numpy().ravel())
+        remarks.append("; ".join(text for text in texts if text and text not in shared))
+    here = ", ".join(sorted(filter(None, set(times["implementation"]))))
     return Table(
         columns=[
             Column("algorithm"),
-            *[Column("variant")] * variants,
+            *[Column("variant")] * has_variants,
             *(
-                Column(title, numbers.spoken(name), True)
+                Column(title, figures.humanize(name), True)
                 for name in operations
                 for title in ("published", "here", "ratio")
             ),
@@ -244,34 +209,34 @@ def speed_table(comparison: pd.DataFrame, caption: str) -> Table:
         rows=rows,
         caption=f"{caption} Here: {here or 'nothing'}. Ratio: here / published; below 1 is faster "
         "here.",
-        source=("published", "measured"),
-        row_headers=2 if variants else 1,
+        source=(Kind.PUBLISHED, Kind.MEASURED),
+        row_headers=2 if has_variants else 1,
         remarks=remarks,
+        notes=sorted(shared),
         part=SPEED,
     )
 
 
 def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
     if cell is None:
-        return [numbers.MISSING] * 3
-    published, ratio = cell["published_seconds"], cell["ratio"]
+        return [figures.MISSING] * 3
     return [
-        Shown(published, numbers.exact_seconds(published)),
-        ours(cell["median_seconds"]),
-        Shown(ratio, numbers.ratio(ratio, 2)),
+        Shown(cell["printed"], SECONDS.text(cell["printed"], exact=True)),
+        ours(cell["ours"]),
+        Shown(cell["ratio"], RATIO.text(cell["ratio"], 2)),
     ]
 
 
 _SIGNS = {
-    "version": "right of another version of the scheme, which the remark names",
-    "definition": "right by another definition, which the remark names",
-    "erratum": "wrong in print",
+    "version": "correct for another version of the scheme, see the remark",
+    "definition": "correct by another definition, see the remark",
+    "erratum": "a misprint",
 }
-"""What the signs of explained sizes mean."""
+"""Meanings of the signs of explained sizes."""
 
 
 def size_table(sizes: pd.DataFrame) -> Table:
-    """Show printed sizes beside those of the registry, with a verdict for each."""
+    """Return printed sizes next to those of the registry, with a verdict for each."""
     quantities = [name for name in _QUANTITIES if name in set(sizes["quantity"])]
     rows, remarks = [], []
     for algorithm, cells in sizes.groupby("algorithm", sort=False):
@@ -294,23 +259,23 @@ def size_table(sizes: pd.DataFrame) -> Table:
         rows=rows,
         caption=f"Sizes in bytes: printed in {sizes['paper'].iloc[0]}, and of the implementations "
         "here.",
-        source=("published", "registry"),
+        source=(Kind.PUBLISHED, Kind.REGISTRY),
         remarks=remarks,
         part="Sizes",
     )
 
 
 def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
-    """Show the printed sizes of one quantity, and the registry's with the worst verdict."""
+    """Return the printed sizes of a quantity, and the registry's with the worst verdict."""
     if not cells:
-        return [numbers.MISSING] * 2
+        return [figures.MISSING] * 2
     word = next((cell["verdict"] for cell in cells if cell["verdict"] != "equal"), "equal")
-    size = cells[0]["registry_bytes"]
+    size = cells[0]["ours"]
     badge = verdict(word, short=True)
     here = Shown(
         size,
-        f"{numbers.integer(size)} {badge.text}",
-        html.join(numbers.integer(size), " ", badge.html or ""),
+        f"{figures.integer(size)} {badge.text}",
+        html.join(figures.integer(size), " ", badge.html or ""),
     )
-    texts = dict.fromkeys(numbers.integer(cell["published_bytes"]) for cell in cells)
+    texts = dict.fromkeys(figures.integer(cell["printed"]) for cell in cells)
     return [" / ".join(texts), here]

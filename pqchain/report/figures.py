@@ -1,4 +1,4 @@
-"""The figures of the report that are no work's own: ratios, and what this machine measured."""
+"""Figures of the report: ratios of times, those of the works, and measurements of this machine."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import pandas as pd
 
 from pqchain import plots
 from pqchain.costs import schemes
-from pqchain.render.figure import Figure
+from pqchain.installation import read_toml
+from pqchain.render.plot import Plot
 from pqchain.report.run import Reproduction
-from pqchain.works import shown
+from pqchain.works import chapter
 from pqchain.works.work import SPEED, Work
 
 
-def drawn(done: Reproduction) -> dict[str, list[Figure]]:
-    """Return the figures of each work by its key, and under "" those of this machine."""
-    figures = {work.key: list(_of_work(done, work)) for work in done.works}
-    return figures | {"": list(_measured(done.measurements))}
+def draw(reproduction: Reproduction) -> dict[str, list[Plot]]:
+    """Return the figures of each work by its key, and those of this machine under ""."""
+    figures = {work.key: list(_of_work(reproduction, work)) for work in reproduction.works}
+    return figures | {"": list(_of_machine(reproduction.measurements))}
 
 
-def _of_work(done: Reproduction, work: Work) -> Iterator[Figure]:
-    """Yield our times over the printed ones, then the work's own figures."""
-    rows = done.comparison[done.comparison["paper"] == work.key]
-    ratios = rows.loc[rows["status"] == "ok", "ratio"]
+def _of_work(reproduction: Reproduction, work: Work) -> Iterator[Plot]:
+    """Yield the ratios of our times to the printed ones, then the figures of the work."""
+    rows = reproduction.times[reproduction.times["paper"] == work.key]
+    ratios = rows.loc[rows["verdict"] == "ok", "ratio"]
     if ratios.notna().any():
-        yield Figure(
+        yield Plot(
             name="ratio",
             axes=plots.plot_ratio(rows),
             description=f"Dots on a logarithmic axis around 1, from {ratios.min():.2g} to "
@@ -36,11 +37,11 @@ def _of_work(done: Reproduction, work: Work) -> Iterator[Figure]:
             "is faster. The pattern, not the distance from the line, is what two machines share.",
             part=SPEED,
         )
-    yield from work.figures(done.frames[work.key])
+    yield from work.figures(reproduction.frames[work.key])
 
 
-def _measured(measurements: pd.DataFrame) -> Iterator[Figure]:
-    """Yield what this machine measured: times, gains of AVX2, bytes against time, sizes."""
+def _of_machine(measurements: pd.DataFrame) -> Iterator[Plot]:
+    """Yield times, gains of AVX2, bytes over time, and sizes."""
     kinds = measurements["algorithm"].map({row.name: row.kind for row in schemes(measurements)})
     signatures = measurements[kinds == "signature"]
     verified = measurements[measurements["operation"] == "verify"]
@@ -51,4 +52,5 @@ def _measured(measurements: pd.DataFrame) -> Iterator[Figure]:
         "verified": measurements if (verified["status"] == "ok").any() else (),
         "schemes": signatures["algorithm"].drop_duplicates(),
     }
-    return shown.figures(Path(__file__).with_name("figures.toml"), frames)
+    entries = read_toml(Path(__file__).with_name("figures.toml"))["figures"]
+    return chapter.figures(entries, frames)

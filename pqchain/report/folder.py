@@ -1,4 +1,4 @@
-"""The folder of a report: page and files of a run or none, and nothing stale of an earlier one."""
+"""The folder of a report: pages and files of one run, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,93 +13,103 @@ from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
-from pqchain.report.run import SAID, Reproduction
+from pqchain.report.run import PROSE, Reproduction
 
-Plates = dict[str, list[tuple[str, Markup]]]
-"""Figures by chapter, the key of a work or "" for this machine: the part they go to, and HTML."""
+FiguresByChapter = dict[str, list[tuple[str, Markup]]]
+"""Part and HTML of the figures of each chapter: a work, or "" for this machine."""
 
 
-def write(done: Reproduction) -> Path:
-    """Write the report of a finished run into its folder, all or nothing; return the first page."""
-    with outputs.filled(done.output) as building:
-        plates = _draw(done, building / "figures")
-        _save_frames(done, building)
+def write(reproduction: Reproduction) -> Path:
+    """Write the report into its folder, all files or none; return the first page."""
+    with outputs.filled(reproduction.output) as building:
+        drawn = _draw(reproduction, building / "figures")
+        _save_frames(reproduction, building)
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        for name, text in _pages(done, plates, [Path(outputs.MANIFEST), *files]).items():
+        for name, text in _pages(reproduction, drawn, [Path(outputs.MANIFEST), *files]).items():
             (building / name).write_text(text, encoding="utf-8")
-    return done.index
+    return reproduction.index
 
 
-def _draw(done: Reproduction, place: Path) -> Plates:
-    """Write every figure, <work>-<name> or the name alone, and return it as the page shows it."""
+def _draw(reproduction: Reproduction, place: Path) -> FiguresByChapter:
+    """Write every figure as <work>-<name> or <name>, and return their HTML."""
     place.mkdir(parents=True)
-    plates: Plates = {}
-    for key, drawn in figures.drawn(done).items():
-        for figure in drawn:
+    drawn: FiguresByChapter = {}
+    for key, plots_of_chapter in figures.draw(reproduction).items():
+        for figure in plots_of_chapter:
             stem = "-".join(part for part in (key, figure.name) if part)
             for kind in ("png", "svg"):
                 image = plots.figure_bytes(figure.axes, kind)
                 (place / f"{stem}.{kind}").write_bytes(image)
-                # Both files show one layout, which takes as long to find as a figure to draw.
+                # The layout takes as long as drawing, so the second file reuses that of the first.
                 figure_of(figure.axes).set_layout_engine("none")
-            shown = html.figure(  # the SVG, which was the last
-                image,
+            markup = html.figure(
+                image,  # the SVG, which was drawn last
                 identifier=f"figure-{stem}",
                 description=figure.description,
                 caption=figure.caption,
             )
-            plates.setdefault(key, []).append((figure.part, shown))
-    return plates
+            drawn.setdefault(key, []).append((figure.part, markup))
+    return drawn
 
 
-def _pages(done: Reproduction, plates: Plates, files: Iterable[Path]) -> dict[str, str]:
-    """Write a page for each work, one for the machine, and the first one, which comes last."""
+def _pages(
+    reproduction: Reproduction, drawn: FiguresByChapter, files: Iterable[Path]
+) -> dict[str, str]:
+    """Return a page for each work, one for the machine, and last the first page."""
     script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
-    pages = [("index.html", SAID["first"]), *((f"{key}.html", key) for key in done.keys)]
-    pages.append(("machine.html", SAID["machine"]))
-    drawn = [plate for _, plate in plates.get("", [])]
+    pages = [("index.html", PROSE["first"]), *((f"{key}.html", key) for key in reproduction.keys)]
+    pages.append(("machine.html", PROSE["machine"]))
+    figures_of_machine = [figure for _, figure in drawn.get("", [])]
     links = html.bullets(html.link(path.as_posix(), path.as_posix()) for path in files)
-    bodies = [[chapter.chapter(done, work, plates.get(work.key, []))] for work in done.works]
+    bodies = [
+        [chapter.chapter(reproduction, work, drawn.get(work.key, []))]
+        for work in reproduction.works
+    ]
+    tables = (table.html() for table in measurement_tables(reproduction.measurements))
     bodies.append(
         [
-            html.element("h1", SAID["machine"]),
-            summary.busy(done.provenance),
-            html.section("measured", "What this machine measured", *drawn,
-                         *(table.html() for table in measurement_tables(done.measurements))),
-            summary.correction(done.provenance.get("native", {})),
-            summary.provenance(done.provenance),
-            html.section("files", "Files beside these pages", links),
+            html.element("h1", PROSE["machine"]),
+            summary.busy(reproduction.provenance),
+            html.section("measured", "Measurements of this machine", *figures_of_machine, *tables),
+            summary.correction(reproduction.provenance.get("native", {})),
+            summary.provenance(reproduction.provenance),
+            html.section("files", "Files of this report", links),
         ]
-    )  # fmt: skip
-    bodies.append([summary.summary(done), *_overview(plates), summary.reading()])
+    )
+    bodies.append([summary.summary(reproduction), *_overview(drawn), summary.reading()])
     return {
         name: html.document(title, _contents(body), *body, pages=pages, script=script)
         for (name, title), body in zip([*pages[1:], pages[0]], bodies, strict=True)
     }
 
 
-def _overview(plates: Plates) -> Iterable[Markup]:
-    """Yield the figure that shows all schemes at once, if there is one."""
-    for _, plate in plates.get("", []):
-        if 'id="figure-tradeoff"' in plate:
-            yield html.section("overview", "The schemes at a glance", plate)
+def _overview(drawn: FiguresByChapter) -> Iterable[Markup]:
+    """Yield the figure of all schemes, if there is one."""
+    for _, figure in drawn.get("", []):
+        if 'id="figure-tradeoff"' in figure:
+            yield html.section("overview", "All schemes: bytes and time", figure)
 
 
 def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:
-    """Return identifier and title of every section of a page that has a heading to jump to."""
-    found = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
-    return [(identifier, unescape(title)) for identifier, title in found]
+    """Return identifier and title of every section with a heading."""
+    sections = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
+    return [(identifier, unescape(title)) for identifier, title in sections]
 
 
-def _save_frames(done: Reproduction, folder: Path) -> None:
-    results.save(done.measurements, folder / "measurements.csv")
-    for name in ("comparison", "sizes", "claims", "coverage"):
-        frame = getattr(done, name)
+def _save_frames(reproduction: Reproduction, folder: Path) -> None:
+    results.save(reproduction.measurements, folder / "measurements.csv")
+    frames = {
+        "coverage": reproduction.printed,
+        "comparison": reproduction.times,
+        "sizes": reproduction.sizes,
+        "claims": reproduction.claims,
+    }
+    for name, frame in frames.items():
         contract = results.contract_of(frame)
         for key, rows in frame.groupby("paper", sort=False):
-            place = folder / str(key) / f"{name}.csv"
-            results.save(rows, place, contract=contract, provenance=done.provenance)
-    for key, computed in done.frames.items():
+            file = folder / str(key) / f"{name}.csv"
+            results.save(rows, file, contract=contract, provenance=reproduction.provenance)
+    for key, computed in reproduction.frames.items():
         for name, frame in computed.items():
-            provenance = frame.attrs.get("provenance") or done.provenance
+            provenance = frame.attrs.get("provenance") or reproduction.provenance
             results.save(frame, folder / key / f"{name}.csv", provenance=provenance)

@@ -1,24 +1,21 @@
-"""Reproduce the published works in one run: measure, compute, judge, and write about it."""
+"""Reproduction of the published works in one run: measure, compute, judge, write."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-import pandas as pd
-
 from pqchain import algorithms, bench, outputs, results
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
-from pqchain.works import compare, registry
-from pqchain.works.compare import CLAIMS, COMPARISON, SIZE
-from pqchain.works.coverage import COVERAGE, coverage
-from pqchain.works.work import Bench, Work
+from pqchain.works import registry
+from pqchain.works.printed import PRINTED
+from pqchain.works.work import CLAIMS, Bench, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
-"""What chains sign with today; measured beside whatever a work compares."""
+"""The schemes of chains today; measured in addition to those of the works."""
 
 
 def reproduce(
@@ -33,23 +30,24 @@ def reproduce(
     """Measure once, compare with every work (or those in `only`), and write the report.
 
     Writes into the folder `output`: index.html, a page for each work and machine.html; files.json,
-    which lists the files; measurements.csv; <work>/comparison.csv, sizes.csv, claims.csv and
-    coverage.csv, and what else the work computes, each with a JSON sidecar; `figures/*.svg` and
-    `*.png`. Files appear only when all are complete. What an earlier run wrote there and this one
-    does not is removed; other files stay. The folder has to be new, empty, or of an earlier run.
-    `works` are those of `pqchain.works.registry`, or others. `schemes` are measured besides, such
-    as your own, which `pqchain.register` added.
+    which lists the files; measurements.csv; <work>/coverage.csv (every printed number), its views
+    comparison.csv and sizes.csv, claims.csv, and the frames of the work, each with a JSON sidecar;
+    `figures/*.svg` and `*.png`. Files appear only when all are complete. Files of an earlier run
+    that this one does not write are removed; the folder must be new, empty, or of an earlier run.
+    `works` replaces those of `pqchain.works.registry`. `schemes` are measured in addition, such as
+    registered ones.
 
-    A broken size or a failed computation is in `failures`; a slow machine is not a failure.
-    Raises UnknownPaper for an unknown work, UsageError for an unknown preset or another folder.
+    Unexplained sizes and failed computations are in `failures`; a slow machine is not a failure.
+    Raises UnknownPaper for an unknown work and UsageError for an unknown preset or
+    another folder.
     """
     preset = preset or bench.preset()
-    bench.presets.named(preset)  # an unknown one is refused before anything is made
+    bench.presets.named(preset)  # an unknown preset fails before any work is done
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
-    outputs.claim(place)  # better to fail now than after minutes of measuring
-    besides = [algorithms.get(name).name for name in schemes]
-    wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *besides}
+    outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
+    additional = [algorithms.get(name).name for name in schemes]
+    wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *additional}
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
@@ -60,22 +58,18 @@ def reproduce(
         progress=progress,
     )
     frames = {work.key: work.compute(tools) for work in chosen}
-    done = Reproduction(
+    reproduction = Reproduction(
         output=place,
         works=tuple(chosen),
         measurements=measured,
-        comparison=results.joined((_aligned(measured, work) for work in chosen), COMPARISON),
-        sizes=results.joined((compare.sizes(work.published) for work in chosen), SIZE),
-        claims=results.joined(
-            (compare.claims(work, measured, frames[work.key]) for work in chosen), CLAIMS
+        printed=results.joined(
+            (work.printed(measured, frames[work.key]) for work in chosen), PRINTED
         ),
-        coverage=results.joined(
-            (coverage(work, measured, frames[work.key]) for work in chosen), COVERAGE
-        ),
+        claims=results.joined((work.claims(measured, frames[work.key]) for work in chosen), CLAIMS),
         frames=frames,
     )
-    folder.write(done)
-    return done
+    folder.write(reproduction)
+    return reproduction
 
 
 def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
@@ -89,9 +83,3 @@ def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
     if not keys:
         raise UsageError(f"no work chosen; expected some of {', '.join(known)}")
     return [work for work in works if work.key in keys]
-
-
-def _aligned(measured: pd.DataFrame, work: Work) -> pd.DataFrame:
-    """Set our times beside those of a processor like ours; a microcontroller is no counterpart."""
-    alike = work.published["implementation"].isin(("", "ref", "avx2"))
-    return compare.align(measured, work.published[alike])

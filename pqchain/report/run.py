@@ -1,58 +1,69 @@
-"""What one run of the reproduction measured, computed and judged."""
+"""The results of a reproduction: measured, computed and judged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pqchain.installation import read_toml
+from pqchain.works import printed
 from pqchain.works.work import Frames, Work
 
-SAID = read_toml(Path(__file__).with_name("words.toml"))
-"""The prose of the page that is about no one work."""
+PROSE = read_toml(Path(__file__).with_name("prose.toml"))
+"""Texts of the pages that are not about a single work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """All frames of a run; each keeps its contract."""
+    """The frames of a run; each keeps its contract."""
 
     output: Path
     works: tuple[Work, ...]
     measurements: pd.DataFrame
-    comparison: pd.DataFrame
-    sizes: pd.DataFrame
+    printed: pd.DataFrame
+    """Every printed number with ours next to it; times and sizes are views of it."""
     claims: pd.DataFrame
-    coverage: pd.DataFrame
     frames: Mapping[str, Frames]
-    """What each work computed, by its key."""
+    """The results of each work by its key."""
+
+    @cached_property
+    def times(self) -> pd.DataFrame:
+        """Printed times of operations with ours, on processors like ours."""
+        return printed.times(self.printed)
+
+    @cached_property
+    def sizes(self) -> pd.DataFrame:
+        """Printed sizes with those of the registry."""
+        return printed.sizes(self.printed)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The works, in the order of the report."""
+        """The keys of the works in the order of the report."""
         return tuple(work.key for work in self.works)
 
     @property
     def index(self) -> Path:
-        """The page to open."""
+        """The first page."""
         return self.output / "index.html"
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Where the measurements were made."""
+        """The provenance of the measurements."""
         facts: Mapping[str, Any] = self.measurements.attrs.get("provenance", {})
         return facts
 
     @property
     def failures(self) -> list[str]:
-        """What is broken: sizes that differ without a known erratum, computations that failed."""
+        """Unexplained differences of sizes, and operations and computations that failed."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
         sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "
-            f"as {row['published_bytes']:g} but is {row['registry_bytes']:g}"
+            f"as {row['printed']:g} but is {row['ours']:g}"
             for row in broken.to_dict("records")
         ]
         failed = self.measurements[self.measurements["status"] == "failed"]

@@ -1,4 +1,4 @@
-"""The parts of the report that are not about one work: summary, our times, provenance."""
+"""Sections of the report that are not about a single work: summary, provenance, reading aid."""
 
 from __future__ import annotations
 
@@ -8,106 +8,111 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
-from pqchain.render import html, numbers
+from pqchain.figures import SECONDS, Kind
+from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
-from pqchain.report.run import SAID, Reproduction
-from pqchain.works import coverage
-from pqchain.works.sizes import EXPLAINED, VERDICTS
-from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, WORDS
-from pqchain.works.work import Work
+from pqchain.report.run import PROSE, Reproduction
+from pqchain.works.chapter import slug
+from pqchain.works.printed import EXPLAINED, KINDS, NONE, SIZE_VERDICTS
+from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, VERDICTS
+from pqchain.works.work import CHECKED, Work
 
 STATUSES = ("ok", "unsupported", "failed")
 
 
-def summary(done: Reproduction) -> Markup:
-    """Say at the top what the run found."""
-    facts, failures = done.provenance, done.failures
-    found: list[str] = [SAID["fine"]]
+def summary(reproduction: Reproduction) -> Markup:
+    """Return the first section: failures, findings, counts of verdicts."""
+    facts, failures = reproduction.provenance, reproduction.failures
+    messages: list[str] = [PROSE["fine"]]
     if failures:
-        found = [html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures)]
+        messages = [html.element("p", f"{len(failures)} checks failed:"), html.bullets(failures)]
     verdict = html.element(
-        "div", *found, class_="verdict bad" if failures else "verdict", role="status"
+        "div", *messages, class_="verdict bad" if failures else "verdict", role="status"
     )
-    by_print = done.claims["source"] == "published"
-    theirs, ours = done.claims[by_print], done.claims[~by_print]
+    by_print = reproduction.claims["source"] == Kind.PUBLISHED
+    theirs, ours = reproduction.claims[by_print], reproduction.claims[~by_print]
     tallies = (
         tally("Claims checked with the paper's numbers", theirs, (HOLDS, FAILS, OPEN)),
-        tally("Claims checked with our numbers", ours, WORDS),
-        tally("Printed sizes", done.sizes, VERDICTS),
-        tally("Printed numbers, and what ours are", done.coverage, coverage.KINDS, column="kind"),
-        tally("Operations timed here", done.measurements, STATUSES, column="status"),
+        tally("Claims checked with our numbers", ours, VERDICTS),
+        tally("Printed sizes", reproduction.sizes, SIZE_VERDICTS),
+        tally("Printed numbers, by kind of ours", reproduction.printed, KINDS, column="kind"),
+        tally("Operations timed here", reproduction.measurements, STATUSES, column="status"),
     )
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
     made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
-    works = f"{len(done.keys)} published work{'s'[: len(done.keys) != 1]}"
+    works = f"{len(reproduction.keys)} published work{'s'[: len(reproduction.keys) != 1]}"
     parts = [
-        html.element("h1", SAID["title"]),
+        html.element("h1", PROSE["title"]),
         busy(facts),
         html.element("p", f"{facts.get('cpu_model', '')}, {date}, {made}", class_="byline"),
-        html.element("p", SAID["lead"].format(works=works), class_="lead"),
+        html.element("p", PROSE["lead"].format(works=works), class_="lead"),
         verdict,
-        *_found(done),
+        *_findings(reproduction),
         html.element("div", *tallies, class_="tallies"),
-        works_table(done).html(),
+        works_table(reproduction).html(),
     ]
     return html.element("section", *parts, id="summary")
 
 
-def _found(done: Reproduction) -> Iterator[Markup]:
-    """Yield what came out, in sentences that lead to where it is shown."""
-    said = [(work.key, each) for work in done.works for each in work.found(done.frames[work.key])]
-    if said:
-        items = [
-            html.join(each.text, " ", html.link(SAID["see"], f"{key}.html#{each.place}"))
-            for key, each in said
-        ]
-        yield html.section("found", SAID["found"], html.bullets([*items, *_counted(done)]))
+def _findings(reproduction: Reproduction) -> Iterator[Markup]:
+    """Yield the findings of all works, each with a link to its section."""
+    items = [
+        html.join(finding.text, " ", html.link(PROSE["see"], f"{work.key}.html#{finding.place}"))
+        for work in reproduction.works
+        for finding in work.findings(reproduction.frames[work.key])
+    ]
+    if items:
+        bullets = html.bullets([*items, *_counted(reproduction)])
+        yield html.section("findings", PROSE["findings"], bullets)
 
 
-def _counted(done: Reproduction) -> Iterator[str]:
-    """Yield what came out over all works: contradictions of each print, sizes, coverage."""
-    for work in done.works:
-        yield from _contradicted(done, work)
-    if len(done.sizes):
-        number = done.sizes["verdict"].value_counts()
-        explained = sum(number.get(word, 0) for word in ("version", "definition"))
-        wrong = number.get("erratum", 0) + number.get("different", 0)
-        yield SAID["sizes"].format(
-            sizes=len(done.sizes), equal=number.get("equal", 0), explained=explained, wrong=wrong
+def _counted(reproduction: Reproduction) -> Iterator[str]:
+    """Yield findings about all works: contradictions in print, sizes, missing counterparts."""
+    for work in reproduction.works:
+        yield from _contradicted(reproduction, work)
+    if len(reproduction.sizes):
+        count = reproduction.sizes["verdict"].value_counts()
+        explained = sum(count.get(verdict, 0) for verdict in ("version", "definition"))
+        wrong = count.get("erratum", 0) + count.get("different", 0)
+        yield PROSE["sizes"].format(
+            sizes=len(reproduction.sizes),
+            equal=count.get("equal", 0),
+            explained=explained,
+            wrong=wrong,
         )
-    without = int((done.coverage["kind"] == "none").sum())
-    yield SAID["coverage"].format(numbers=len(done.coverage), without=without)
+    without = int((reproduction.printed["kind"] == NONE).sum())
+    yield PROSE["printed"].format(numbers=len(reproduction.printed), without=without)
 
 
-def _contradicted(done: Reproduction, work: Work) -> Iterator[Markup]:
-    """Yield which cells and statements the rest of the work's own print contradicts."""
+def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
+    """Yield the misprints of a work, and the statements that its own numbers contradict."""
     for erratum in work.paper.errata:
-        text = SAID["misprint"].format(erratum=erratum, key=work.key)
+        text = PROSE["misprint"].format(erratum=erratum, key=work.key)
         yield html.join(
-            text, " ", html.link(SAID["see"], f"{work.key}.html#{work.key}-errata-and-notes")
+            text, " ", html.link(PROSE["see"], f"{work.key}.html#{work.key}-errata-and-notes")
         )
-    claims = done.claims[done.claims["paper"] == work.key]
-    failed = claims[(claims["source"] == "published") & (claims["verdict"] == FAILS)]
+    claims = reproduction.claims[reproduction.claims["paper"] == work.key]
+    failed = claims[(claims["source"] == Kind.PUBLISHED) & (claims["verdict"] == FAILS)]
     if len(failed):
-        some = [f"\u201c{text}\u201d" for text in dict.fromkeys(failed["statement"])][:_SOME]
-        text = SAID["contradicted"].format(
+        quoted = [f"\u201c{text}\u201d" for text in dict.fromkeys(failed["statement"])][:_QUOTED]
+        text = PROSE["contradicted"].format(
             key=work.key,
             failed=failed["sentence"].nunique(),
             sentences=claims["sentence"].nunique(),
-            some=" ".join(some),
+            some=" ".join(quoted),
         )
         yield html.join(
-            text, " ", html.link(SAID["see"], f"{work.key}.html#{work.key}-what-it-says-checked")
+            text, " ", html.link(PROSE["see"], f"{work.key}.html#{work.key}-{slug(CHECKED)}")
         )
 
 
-_SOME = 2
-"""Statements that are quoted of those that do not hold."""
+_QUOTED = 2
+"""Number of quoted statements that do not hold."""
 
 
-def works_table(done: Reproduction) -> Table:
-    """Count what was found, a row for each work."""
+def works_table(reproduction: Reproduction) -> Table:
+    """Return the counts of verdicts, a row for each work."""
     judged: dict[str, dict[str, Sequence[str]]] = {
         "claims checked with the paper's numbers": {
             "hold": [HOLDS],
@@ -126,55 +131,56 @@ def works_table(done: Reproduction) -> Table:
     columns = [Column("work"), Column("times side by side", numeric=True)]
     columns += [Column(name, group, True) for group, names in judged.items() for name in names]
     rows = []
-    for key in done.keys:
+    for key in reproduction.keys:
         ratios, claims, sizes = (
-            frame[frame["paper"] == key] for frame in (done.comparison, done.claims, done.sizes)
+            frame[frame["paper"] == key]
+            for frame in (reproduction.times, reproduction.claims, reproduction.sizes)
         )
-        by_print = claims["source"] == "published"
-        verdicts = (claims.loc[by_print, "verdict"], claims.loc[~by_print, "verdict"])
-        counts = [int(ratios["ratio"].notna().sum())]
-        for column, words in zip((*verdicts, sizes["verdict"]), judged.values(), strict=True):
-            counts += [int(column.isin(each).sum()) for each in words.values()]
-        rows.append([Shown(key, key, html.link(key, f"{key}.html")), *counts])
-    found = set(done.claims["source"])
+        by_print = claims["source"] == Kind.PUBLISHED
+        by_source = (claims.loc[by_print, "verdict"], claims.loc[~by_print, "verdict"])
+        row = [int(ratios["ratio"].notna().sum())]
+        for column, groups in zip((*by_source, sizes["verdict"]), judged.values(), strict=True):
+            row += [int(column.isin(verdicts).sum()) for verdicts in groups.values()]
+        rows.append([Shown(key, key, html.link(key, f"{key}.html")), *row])
+    sources = set(reproduction.claims["source"])
     return Table(
         columns=columns,
         rows=rows,
-        caption="What was found, by work.",
-        source=[kind for kind in html.LABELS if kind in found],
+        caption="Verdicts by work.",
+        source=[kind for kind in Kind if kind in sources],
     )
 
 
 def correction(builds: Mapping[str, Any]) -> Markup:
-    """Say what pqchain corrects in the library that it fetches, and which builds here have it."""
+    """Return the section on corrections of fetched libraries, and the builds that have them."""
     corrected = [
-        f"{name}: {', '.join(map(str, facts['corrections']))}"
-        for name, facts in builds.items()
-        if facts.get("corrections")
+        f"{name}: {', '.join(map(str, build['corrections']))}"
+        for name, build in builds.items()
+        if build.get("corrections")
     ]
     families = [row.name for row in algorithms.FAMILIES.values() if row.avx2_corrected]
     texts = (
         algorithms.FAMILIES["ML-DSA"].avx2_corrected,
-        SAID["concerns"].format(families=" and ".join(families)),
-        SAID["corrected" if corrected else "uncorrected"],
+        PROSE["concerns"].format(families=" and ".join(families)),
+        PROSE["corrected" if corrected else "uncorrected"],
     )
     paragraphs = (html.element("p", text) for text in texts)
     note = html.element("div", *paragraphs, html.bullets(corrected), class_="note")
-    return html.section("correction", "A defect that is corrected here", note)
+    return html.section("correction", "A corrected defect of liboqs", note)
 
 
 def provenance(facts: Mapping[str, Any]) -> Markup:
-    """Say where our numbers were made."""
-    shown: list[tuple[str, str]] = []
+    """Return the section on the machine and the software of our numbers."""
+    pairs: list[tuple[str, str]] = []
     for name, value in facts.items():
         if name == "native":
-            shown += [(f"library {library}", _build(build)) for library, build in value.items()]
+            pairs += [(f"library {library}", _build(build)) for library, build in value.items()]
         elif value not in ("", None, [], {}):
             text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
             if name.endswith("_seconds"):
-                text = numbers.seconds(float(value))
-            shown.append((name.replace("_", " "), text))
-    return html.section("provenance", "Where our numbers were made", html.pairs(shown))
+                text = SECONDS.text(float(value))
+            pairs.append((name.replace("_", " "), text))
+    return html.section("provenance", "Origin of our numbers", html.pairs(pairs))
 
 
 def _build(facts: Mapping[str, Any]) -> str:
@@ -186,38 +192,39 @@ def _build(facts: Mapping[str, Any]) -> str:
 
 
 def reading() -> Markup:
-    """Explain the labels and how the times were taken."""
-    labels = (html.join(html.labels(name), meaning) for name, meaning in html.LABELS.items())
-    compared, timed = (html.element("p", SAID[name]) for name in ("compared", "timed"))
+    """Return the section that explains the labels and the measurement of times."""
+    labels = (html.join(html.labels(kind), kind.meaning) for kind in Kind)
+    compared, timed = (html.element("p", PROSE[name]) for name in ("compared", "timed"))
     parts = [compared, html.bullets(labels), timed]
     return html.section("reading", "How to read these pages", *parts)
 
 
-_OWN_LOAD = 1.1
-"""What an idle machine of two processors shows at the end: the run itself is a load of one."""
+_RUN_LOAD = 1.1
+"""The load of an idle machine at the end of a run: the run itself is a load of one."""
 
 
 def busy(facts: Mapping[str, Any]) -> Markup:
-    """Warn of a machine on which other work ran; nothing if none did."""
+    """Return a warning if other work ran on the machine."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
     if not (isinstance(load, (int, float)) and isinstance(count, int)):
         return Markup()
-    if load <= max(count / 2, _OWN_LOAD):
+    # On two processors the load of the run itself is more than half of them.
+    if load <= max(count / 2, _RUN_LOAD):
         return Markup()
-    warning = html.element("p", SAID["busy"].format(load=load, count=count))
+    warning = html.element("p", PROSE["busy"].format(load=load, count=count))
     return html.element("div", warning, class_="verdict bad", role="alert")
 
 
 def tally(
-    title: str, frame: pd.DataFrame, words: Sequence[str], *, column: str = "verdict"
+    title: str, frame: pd.DataFrame, values: Sequence[str], *, column: str = "verdict"
 ) -> Markup:
-    """Count verdicts, those that did not occur included."""
-    counts = {word: int((frame[column] == word).sum()) for word in words}
+    """Return the counts of values of a column, zero included."""
+    counts = {str(value): int((frame[column] == value).sum()) for value in values}
     items = (
         html.join(
             html.element("b", str(count)),
-            html.labels(word) if word in html.LABELS and column == "kind" else html.badge(word),
+            html.labels(value) if value in set(Kind) and column == "kind" else html.badge(value),
         )
-        for word, count in counts.items()
+        for value, count in counts.items()
     )
     return html.element("div", html.element("h3", title), html.bullets(items), class_="tally")

@@ -1,41 +1,45 @@
-"""One plan, one page: throughput, latency, bandwidth and storage of a chain by signature scheme.
+"""What a chain carries with each signature scheme: throughput, latency, bandwidth and storage.
 
     plan = pqchain.study.load("ethereum")          # a ready study, or the path of a TOML file
     findings = pqchain.study.run(plan)
     findings.frame                                 # every figure with its kind and its source
-    findings.calibration                           # the model against the chain of today
-    pqchain.study.write(findings, "study.html")
-    pqchain.study.explore(plan)                    # in a notebook: sliders, figures that follow
+    findings.calibration                           # the model compared with the chain of today
+    analysis = pqchain.study.analyse(findings)     # sensitivity, sliders, what chains published
+    pqchain.study.write(analysis, "study.html")
+    pqchain.study.explore(plan)                    # in a notebook: sliders with live figures
 
-A plan describes schemes, load, limits, votes, network, storage and signer. `run` puts together
-what the rooms know: costs of the schemes, exact bytes of the chain, the consensus model, an
-accelerator; over several seeds and passes of measurement, so that every figure has an interval.
-It measures nothing itself unless the plan asks for measured costs.
+A plan describes schemes, load, limits, votes, network, storage and signer. `run` evaluates it over
+several seeds of the network and passes of measurement, so that every figure has an interval. It
+measures only if the plan asks for measured costs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pqchain import installation
+from pqchain.errors import UnknownName
 from pqchain.installation import late
-from pqchain.study.ready import ready
 
 if TYPE_CHECKING:
-    from pqchain.study.answer import conclusions
+    from pqchain.study.analysis import Analysis, analyse
     from pqchain.study.explorer import Explorer, explore
-    from pqchain.study.findings import Findings, run
-    from pqchain.study.model import evaluate
+    from pqchain.study.figures import QUANTITIES, evaluate
+    from pqchain.study.inputs import Plan
     from pqchain.study.page import write
-    from pqchain.study.plan import Plan
-    from pqchain.study.quantities import QUANTITIES
     from pqchain.study.reading import load
+    from pqchain.study.sampling import Findings, run
     from pqchain.study.sensitivity import plane, tornado
+    from pqchain.study.text import conclusions
 
 __all__ = [
     "QUANTITIES",
+    "READY",
+    "Analysis",
     "Explorer",
     "Findings",
     "Plan",
+    "analyse",
     "conclusions",
     "evaluate",
     "explore",
@@ -43,21 +47,39 @@ __all__ = [
     "plane",
     "ready",
     "run",
+    "titles",
     "tornado",
     "write",
 ]
 
+READY = tuple(sorted(path.stem for path in installation.data("chains").glob("*.toml")))
+"""Studies that come with the package: the files of data/chains."""
+
+
+def ready(name: str) -> str:
+    """Return the text of a ready study. Raises UnknownName."""
+    folded = name.casefold() if isinstance(name, str) else name
+    if folded not in READY:
+        raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
+    return (installation.data("chains") / f"{folded}.toml").read_text(encoding="utf-8")
+
+
+def titles() -> dict[str, str]:
+    """Return the title of each ready study."""
+    return {name: str(installation.parse_toml(ready(name))["title"]) for name in READY}
+
+
 __getattr__, __dir__ = late(
     __name__,
     {
-        "answer": "conclusions",
+        "analysis": "Analysis analyse",
         "explorer": "Explorer explore",
-        "findings": "Findings run",
-        "model": "evaluate",
+        "figures": "QUANTITIES evaluate",
+        "inputs": "Plan",
         "page": "write",
-        "plan": "Plan",
-        "quantities": "QUANTITIES",
         "reading": "load",
+        "sampling": "Findings run",
         "sensitivity": "plane tornado",
+        "text": "conclusions",
     },
 )

@@ -1,16 +1,16 @@
-"""Trees of aggregators: validators sign, groups collect and prove, one proof of all is left.
+"""Trees of aggregators: validators sign, groups prove their signatures, one final proof remains.
 
-A simulation of times and bytes, no bytes are made. Each draw lays the network out anew:
+A simulation of times and sizes. Each draw is of another network:
 
 1. Every validator signs and spreads its signature in its group: by gossip (a random regular graph,
-   each node passes a message on to all peers but the one it came from), on a grid (to its row and
-   column, each receiver passes on along the other: two hops, two copies), or to aggregators alone.
+   each node forwards a message to all peers except its sender), on a grid (to its row and
+   column, each receiver forwards along the other: two hops, two copies), or to aggregators only.
 2. An aggregator waits for a share of the group's signatures, verifies each, and proves them.
 3. Proofs travel among aggregators in the same way, are merged, and the first proof that covers
    enough ends the draw.
 
-A message takes the latency of its hops plus its turn on the link: all copies that a node has to
-send take the time of their bytes, and the place of a message among them is random. That is a fluid
+A message takes the latency of its hops plus its wait for the link: all copies that a node sends
+take the time of their bytes, and a message is at a random position among them. That is a fluid
 model: no packets, no losses, no slow start.
 """
 
@@ -26,17 +26,18 @@ import numpy.typing as npt
 from pqchain.checks import number, one_of, whole
 from pqchain.errors import UsageError
 from pqchain.intervals import half_width
-from pqchain.study.plan import CORES, Plan
+from pqchain.study.checking import CORES
+from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover
 
 Topology = Literal["gossip", "grid", "direct"]
 Array = npt.NDArray[np.float64]
 
 BEAMSIM_SIGNATURE_BYTES = 3072
-"""Of an XMSS signature, as BEAMSIM's report has it."""
+"""Size of an XMSS signature in BEAMSIM's report."""
 
 MOST_WATCHED = 16
-"""Aggregators of a group that are followed; the first of them counts."""
+"""Number of aggregators of a group that are simulated; the first to prove counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +48,13 @@ class Tree:
     groups: int = 8
     topology: Topology = "gossip"
     peers: int = 8
-    """Gossip: with whom a node exchanges messages; an even number."""
+    """Gossip: peers of a node, an even number."""
     aggregators: int = 16
-    """Of a group; "direct" sends each of them every signature."""
+    """Aggregators of a group; "direct" sends every signature to each of them."""
     sign_seconds: float = 0.020
     signature_bytes: float = BEAMSIM_SIGNATURE_BYTES
     verify_seconds: float = 0.003
-    """Of one signature, at each hop; signatures do not wait for each other's."""
+    """Verification of a signature at each hop; signatures are verified in parallel."""
     proof_bytes: float = 131_072
     proof_verify_seconds: float = 0.010
     aggregate_per_second: float = 1000.0
@@ -85,18 +86,18 @@ class Tree:
         number("most_latency_seconds", self.most_latency_seconds, least=self.least_latency_seconds)
         if self.final_threshold > self.group_threshold:
             raise UsageError(
-                f"final_threshold is {self.final_threshold}, above group_threshold, "
-                f"{self.group_threshold}: proofs of all groups never cover so many; lower it"
+                f"final_threshold must be at most group_threshold, {self.group_threshold}, as "
+                f"the proofs of all groups cover no more; got {self.final_threshold}"
             )
 
     @property
     def members(self) -> int:
-        """Validators of a group, of the largest."""
+        """Validators of the largest group."""
         return math.ceil(self.validators / self.groups)
 
     @property
     def copies(self) -> float:
-        """How many copies of each message a node sends and receives, the mean."""
+        """Mean number of copies of a message that a node sends and receives."""
         if self.topology == "gossip":
             return float(self.peers - 1)
         return 2.0 if self.topology == "grid" else 1.0
@@ -104,20 +105,20 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """What draws of a tree gave."""
+    """Times and bytes of a tree, over several draws."""
 
     seconds: float
-    """From the start of the slot to the final proof, the mean."""
+    """Mean time from the start of the slot to the final proof."""
     half_width_seconds: float
-    """Of the 95 % confidence interval of that mean."""
+    """Half of the 95 % confidence interval of that mean."""
     group_seconds: float
-    """To the proof of a group, the mean."""
+    """Mean time to the proof of a group."""
     missed_groups: float
-    """Share of the groups' proofs that came after their deadline."""
+    """Share of the group proofs after their deadline."""
     missed_final: float
-    """Share of the final proofs that came after theirs."""
+    """Share of the final proofs after their deadline."""
     received_bytes: float
-    """What a validator that does not aggregate receives in a slot, copies included."""
+    """Bytes that a validator other than an aggregator receives in a slot, with copies."""
     received_by_aggregator_bytes: float
 
 
@@ -139,10 +140,10 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
 
 
 def of_plan(plan: Plan) -> dict[str, Tree]:
-    """Return the trees that a plan's votes may go through, by topology; none unless it has proofs.
+    """Return the trees of a plan's votes by topology; none without proofs.
 
-    A group for each aggregate of a block. The last proof has to be there when the next block comes,
-    those of groups a fifth of that before (leanSpec: five intervals a slot).
+    There is a group for each aggregate of a block. The final proof is due with the next block, and
+    group proofs a fifth of the slot earlier (leanSpec: five intervals in a slot).
     """
     prover = PROVERS.get(plan.vote_aggregation)
     if prover is None or not prover.rates or plan.votes_per_block < 2 * plan.vote_aggregates:
@@ -171,21 +172,21 @@ def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
     proven, ended = np.concatenate(groups), np.array(finals)
     signatures = tree.members * tree.signature_bytes
     proofs_bytes = tree.copies * tree.groups * tree.proof_bytes
-    # Sent to aggregators alone, signatures reach nobody else.
-    own = 0.0 if tree.topology == "direct" else tree.copies * signatures
+    # With "direct", signatures go to aggregators only.
+    forwarded = 0.0 if tree.topology == "direct" else tree.copies * signatures
     return Aggregated(
         seconds=float(ended.mean()),
         half_width_seconds=half_width(ended.tolist()),
         group_seconds=float(proven.mean()),
         missed_groups=float((proven > tree.group_deadline_seconds).mean()),
         missed_final=float((ended > tree.final_deadline_seconds).mean()),
-        received_bytes=own + tree.proof_bytes,
+        received_bytes=forwarded + tree.proof_bytes,
         received_by_aggregator_bytes=tree.copies * signatures + proofs_bytes,
     )
 
 
 def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
-    """Return when the first aggregator of a group has proven its signatures."""
+    """Return the time of the first proof of a group."""
     needed = math.ceil(tree.group_threshold * tree.members)
     sent = tree.members * tree.copies
     if tree.topology == "direct":
@@ -204,7 +205,7 @@ def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
 
 
 def _final_seconds(tree: Tree, proofs: Array, rng: np.random.Generator) -> float:
-    """Return when the first proof covers enough."""
+    """Return the time of the first proof that covers enough signatures."""
     needed = math.ceil(tree.final_threshold / tree.group_threshold * tree.groups)
     if tree.groups == 1:
         return float(proofs[0])
@@ -233,7 +234,7 @@ def _spread(
     link_seconds: float,
     hop_seconds: float,
 ) -> Array:
-    """Return [receiver, message]: how long each message takes to each receiver."""
+    """Return the time of each message to each receiver, by [receiver, message]."""
     if tree.topology == "gossip" and members > tree.peers:
         way = _gossip(tree, rng, members, receivers, hop_seconds)[:, :messages]
     else:
@@ -252,18 +253,19 @@ def _latency(tree: Tree, rng: np.random.Generator, shape: tuple[int, ...]) -> Ar
 def _gossip(
     tree: Tree, rng: np.random.Generator, members: int, receivers: int, hop_seconds: float
 ) -> Array:
-    """Return [receiver, sender]: the quickest way over a random regular graph."""
+    """Return the shortest time over a random regular graph, by [receiver, sender]."""
+    # The union of random permutations is a regular graph in which most nodes are near each other.
     ways = [rng.permutation(members) for _ in range(tree.peers // 2)]
     cost = [_latency(tree, rng, (members,)) + hop_seconds for _ in ways]
     reached = np.full((receivers, members), np.inf)
     reached[np.arange(receivers), np.arange(receivers)] = 0.0
     while True:
         before = reached.copy()
-        for way, each in zip(ways, cost, strict=True):
-            # A link from node i to way[i], both ways.
-            reached = np.minimum(reached, reached[:, way] + each)
+        for way, seconds in zip(ways, cost, strict=True):
+            # A link between node i and way[i], in both directions.
+            reached = np.minimum(reached, reached[:, way] + seconds)
             back = np.full_like(reached, np.inf)
-            back[:, way] = reached + each
+            back[:, way] = reached + seconds
             reached = np.minimum(reached, back)
         if np.array_equal(before, reached):
             return reached

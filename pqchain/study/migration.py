@@ -1,9 +1,9 @@
-"""Keys move while the chain works: how many have moved by when, and how blocks grow on the way.
+"""Migration of accounts to new keys by day, and the growth of blocks meanwhile.
 
-Every day the chain gives a share of its blocks to transactions that move keys; wallets ask to move
-along a logistic curve of adoption; what is asked and finds no room waits. Phases as BIP-361 has
-them change how fast wallets ask, and end what has not moved. Transactions of those who moved are as
-long as the new scheme makes them, and what no longer fits into the rest of a block is refused.
+Every day a share of the blocks is for transactions that move keys; wallets ask to move along a
+logistic curve of adoption, and wait where there is no room. The phases of BIP-361 speed up the
+requests, and end the migration. Transactions of moved accounts have the length of the new scheme,
+and what no longer fits in the rest of a block is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import pandas as pd
 
 from pqchain.errors import UsageError
 from pqchain.results import Contract
-from pqchain.study.findings import Findings
 
 DAY_SECONDS = 86_400.0
 
@@ -27,64 +26,64 @@ MIGRATION = Contract.of(
 )
 
 PRESSED_DAYS = 365.25
-"""From phase A until everybody has asked: our assumption, as BIP-361 says nothing of it."""
+"""Days from phase A until all have asked: an assumption, as BIP-361 has no number."""
 
 NEARLY_ALL = 0.9995
-"""Share of the accounts at which a migration is over; a logistic curve has no end."""
+"""Share of the accounts at which a migration ends; a logistic curve has no end."""
 
 MOST_DAYS = 36_525
-"""A century; who has not moved by then will not."""
+"""A century, after which the series stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """What moves, how much room it gets, and how fast it is asked for."""
+    """The accounts to move, the room for moves, and the rate of requests."""
 
     accounts: float
     moves_per_block: float
-    """Transactions that move a key, of a block full of them."""
+    """Moves of a block full of them."""
     blocks_per_day: float
     share: float = 1.0
-    """Of each block, given to moves."""
+    """Share of each block for moves."""
     adoption_days: float = 0.0
-    """Until half of the accounts have asked to move; 0: all ask at once."""
+    """Days until half of the accounts have asked to move; 0: all at once."""
     steepness: float = 8.0
-    """Of the logistic curve: 4 times its slope at half time, in shares per adoption_days."""
+    """Steepness of the logistic curve: 4 times its slope at half time, per adoption_days."""
     phase_a_days: float = math.inf
-    """Then nothing may be sent to old keys: whoever sends or receives has to move (BIP-361)."""
+    """Day after which payments to legacy keys are refused, so that users must move (BIP-361)."""
     phase_b_days: float = math.inf
-    """Then old keys are worth nothing (BIP-361)."""
+    """Day after which legacy keys are disabled (BIP-361)."""
     old_bytes: float = 0.0
     new_bytes: float = 0.0
-    """Of a transaction, before and after its sender moved."""
+    """Bytes of a transaction before and after its sender moved."""
     move_bytes: float = 0.0
     transactions_per_second: float = 0.0
-    """Wanted beside the moves."""
+    """The load without moves."""
     old_per_day: float = 0.0
     new_per_day: float = 0.0
-    """Transactions that full blocks of a day hold, before and after."""
+    """Transactions of the full blocks of a day, before and after."""
 
     def __post_init__(self) -> None:
         for name in ("accounts", "moves_per_block", "blocks_per_day"):
             value = getattr(self, name)
             if not value > 0:
-                raise UsageError(f"{name} is {value}; expected more than 0")
+                raise UsageError(f"{name} must be above 0; got {value}")
         if not 0 < self.share <= 1:
-            raise UsageError(f"share is {self.share}; expected above 0 and at most 1")
+            raise UsageError(f"share must be above 0 and at most 1; got {self.share}")
         if self.phase_b_days < self.phase_a_days:
             raise UsageError(
-                f"phase_b_days is {self.phase_b_days:g}, before phase_a_days, "
-                f"{self.phase_a_days:g}; phase B follows phase A"
+                f"phase_b_days must be at least phase_a_days, {self.phase_a_days:g}; got "
+                f"{self.phase_b_days:g}"
             )
 
     @property
     def moves_per_day(self) -> float:
-        """How many keys can move in a day."""
+        """Keys that can move in a day."""
         return self.share * self.moves_per_block * self.blocks_per_day
 
     @property
     def least_days(self) -> float:
-        """The days that it takes if everybody asks at once.
+        """The days of a migration in which all ask at once.
 
         >>> bitcoin = Migration(accounts=186.7e6, moves_per_block=17_020, blocks_per_day=144)
         >>> round(bitcoin.least_days, 2)  # arXiv 2410.16965 prints 76.16
@@ -98,12 +97,13 @@ class Migration:
             return 1.0
         if day <= self.phase_a_days:
             return self._adopted(day)
-        # Whoever sends or receives has to move: those who had not asked do so within a year.
+        # Users who send or receive must move: the rest asks within PRESSED_DAYS.
         left = max(0.0, 1.0 - (day - self.phase_a_days) / PRESSED_DAYS)
         return max(self._adopted(day), 1.0 - (1.0 - self._adopted(self.phase_a_days)) * left)
 
     def _adopted(self, day: float) -> float:
         """Return the logistic curve, 0 on the first day."""
+        # Shifted to start at 0: a logistic curve is never 0.
         start = _logistic(-self.steepness)
         return (_logistic(self.steepness * (day / self.adoption_days - 1.0)) - start) / (1 - start)
 
@@ -113,15 +113,16 @@ def _logistic(at: float) -> float:
 
 
 def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
-    """Return a migration by day until nearly all have moved, phase B ends it, or `days` are over.
+    """Return a migration by day until nearly all have moved, phase B ends it, or `days` end.
 
-    Columns: day, moved_share, waiting_share (asked to move, but found no room yet),
-    carried_per_second and wanted_per_second (transactions beside the moves), growth_bytes_per_day
-    (of the chain), phase ("open", "A": no sending to old keys, "B": old keys are worth nothing).
+    Columns: day, moved_share, waiting_share (asked to move, but not moved yet),
+    carried_per_second and wanted_per_second (transactions without moves), growth_bytes_per_day (of
+    the chain), phase ("open"; "A": no payments to legacy keys; "B": legacy keys are disabled).
     """
     rows = []
     moved, day = 0.0, 0
     last = MOST_DAYS if days is None else days
+    # Day by day and not in closed form: requests, room and phases interact.
     while day < last:
         day += 1
         phase = "open"
@@ -140,7 +141,7 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     """Return shares, transactions a second and bytes of a day."""
     share = moved / migration.accounts
     used = moving / (migration.moves_per_block * migration.blocks_per_day)
-    # Of a block a transaction takes 1 / (transactions that fill one), old ones less than new ones.
+    # A transaction takes 1 / (transactions of a full block) of a block, old ones less than new.
     wanted = migration.transactions_per_second
     room = math.inf
     if migration.old_per_day and migration.new_per_day:
@@ -150,35 +151,3 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     size = (1 - share) * migration.old_bytes + share * migration.new_bytes
     growth = carried * DAY_SECONDS * size + moving * migration.move_bytes
     return [share, max(0.0, asked - moved) / migration.accounts, carried, wanted, growth]
-
-
-def of_study(findings: Findings, scheme: str) -> Migration:
-    """Return the migration of a study's accounts from its baseline to a scheme.
-
-    Raises UsageError for a study without accounts or baseline, or a scheme whose keys no
-    transaction of the baseline holds.
-    """
-    plan, values = findings.plan, findings.values
-    if not plan.accounts or not plan.baseline:
-        raise UsageError("the study has no accounts, or no baseline that they move from; set both")
-    old, new = values[plan.baseline], values[scheme]
-    if not new["migration_seconds"] > 0:
-        raise UsageError(f"no transaction of {plan.baseline} holds a key of {scheme} here")
-    cycle = old["transactions_per_block"] / old["capacity_per_second"]
-    return Migration(
-        accounts=float(plan.accounts),
-        moves_per_block=plan.accounts * cycle / new["migration_seconds"],
-        blocks_per_day=DAY_SECONDS / cycle,
-        share=plan.moving_share,
-        adoption_days=plan.adoption_days,
-        phase_a_days=plan.phase_a_days or math.inf,
-        phase_b_days=plan.phase_b_days or math.inf,
-        old_bytes=old["transaction_bytes"],
-        new_bytes=new["transaction_bytes"],
-        move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
-        if plan.moves_register
-        else old["transaction_bytes"] / plan.signatures,
-        transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
-        old_per_day=old["capacity_per_second"] * DAY_SECONDS,
-        new_per_day=new["capacity_per_second"] * DAY_SECONDS,
-    )

@@ -1,379 +1,395 @@
-"""From a plan and costs to figures, each with its unit, its kind and its source.
+"""The model of a scheme on a chain, whose figures `pqchain.study.figures` declares.
 
-Knows which rooms to ask and how their answers combine. Knows no layout, no file and no plot.
+`models` returns a model of each scheme; its figures are computed when they are first asked for,
+because a sensitivity needs one figure of dozens of plans.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
-import pandas as pd
-
-from pqchain import schemes
 from pqchain.chain import encoding
-from pqchain.consensus import Layout, Scenario
-from pqchain.consensus import run as run_consensus
-from pqchain.consensus.lengths import LENGTHS, distribution, mean
+from pqchain.consensus import Scenario
+from pqchain.consensus.lengths import distribution, mean
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
-from pqchain.study import bundles, limits, queueing, votes
-from pqchain.study.plan import BLS, SIGNERS, Plan
+from pqchain.figures import Figure, Kind, Unit
+from pqchain.study import chain, queueing
+from pqchain.study.checking import SIGNERS
+from pqchain.study.inputs import Plan
 from pqchain.study.provers import CITED, PROVERS
-from pqchain.study.quantities import QUANTITIES, STUDY
-
-Figures = dict[str, dict[str, float]]
-"""Figures by scheme and quantity."""
 
 MIX = "as migrated"
-"""Name of the row in which schemes are used side by side."""
-
-YEAR_SECONDS = 365.25 * 86_400
+"""Name of the row in which several schemes are in use."""
 
 
-def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
-    """Return all figures of one draw: a frame of the contract "study", without intervals.
+class Evidence(NamedTuple):
+    """A value that is not plain arithmetic of the model."""
 
-    Columns: study, scheme, quantity, value (NaN where there is none), low and high (the value),
-    text (what a value stands for that is no number, else ""), unit, kind ("registry", "published",
-    "measured" or "modelled"), source (of the number, or what the model rests on).
+    value: float
+    kind: Kind
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """The declaration of a figure."""
+
+    unit: Unit
+    about: str
+    needs: frozenset[str]
+    """The inputs of a plan that the figure depends on."""
+    compute: Callable[[Model], float | Evidence]
+    is_unconditional: bool
+    """Whether the figure exists for a scheme of which no transaction fits in a block."""
+    is_of_scheme: bool
+    """Whether a mix takes the mean of its schemes; other figures follow from these means."""
+
+
+QUANTITIES: dict[str, Quantity] = {}
+"""Every figure by name, in the order of the page."""
+
+_Function = Callable[["Model"], "float | Evidence"]
+
+
+def figure(
+    needs: str, unit: str | None = None, *, unconditional: bool = False, of_scheme: bool = False
+) -> Callable[[_Function], _Function]:
+    """Declare a figure. `needs` names inputs, and figures above it with their inputs.
+
+    Its docstring is its meaning, and its unit is that of its name unless one is given.
     """
-    found = figures(plan, costs, seed=seed)
-    return framed(plan, costs, found, found, found)
+
+    def declare(function: _Function) -> _Function:
+        name = function.__name__
+        inputs = (QUANTITIES[n].needs if n in QUANTITIES else {n} for n in needs.split())
+        about = (function.__doc__ or "").partition(".")[0]
+        symbol = Unit.of(name) if unit is None else Unit(unit)
+        every = frozenset[str]().union(*inputs)
+        flags = {"is_unconditional": unconditional, "is_of_scheme": of_scheme}
+        QUANTITIES[name] = Quantity(symbol, about, every, function, **flags)
+        return function
+
+    return declare
 
 
-def framed(
-    plan: Plan, costs: CostTable, values: Figures, low: Figures, high: Figures
-) -> pd.DataFrame:
-    """Return figures and the ends of their intervals as a frame; see `evaluate`."""
-    rows = []
-    for scheme, own in values.items():
-        for name, quantity in QUANTITIES.items():
-            ends = (own[name], low[scheme][name], high[scheme][name])
-            text = ""
-            if name == "binding_limit" and math.isfinite(own[name]):
-                text = limits.LIMITS[int(own[name])]
-            origin = _origin(plan, costs, scheme, own, name)
-            rows.append([plan.title, scheme, name, *ends, text, quantity.unit, *origin])
-    return STUDY.frame(rows)
+class Model:
+    """The model of one scheme on a chain, for one draw of the network."""
 
+    def __init__(
+        self, plan: Plan, costs: CostTable, scheme: str, seed: int, baseline: Model | None
+    ) -> None:
+        self.plan, self.costs, self.scheme, self.seed = plan, costs, scheme, seed
+        self.row = costs[scheme]
+        self.baseline = self if scheme == plan.baseline else baseline
+        self._figures: dict[str, Figure] = {}
 
-def figures(plan: Plan, costs: CostTable, *, seed: int = 0) -> Figures:
-    """Return every figure by scheme and quantity, for a network that a seed draws."""
-    own = {name: _own(plan, costs, name, seed) for name in plan.names}
-    baseline = own.get(plan.baseline)
-    if plan.migration:
-        own[MIX] = _mixed(plan, own)
-    none = dict.fromkeys(QUANTITIES, math.nan)
-    return {name: none | each | _derived(plan, each, baseline) for name, each in own.items()}
+    def __getitem__(self, name: str) -> float:
+        """Return the value of a figure."""
+        return self.figure(name).value
 
+    def figure(self, name: str) -> Figure:
+        """Return a figure."""
+        # Computed at first use and kept: a sensitivity asks for one figure, a page for all.
+        if name not in self._figures:
+            self._figures[name] = self._compute(name)
+        return self._figures[name]
 
-def _origin(
-    plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
-) -> tuple[str, str]:
-    """Return kind and source of a figure; a prover of others is named wherever it had a part."""
-    kind, source = _plain_origin(plan, costs, scheme, values, name)
-    for how in ("vote_aggregation", "transaction_aggregation"):
-        prover = PROVERS.get(getattr(plan, how))
-        concerned = how == "vote_aggregation" or scheme in (plan.bundled, MIX)
-        if prover and concerned and how in QUANTITIES[name].needs:
-            source += f"; {prover.source}, {prover.date}: {CITED}"
-    return kind, source
+    def figures(self) -> dict[str, Figure]:
+        """Return every figure by name."""
+        return {name: self.figure(name) for name in QUANTITIES}
 
+    def _compute(self, name: str) -> Figure:
+        quantity = QUANTITIES[name]
+        # Without a transaction in a block there is no finality, growth or load to speak of.
+        if not self.count and not quantity.is_unconditional:
+            result: float | Evidence = math.nan
+        else:
+            result = quantity.compute(self)
+        if not isinstance(result, Evidence):
+            result = Evidence(result, Kind.MODELLED, self.arithmetic)
+        source = result.source + self._citations(quantity.needs)
+        return Figure.point(result.value, quantity.unit, result.kind, source)
 
-def _plain_origin(
-    plan: Plan, costs: CostTable, scheme: str, values: Mapping[str, float], name: str
-) -> tuple[str, str]:
-    kind = {"paper": "published", "measured": "measured"}.get(costs.source.partition(":")[0])
-    if kind is None:
-        raise DataError(
-            f"costs come from {costs.source!r}; expected 'paper:<key>' or 'measured:<machine>'"
+    def _citations(self, needs: frozenset[str]) -> str:
+        """Return the provers of others that a figure rests on, to append to its source."""
+        text = ""
+        for how in ("vote_aggregation", "transaction_aggregation"):
+            prover = PROVERS.get(getattr(self.plan, how))
+            concerned = how == "vote_aggregation" or self.scheme in (self.plan.bundled, MIX)
+            if prover and concerned and how in needs:
+                text += f"; {prover.source}, {prover.date}: {CITED}"
+        return text
+
+    @cached_property
+    def arithmetic(self) -> str:
+        """The source of a figure that is computed from costs and inputs, or why there is none."""
+        if self.count:
+            return f"arithmetic of pqchain.study over {self.row.source}"
+        what = f"a block of {self.plan.block_bytes} bytes"
+        if self.limit == "packet":
+            what = f"a packet of {self.plan.packet_bytes} bytes"
+        return f"{what} holds no transaction of {self.scheme}"
+
+    @cached_property
+    def cost_kind(self) -> Kind:
+        """The kind of the costs of the scheme."""
+        origin = self.costs.source.partition(":")[0]
+        kind = {"paper": Kind.PUBLISHED, "measured": Kind.MEASURED}.get(origin)
+        if kind is None:
+            raise DataError(
+                "the source of costs must be 'paper:<key>' or 'measured:<machine>'; got "
+                f"{self.costs.source!r}"
+            )
+        return Kind.GIVEN if self.row.is_given else kind
+
+    def size(self, value: float) -> Evidence:
+        """Return a size of the scheme, which the registry holds even where times are measured."""
+        if self.cost_kind is Kind.MEASURED:
+            return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.scheme}")
+        return Evidence(value, self.cost_kind, self.row.source)
+
+    def exact(self, value: float) -> Evidence:
+        """Return a figure that follows from sizes and limits exactly."""
+        source = "limits of the plan" if self.plan.envelope_bytes else "pqchain.chain.encoding"
+        return Evidence(value, Kind.MODELLED, f"{source}, exact for the sizes given")
+
+    @cached_property
+    def lengths(self) -> dict[int, int]:
+        """Counts of signatures by length."""
+        if chain.key_mode(self.plan, self.scheme) == "recovered":
+            return {encoding.RECOVERABLE[self.scheme]: 1}
+        return dict(distribution(self.row.algorithm, self.row.signature_bytes))
+
+    @cached_property
+    def bundle(self) -> chain.Bundle | None:
+        """The aggregate or proof that replaces signatures."""
+        return chain.bundle_of(self.plan, self.scheme, self.costs)
+
+    @property
+    def baseline_row(self) -> Costs | None:
+        """The costs of the baseline."""
+        return self.baseline.row if self.baseline else None
+
+    @cached_property
+    def use(self) -> chain.Use:
+        """What a transaction takes of a block."""
+        return chain.use(self.plan, self.row, self.lengths, self.baseline_row, self.bundle)
+
+    @cached_property
+    def allowed(self) -> dict[str, float]:
+        """Transactions that each limit alone allows."""
+        carried = chain.vote_bytes(self.plan, mean(self.lengths))
+        return chain.per_block(self.plan, self.use, carried, self.bundle, self.baseline_row)
+
+    @cached_property
+    def block_limit(self) -> str:
+        """The limit on the transactions of a block that binds."""
+        return chain.binding(self.allowed)
+
+    @property
+    def limit(self) -> str:
+        """The limit on throughput that binds."""
+        plan = self.plan
+        # Where blocks wait for finality, a slow network limits throughput more than the block does.
+        waits = not plan.final_blocks and plan.block_seconds > 0
+        if waits and self.count and self["final_seconds"] > plan.block_seconds:
+            return chain.FINALITY
+        return self.block_limit
+
+    @cached_property
+    def count(self) -> float:
+        """Transactions of a full block."""
+        count = self.allowed[self.block_limit]
+        encoded = not self.plan.envelope_bytes and self.bundle is None
+        if count and self.block_limit == "bytes" and encoded:
+            # Signatures of varying length: the mean of what fits, exactly.
+            return float(self.scenario.transactions_per_block())
+        return count
+
+    @cached_property
+    def signer(self) -> str:
+        """The row of the rebuilt Table 3 that signs; "" for the machine of the costs."""
+        is_falcon = self.plan.scheme(self.scheme).family == "Falcon"
+        return SIGNERS[self.plan.signer] if is_falcon else ""
+
+    @cached_property
+    def checked(self) -> Costs:
+        """The costs of a signature as the signer makes it and a block carries it."""
+        signing = self.row.sign_seconds / self.plan.signing_factor
+        if self.signer:
+            key = (self.signer, self.row.algorithm)
+            signing = _rebuilt_seconds().get(key, self.row.sign_seconds)
+        if self.bundle is None:
+            return replace(self.row, sign_seconds=signing)
+        # A length of one byte, the least that costs can have, stands for no signature.
+        return Costs.given(
+            f"{self.row.algorithm} bundled", public_key_bytes=self.row.public_key_bytes,
+            signature_bytes=1, sign_seconds=signing,
+            verify_seconds=self.bundle.signature_seconds, source=self.row.source,
+        )  # fmt: skip
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The consensus of a full block."""
+        plan = self.plan
+        return Scenario(
+            algorithm=self.checked.algorithm,
+            costs=CostTable((self.checked,), self.checked.source),
+            nodes=plan.nodes,
+            delegates=plan.delegates or None,
+            network=plan.network,
+            exchange="broadcast" if plan.vote_phases else None,
+            vote_phases=plan.vote_phases,
+            block_bytes=plan.block_bytes,
+            layout=chain.layout_of(plan, self.scheme),
+            signed_blocks=plan.law != "paper-serial",
+            signed_votes=plan.vote_aggregation == "plain",
+            verification_threads=plan.verification_threads,
+            seed=self.seed,
         )
-    if scheme == MIX:
-        return "modelled", f"mean by share over {costs.source}"
-    row, signer = costs[scheme], _signer_row(plan, scheme)
-    if row.is_given:
-        kind = "given"
-    if name == "signature_bytes" and scheme in LENGTHS:
-        return "measured", f"pqchain.consensus.lengths: {scheme} of liboqs 0.13.0, counted"
-    if name in ("public_key_bytes", "signature_bytes") and kind == "measured":
-        return "registry", f"pqchain.algorithms, {scheme}"
-    if name == "sign_seconds" and signer:
-        return "modelled", f"pqchain.falcon.model: {signer}"
-    if name == "sign_seconds" and plan.signing_factor != 1.0:
-        return "modelled", f"{row.source}, over {plan.signing_factor:g}"
-    if name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
-        return kind, row.source
-    if not name.startswith("transaction_bytes") and not values["transactions_per_block"]:
-        what = f"a block of {plan.block_bytes} bytes holds"
-        if values["binding_limit"] == limits.LIMITS.index("packet"):
-            what = f"a packet of {plan.packet_bytes} bytes holds"
-        return "modelled", f"{what} no transaction of {scheme}"
-    if name in ("vote_bytes_per_block", "vote_verify_seconds") and plan.vote_aggregation in PROVERS:
-        return "published", f"data/provers/{plan.vote_aggregation}.toml"
-    if name == "vote_verify_seconds" and plan.vote_aggregation == BLS:
-        each = costs.aggregates
-        return "modelled", f"votes times {each.source}" if each else "no aggregates were measured"
-    if name in ("transaction_bytes", "transactions_per_block", "transaction_bytes_ratio"):
-        room = "limits of the plan" if plan.envelope_bytes else "pqchain.chain.encoding"
-        return "modelled", f"{room}, exact for the sizes given"
-    if name == "final_seconds":
-        return "modelled", f"pqchain.consensus, {plan.network.law}, over {row.source}"
-    return "modelled", f"arithmetic of pqchain.study over {row.source}"
+
+    @property
+    def proof_bytes(self) -> float:
+        """Bytes of the bundle of a full block."""
+        return self.bundle.bytes(self.count * self.plan.signatures) if self.bundle else 0.0
+
+    @property
+    def proof_seconds(self) -> float:
+        """Time to verify the bundle of a block."""
+        return self.bundle.fixed_seconds if self.bundle else 0.0
+
+    def final(self, signatures: float) -> float:
+        """Return the time from proposal to finality of a block with this many signatures."""
+        seconds = chain.final_seconds(self.scenario, signatures) + self.proof_seconds
+        votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
+        # Plain votes are part of the consensus run; aggregates delay the block by themselves.
+        if self.plan.vote_aggregation == "plain" or math.isnan(votes):
+            return seconds
+        return seconds + votes / self.plan.verification_threads
+
+    @cached_property
+    def registrations(self) -> float:
+        """Accounts that a block full of moves moves to the scheme; NaN if none can move.
+
+        A move is a transaction of the baseline, with the new key as its data if keys are
+        registered.
+        """
+        plan, row, baseline = self.plan, self.row, self.baseline_row
+        if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
+            return math.nan
+        lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
+        # Without registration every signature of a transaction spends from an account and moves it.
+        moving, accounts = plan, plan.signatures
+        if plan.moves_register:
+            moving, accounts = replace(plan, data_bytes=row.public_key_bytes), 1.0
+        allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), 0.0)
+        return accounts * allowed[chain.binding(allowed)] or math.nan
+
+    @cached_property
+    def blocks(self) -> queueing.Blocks:
+        """How blocks of the scheme follow each other."""
+        return blocks(self.plan, self)
 
 
-def _own(plan: Plan, costs: CostTable, scheme: str, seed: int) -> dict[str, float]:
-    """Return the figures of one scheme that owe nothing to the others but the baseline's time."""
-    row = costs[scheme]
-    baseline = costs[plan.baseline] if plan.baseline else None
-    lengths = dict(distribution(row.algorithm, row.signature_bytes))
-    if limits.key_mode(plan, scheme) == "recovered":
-        lengths = {encoding.RECOVERABLE[scheme]: 1}
-    signing = row.sign_seconds / plan.signing_factor
-    if signer := _signer_row(plan, row.algorithm):
-        signing = _rebuilt_seconds().get((signer, row.algorithm), row.sign_seconds)
-    bundle = bundles.of_scheme(plan, scheme, costs)
-    one = limits.use(plan, row, lengths, baseline, bundle)
-    carried = votes.vote_bytes(plan, mean(lengths))
-    checking = votes.verify_seconds(plan, row, costs)
-    own = {
-        "public_key_bytes": float(row.public_key_bytes),
-        "signature_bytes": mean(lengths),
-        "sign_seconds": signing,
-        "verify_seconds": row.verify_seconds,
-        "transaction_bytes": one.bytes,
-        "transaction_weight": one.weight if plan.block_weight else math.nan,
-        "transaction_gas": one.gas if plan.block_gas else math.nan,
-        "plain_vote_bytes_per_block": votes.plain_bytes(plan, mean(lengths)) or math.nan,
-        "vote_bytes_per_block": carried or math.nan,
-        "plain_vote_verify_seconds": votes.plain_verify_seconds(plan, row),
-        "vote_verify_seconds": checking,
-        "transactions_per_block": 0.0,
-        "final_seconds": math.nan,
-        "single_final_seconds": math.nan,
-        "registrations_per_block": _registrations(plan, row, baseline),
-    }
-    allowed = limits.per_block(plan, one, carried, bundle, baseline)
-    limit = limits.binding(allowed)
-    own["binding_limit"] = float(limits.LIMITS.index(limit))
-    if not allowed[limit]:
-        return own
-    layout = limits.layout(plan, scheme)
-    checked = replace(row, sign_seconds=signing)
-    if bundle is not None:
-        checked = _unsigned(checked, bundle.signature_seconds)
-    scenario = _scenario(plan, checked, layout, seed)
-    count = allowed[limit]
-    if limit == "bytes" and not plan.envelope_bytes and bundle is None:
-        # Signatures of varying length: the mean of what fits, exactly.
-        count = scenario.transactions_per_block()
-    signatures = count * plan.signatures
-    full = _holding(scenario, signatures)
-    beside = _votes_seconds(plan, checking)
-    proof_bytes = seconds = 0.0
-    if bundle is not None:
-        proof_bytes, seconds = bundle.bytes(signatures), bundle.seconds(0)
-    own |= {
-        "transactions_per_block": count,
-        "transaction_bytes": one.bytes + proof_bytes / count,
-        "full_block_bytes": count * one.bytes + proof_bytes,
-        "block_verify_seconds": signatures * checked.verify_seconds + seconds,
-        "final_seconds": _final_seconds(full) + seconds + beside,
-        "single_final_seconds": _final_seconds(_holding(scenario, 1)) + seconds + beside,
-    }
-    return own
+def blocks(plan: Plan, values: Mapping[str, float] | Model) -> queueing.Blocks:
+    """Return how blocks with these figures follow each other."""
+    return queueing.Blocks(
+        transactions=values["transactions_per_block"],
+        seconds=plan.block_seconds,
+        waits=not plan.final_blocks,
+        empty_seconds=values["single_final_seconds"],
+        full_seconds=values["final_seconds"],
+    )
 
 
-def _unsigned(row: Costs, verify_seconds: float) -> Costs:
-    """Return costs whose signature is one byte, the least there is, and stands for none."""
-    return Costs.given(
-        f"{row.algorithm} bundled", public_key_bytes=row.public_key_bytes, signature_bytes=1,
-        sign_seconds=row.sign_seconds, verify_seconds=verify_seconds, source=row.source,
-    )  # fmt: skip
+class MixedModel(Model):
+    """The model of a chain on which several schemes are in use.
 
-
-def _votes_seconds(plan: Plan, seconds: float) -> float:
-    """Return by how much verifying aggregates of votes delays a block; plain ones are run."""
-    if plan.vote_aggregation == "plain" or math.isnan(seconds):
-        return 0.0
-    return seconds / plan.verification_threads
-
-
-def _registrations(plan: Plan, row: Costs, baseline: Costs | None) -> float:
-    """Return how many accounts a block full of moves moves to a scheme.
-
-    A move is a transaction of the baseline, with the new key as its data if keys are registered.
+    Bytes and times of a transaction are means by share. A full block holds each scheme's share of
+    its bytes, and its time to finality is the mean by those bytes: exact where that time grows
+    linearly with verifications, as under every law here except for which delegate is last.
     """
-    if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
-        return math.nan
-    counted = dict(distribution(baseline.algorithm, baseline.signature_bytes))
-    moving, each = plan, plan.signatures
-    if plan.moves_register:
-        moving, each = replace(plan, data_bytes=row.public_key_bytes), 1.0
-    allowed = limits.per_block(plan, limits.use(moving, baseline, counted, baseline), 0.0)
-    return each * allowed[limits.binding(allowed)] or math.nan
+
+    def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, Model]) -> None:
+        # No call of the base class: a mix has no costs of its own.
+        self.plan, self.costs, self.scheme = plan, costs, MIX
+        self.baseline = parts.get(plan.baseline)
+        self._figures = {}
+        used = {name: share for name, share in plan.migration.items() if share > 0}
+        # A share of a scheme that fits in no block would make the means infinite.
+        for name in used:
+            if not parts[name].count:
+                raise UsageError(
+                    f"migration must name schemes of which a transaction fits in a block of "
+                    f"{plan.block_bytes} bytes; got {name}. Give larger blocks or another scheme."
+                )
+        self._parts = [(share, parts[name]) for name, share in used.items()]
+
+    @cached_property
+    def arithmetic(self) -> str:
+        """The source of every figure."""
+        return f"mean by share over {self.costs.source}"
+
+    @cached_property
+    def count(self) -> float:
+        """Transactions of a full block."""
+        return 1 / sum(share / part.count for share, part in self._parts)
+
+    @cached_property
+    def block_limit(self) -> str:
+        """The limit of the scheme that takes most of the block."""
+        return max(self._parts, key=lambda part: part[0] / part[1].count)[1].block_limit
+
+    @cached_property
+    def registrations(self) -> float:
+        """The mean by share."""
+        return sum(share * part.registrations for share, part in self._parts)
+
+    def _compute(self, name: str) -> Figure:
+        value: float | Evidence
+        if not QUANTITIES[name].is_of_scheme:
+            value = QUANTITIES[name].compute(self)
+            value = value.value if isinstance(value, Evidence) else value
+        elif name == "transactions_per_block":
+            value = self.count
+        elif name == "full_block_bytes":
+            value = self.count * self["transaction_bytes"]
+        elif name == "block_verify_seconds":
+            value = self.count * sum(share * part[name] / part.count for share, part in self._parts)
+        elif name in ("final_seconds", "single_final_seconds"):
+            whole = self["transaction_bytes"]
+            value = sum(
+                share * part["transaction_bytes"] / whole * part[name]
+                for share, part in self._parts
+            )
+        else:
+            value = sum(share * part[name] for share, part in self._parts)
+        source = self.arithmetic + self._citations(QUANTITIES[name].needs)
+        return Figure.point(value, QUANTITIES[name].unit, Kind.MODELLED, source)
 
 
-def _holding(scenario: Scenario, count: float) -> Scenario:
-    """Return the scenario with blocks that hold about so many signatures, at most as they are."""
-    fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
-    lengths = scenario.signature_lengths()
-    room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
-    if count > 1:
-        room += math.ceil((count - 1) * (fixed + mean(lengths)))
-    return scenario.with_(block_bytes=min(scenario.block_bytes, room))
+def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
+    """Return the model of each scheme, and of the mix of a migration, for one network draw.
 
-
-def _signer_row(plan: Plan, scheme: str) -> str:
-    """Return the row of the rebuilt Table 3 that a scheme is signed by; "" for the costs' own."""
-    return SIGNERS[plan.signer] if plan.scheme(scheme).family == "Falcon" else ""
+    Raises MissingCosts for a scheme without costs.
+    """
+    found: dict[str, Model] = {}
+    # The baseline is first in `names`, because the others refer to its model.
+    for name in plan.names:
+        found[name] = Model(plan, costs, name, seed, found.get(plan.baseline))
+    if plan.migration:
+        found[MIX] = MixedModel(plan, costs, found)
+    return found
 
 
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
-    """Return the times of the rebuilt Table 3 by row and algorithm; a sensitivity asks often."""
+    """Return the times of the rebuilt Table 3 by row and algorithm."""
     seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
     return dict(seconds)
-
-
-def _scenario(plan: Plan, row: Costs, layout: Layout, seed: int) -> Scenario:
-    return Scenario(
-        algorithm=row.algorithm,
-        costs=CostTable((row,), row.source),
-        nodes=plan.nodes,
-        delegates=plan.delegates or None,
-        network=plan.network,
-        exchange="broadcast" if plan.vote_phases else None,
-        vote_phases=plan.vote_phases,
-        block_bytes=plan.block_bytes,
-        layout=layout,
-        signed_blocks=plan.network.law != "paper-serial",
-        signed_votes=plan.vote_aggregation == "plain",
-        verification_threads=plan.verification_threads,
-        seed=seed,
-    )
-
-
-@lru_cache(maxsize=4096)
-def _final_seconds(scenario: Scenario) -> float:
-    """Run the consensus; equal scenarios are run once."""
-    return run_consensus(scenario).latency_seconds
-
-
-def _mixed(plan: Plan, own: Mapping[str, dict[str, float]]) -> dict[str, float]:
-    """Return the figures of a chain on which schemes are used side by side.
-
-    Bytes and times of a transaction are means by share. A full block holds each scheme's share of
-    its bytes, and its time to be final is the mean by those: exact where that time grows evenly
-    with verifications, as on every law here but for who is last.
-    """
-    shares = {name: share for name, share in plan.migration.items() if share > 0}
-    for name in shares:
-        if not own[name]["transactions_per_block"]:
-            raise UsageError(
-                f"migration names {name}, of which a block of {plan.block_bytes} bytes holds no "
-                "transaction; give larger blocks or another scheme"
-            )
-    parts = [(share, own[name]) for name, share in shares.items()]
-    mixed = {key: sum(share * part[key] for share, part in parts) for key in parts[0][1]}
-    mixed["transactions_per_block"] = 1 / sum(
-        share / part["transactions_per_block"] for share, part in parts
-    )
-    for name in ("final_seconds", "single_final_seconds"):
-        mixed[name] = sum(
-            share * part["transaction_bytes"] / mixed["transaction_bytes"] * part[name]
-            for share, part in parts
-        )
-    mixed["block_verify_seconds"] = mixed["transactions_per_block"] * sum(
-        share * part["block_verify_seconds"] / part["transactions_per_block"]
-        for share, part in parts
-    )
-    mixed["full_block_bytes"] = mixed["transactions_per_block"] * mixed["transaction_bytes"]
-    # Of several limits the one of the scheme that takes most of the block.
-    heaviest = max(parts, key=lambda each: each[0] / each[1]["transactions_per_block"])[1]
-    mixed["binding_limit"] = heaviest["binding_limit"]
-    return mixed
-
-
-def blocks(plan: Plan, own: Mapping[str, float]) -> queueing.Blocks:
-    """Return how blocks of a scheme follow each other."""
-    return queueing.Blocks(
-        transactions=own["transactions_per_block"],
-        seconds=plan.block_seconds,
-        waits=not plan.final_blocks,
-        empty_seconds=own["single_final_seconds"],
-        full_seconds=own["final_seconds"],
-    )
-
-
-def _derived(
-    plan: Plan, own: Mapping[str, float], baseline: Mapping[str, float] | None
-) -> dict[str, float]:
-    """Return the figures that follow from a scheme's own; those that there are not are left out."""
-    if own["transactions_per_block"] == 0:
-        nothing = ("capacity_per_second", "sustained_per_second", "throughput_per_second")
-        return dict.fromkeys((*nothing, "carried_share"), 0.0)
-    following = blocks(plan, own)
-    capacity = following.capacity_per_second
-    rate = min(plan.transactions_per_second, capacity)
-    cycle = following.cycle_seconds(rate)
-    full_cycle = own["transactions_per_block"] / capacity
-    growth = (rate * own["transaction_bytes"] + encoding.header_bytes() / cycle) * YEAR_SECONDS
-    if plan.votes_in_block:
-        growth += own["vote_bytes_per_block"] / cycle * YEAR_SECONDS
-    repair = growth * plan.retained_days * 86_400 / YEAR_SECONDS
-    received = 2 * rate * own["transaction_bytes"] + encoding.header_bytes() / cycle
-    latency = queueing.latency_seconds(following, plan.transactions_per_second)
-    derived = {
-        "capacity_per_second": capacity,
-        "sustained_per_second": plan.sustained_share * capacity,
-        "throughput_per_second": rate,
-        "carried_share": rate / plan.transactions_per_second,
-        "block_fill": rate / capacity,
-        "latency_seconds": latency if math.isfinite(latency) else math.nan,
-        "full_latency_seconds": full_cycle / 2 + own["final_seconds"],
-        "rule_seconds": _rule_seconds(plan, own, full_cycle),
-        "vote_deadline_ratio": own["final_seconds"] / plan.vote_deadline_seconds
-        if plan.vote_deadline_seconds
-        else math.nan,
-        "received_bits_per_second": 8 * received,
-        "verification_cores": rate / own["transactions_per_block"] * own["block_verify_seconds"],
-        "signing_cores": rate * plan.signatures * own["sign_seconds"],
-        "growth_bytes_per_year": growth,
-        "coded_growth_bytes_per_year": growth / plan.data_chunks,
-        "coded_factor": (plan.data_chunks + plan.parity_chunks) / plan.data_chunks,
-        "repair_bytes": repair,
-        "repair_seconds": 8 * repair / plan.repair_bits_per_second
-        + repair / plan.decode_bytes_per_second,
-    }
-    if following.waits and own["final_seconds"] > plan.block_seconds > 0:
-        derived["binding_limit"] = float(limits.LIMITS.index("time to final"))
-    if baseline is None:
-        return derived
-    first = blocks(plan, baseline).capacity_per_second
-    derived |= {
-        "transaction_bytes_ratio": own["transaction_bytes"] / baseline["transaction_bytes"],
-        "capacity_ratio": capacity / first if first else math.nan,
-        "verification_ratio": own["verify_seconds"] / baseline["verify_seconds"],
-    }
-    if plan.accounts and first:
-        cycle = baseline["transactions_per_block"] / first
-        derived["migration_seconds"] = plan.accounts / own["registrations_per_block"] * cycle
-    return derived
-
-
-def _rule_seconds(plan: Plan, own: Mapping[str, float], cycle: float) -> float:
-    """Return the time to final by the chain's rule; what votes do not fit waits for more blocks."""
-    late = 0.0
-    if plan.most_votes:
-        late = math.ceil(votes.messages(plan) / plan.most_votes) - 1
-    return (plan.final_blocks + late) * cycle + own["final_seconds"]
-
-
-def post_quantum(plan: Plan) -> tuple[str, ...]:
-    """Return the schemes of a plan that a quantum computer does not break."""
-    return tuple(name for name in plan.schemes if schemes.is_post_quantum(plan.scheme(name)))

@@ -1,4 +1,4 @@
-"""The page of a study: one self-contained file, the answer and its interval on the first screen."""
+"""The page of a study: one self-contained file with the answer on the first screen."""
 
 from __future__ import annotations
 
@@ -6,99 +6,88 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import plots, results
+from pqchain import figures, plots, results
 from pqchain.errors import UsageError
-from pqchain.render import html, numbers
+from pqchain.figures import humanize
+from pqchain.render import html
 from pqchain.render.html import Markup
-from pqchain.study import answer, grid, migration, outcomes, sensitivity, sheet, sliders
-from pqchain.study.findings import Findings
-from pqchain.study.model import post_quantum
-from pqchain.study.plan import Plan
+from pqchain.study import sliders, text
+from pqchain.study.analysis import Analysis
+from pqchain.study.inputs import Plan
+from pqchain.study.sampling import Findings
 
-QUESTION = "How many transactions does the chain carry with each signature scheme, and what binds?"
+QUESTION = "How many transactions does the chain carry with each scheme, and which limit binds?"
 
 
-def write(findings: Findings, path: str | Path, *, output: str = "capacity_per_second") -> Path:
-    """Write the page, whole or not at all; return its path. `output` is what the tornado shows.
-
-    Raises UsageError as `check_page` does, and UnknownName for a figure that there is not.
-    """
+def write(analysis: Analysis, path: str | Path) -> Path:
+    """Write the page atomically; return its path. Raises UsageError as `check_page` does."""
     place = check_page(path)
-    results.write_atomically(place, markup(findings, output=output))
+    # Whole or not at all: a reader may reload while the page is written.
+    results.write_atomically(place, markup(analysis))
     return place
 
 
 def check_page(path: str | Path) -> Path:
-    """Return where a page is to go. Raises UsageError if it cannot be written there."""
+    """Return the path of a page. Raises UsageError if it cannot be written."""
     place = Path(path)
     if place.suffix != ".html":
-        raise UsageError(f"the page {place} should end in .html; give it such a name")
+        raise UsageError(f"the name of a page must end in .html; got {place}")
     results.check_writable(place)
     return place
 
 
-def markup(findings: Findings, *, output: str = "capacity_per_second") -> str:
-    """Compose the page: answer, calibration, limits, figures, load, migration, sensitivity."""
-    plan, costs = findings.plan, findings.costs
-    scheme = findings.best or plan.schemes[0]
-    tornado = sensitivity.tornado(plan, costs, scheme=scheme, output=output)
-    curve, ahead = findings.load, grid.grid(plan, costs, scheme)
+def markup(analysis: Analysis) -> str:
+    """Return the page as HTML."""
+    findings, tornado = analysis.findings, analysis.tornado
+    plan = findings.plan
     parts: dict[str, tuple[str, ...]] = {
-        "calibration": ("The model against today", sheet.calibration_table(findings).html()),
-        "limits": (
-            "Limits that bind", _capacity(findings), sheet.limits_table(findings).html()
+        "calibration": (
+            "The model compared with today", text.calibration_table(findings.calibration).html()
         ),
-        "move": ("Move the inputs", *sliders.section(plan, ahead)),
-        "figures": ("Figures by scheme", sheet.figures_table(findings).html()),
+        "limits": ("Binding limits", _capacity(findings), text.limits_table(findings).html()),
+        "move": ("Change the inputs", *sliders.section(plan, analysis.grid)),
+        "figures": ("Figures by scheme", text.figures_table(findings).html()),
     }  # fmt: skip
-    if len(curve):
-        parts["load"] = ("Latency and load", _load(curve), sheet.load_table(curve).html())
-    if trees := sheet.trees_table(plan):
+    if len(analysis.load):
+        table = text.load_table(analysis.load)
+        parts["load"] = ("Latency and load", _load(analysis.load), table.html())
+    if trees := text.trees_table(plan):
         parts["trees"] = ("Trees of aggregators", trees.html())
-    if _migrates(findings):
-        moved = migration.series(migration.of_study(findings, scheme))
-        parts["migration"] = (
-            "Migration", _migration(moved, plan, scheme), sheet.migration_table(moved).html()
-        )  # fmt: skip
-    parts["outcomes"] = (
-        "What chains found", sheet.outcomes_table(outcomes.scoreboard(costs)).html()
-    )  # fmt: skip
-    parts["sensitivity"] = (
-        "Sensitivity", _tornado(tornado), sheet.tornado_table(tornado).html()
-    )  # fmt: skip
-    if post_quantum(plan):
-        plane = sensitivity.plane(plan, costs)
-        parts["plane"] = ("Which scheme wins where", _plane(plane), sheet.plane_table(plane).html())
-    parts["inputs"] = ("Inputs", sheet.inputs_table(plan).html())
-    parts["sources"] = ("Sources", sheet.sources_table(findings).html())
-    said = [*answer.doubts(findings), *answer.conclusions(findings)]
+    if analysis.migration is not None:
+        table = text.migration_table(analysis.migration)
+        plot = _migration(analysis.migration, plan, analysis.scheme)
+        parts["migration"] = ("Migration", plot, table.html())
+    outcomes = text.outcomes_table(analysis.outcomes)
+    parts["outcomes"] = ("Published outcomes", outcomes.html())
+    parts["sensitivity"] = ("Sensitivity", _tornado(tornado), text.tornado_table(tornado).html())
+    if analysis.plane is not None:
+        table = text.plane_table(analysis.plane)
+        parts["plane"] = ("Best scheme by two inputs", _plane(analysis.plane), table.html())
+    parts["inputs"] = ("Inputs", text.inputs_table(plan).html())
+    parts["sources"] = ("Sources", text.sources_table(findings).html())
+    answer = [*text.warnings(findings), *text.conclusions(findings)]
+    times = f"times: {findings.costs.source}; {text.spread(findings)}"
     head = html.element(
         "section",
         html.element("h1", plan.title),
         html.element("p", QUESTION, class_="byline"),
-        html.element("div", html.bullets(said), class_="verdict", role="status"),
-        html.element("p", f"times: {costs.source}; {answer.spread(findings)}", class_="byline"),
+        html.element("div", html.bullets(answer), class_="verdict", role="status"),
+        html.element("p", times, class_="byline"),
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]
     return html.document(plan.title, contents, head, *sections, script=sliders.script())
 
 
-def _migrates(findings: Findings) -> bool:
-    """Whether accounts of the study can move to its best scheme."""
-    best = findings.best
-    return bool(best) and findings.values[best]["migration_seconds"] > 0
-
-
 def _capacity(findings: Findings) -> Markup:
-    rows = findings.frame[findings.frame["quantity"] == "capacity_per_second"]
+    frame = findings.frame
+    rows = frame[frame["quantity"] == "capacity_per_second"]
     return html.figure(
-        plots.figure_bytes(plots.plot_capacity(rows, findings.limits), "svg"),
+        plots.figure_bytes(plots.plot_capacity(rows, dict(findings.limits)), "svg"),
         identifier="figure-capacity",
         description="A bar for each scheme: transactions per second of full blocks, with interval "
-        "and the limit that binds; the tables hold the values.",
-        caption="Capacity by scheme, with the limit that binds and the interval of nine draws of "
-        "ten.",
+        "and binding limit; the tables hold the values.",
+        caption="Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
     )
 
 
@@ -106,10 +95,10 @@ def _load(curve: pd.DataFrame) -> Markup:
     return html.figure(
         plots.figure_bytes(plots.plot_load(curve), "svg"),
         identifier="figure-load",
-        description="Lines: mean latency over arrivals for each scheme, up to 98 % of its "
+        description="Lines: mean latency by arrivals for each scheme, up to 98 % of its "
         "capacity; the table below holds the values.",
-        caption="Latency of a transaction against arrivals, queue included: transactions arrive "
-        "as a Poisson process, blocks take the oldest first (Spitzer's sum for what is left over).",
+        caption="Latency of a transaction by arrivals, with its wait in the queue: transactions "
+        "arrive as a Poisson process, blocks take the oldest first (Spitzer's sum for the rest).",
     )
 
 
@@ -117,26 +106,26 @@ def _migration(frame: pd.DataFrame, plan: Plan, scheme: str) -> Markup:
     return html.figure(
         plots.figure_bytes(plots.plot_migration(frame), "svg"),
         identifier="figure-migration",
-        description="Lines over days: share of the accounts that moved, and growth of the chain a "
+        description="Lines by day: share of the accounts that moved, and growth of the chain per "
         "day; the table below holds some of the days.",
-        caption=f"{numbers.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
-        f"{plan.moving_share:.0%} of each block is given to them, half have asked after "
+        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
+        f"{plan.moving_share:.0%} of each block is for moves, half of the accounts ask within "
         f"{plan.adoption_days:g} days.",
     )
 
 
 def _tornado(tornado: pd.DataFrame) -> Markup:
-    """Draw the tornado, unless no input changes anything."""
+    """Draw the tornado, unless no input has an effect."""
     if tornado.empty:
         return Markup()
-    output, scheme = numbers.spoken(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
+    output, scheme = humanize(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
     return html.figure(
         plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
         identifier="figure-tornado",
         description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
         "the table below holds the values.",
         caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
-        "that change nothing are left out.",
+        "without an effect are left out.",
     )
 
 
@@ -144,22 +133,22 @@ def _plane(plane: pd.DataFrame) -> Markup:
     return html.figure(
         plots.figure_bytes(plots.plot_plane(plane), "svg"),
         identifier="figure-plane",
-        description="A plane of two inputs, each field with the post-quantum scheme of the "
+        description="A plane of two inputs, each cell with the post-quantum scheme of the "
         "greatest capacity; the table below holds the same.",
-        caption="The post-quantum scheme of the greatest capacity. Leftwards fewer transactions "
+        caption="The post-quantum scheme of the greatest capacity. To the left fewer transactions "
         "carry their key (×1/16: one in 16), upwards every verification is slower."
         + _only_winner(plane),
     )
 
 
 def _only_winner(plane: pd.DataFrame) -> str:
-    """Say so if one scheme wins the whole plane."""
+    """Return a sentence if one scheme wins the whole plane."""
     names = [name for name in plane["winner"].unique() if name]
     if len(names) != 1:
         return ""
     ends = [
-        f"{numbers.spoken(str(plane[axis].iloc[0]))} {numbers.factor(factors.min())} to "
-        f"{numbers.factor(factors.max())}"
+        f"{humanize(str(plane[axis].iloc[0]))} {figures.factor(factors.min())} to "
+        f"{figures.factor(factors.max())}"
         for axis in ("across", "upwards")
         for factors in [plane[f"{axis}_factor"]]
     ]

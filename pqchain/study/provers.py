@@ -1,6 +1,6 @@
-"""Provers of others: what they published of rate, proof bytes and verification.
+"""Published rates, proof sizes and verification times of provers.
 
-Nothing here was measured by us. Every figure made of them says so.
+Nothing here was measured by pqchain, and the source of every figure that rests on it says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pqchain import installation
 from pqchain.errors import DataError, UsageError
 
 CITED = "cited, not measured here"
-"""What stands at every figure that rests on a prover of others."""
+"""Remark of every figure that rests on a published prover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +27,16 @@ class Prover:
     name: str
     title: str
     scheme: str
-    """What it aggregates."""
+    """The scheme that it aggregates."""
     algorithm: str
-    """The scheme of the registry with the same bytes; "" if there is none."""
+    """The scheme of the registry with the same sizes; "" for none."""
     rates: tuple[tuple[float, float], ...]
-    """(cores, signatures a second), by cores, 0 where the source does not say how many; nothing
-    where no rate was published."""
+    """(cores, signatures per second) by cores, 0 for an unknown number; empty without a published
+    rate."""
     proofs: tuple[tuple[float, float], ...]
-    """(signatures, bytes of the proof), by signatures."""
+    """(signatures, bytes of the proof) by signatures."""
     merge_seconds: float | None
-    """Of two proofs into one; None where the source does not say."""
+    """Time to merge two proofs; None if not published."""
     verify_seconds: float | None
     memory_bytes: float | None
     machine: str
@@ -46,10 +46,10 @@ class Prover:
     note: str
 
     def rate_per_second(self, cores: float) -> float:
-        """Return the signatures aggregated per second, between published cores by interpolation.
+        """Return the signatures aggregated per second, interpolated between published cores.
 
-        Beyond the published ones the nearest stands: nobody measured more. Raises UsageError where
-        no rate was published.
+        Beyond the published range it is the nearest value, because no more was measured. Raises
+        UsageError without a published rate.
         """
         if not self.rates:
             raise UsageError(
@@ -60,13 +60,13 @@ class Prover:
         return float(np.interp(cores, known, rates))
 
     def proof_bytes(self, signatures: float) -> float:
-        """Return the bytes of a proof of so many signatures, as `rate_per_second` does."""
+        """Return the bytes of a proof of this many signatures, interpolated in the same way."""
         known, sizes = zip(*self.proofs, strict=True)
         return float(np.interp(signatures, known, sizes))
 
 
 def read(path: Path) -> Prover:
-    """Return the prover that a file describes. Raises DataError."""
+    """Return the prover of a file. Raises DataError."""
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
     facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
     if set(facts) != _FIELDS:
@@ -92,7 +92,7 @@ _MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
 
 
 def _pair(one: float, other: float) -> tuple[float, float]:
-    """Return two numbers as such. Raises ValueError unless both are finite and not negative."""
+    """Return two numbers as floats. Raises ValueError unless both are finite and at least 0."""
     pair = float(one), float(other)
     if not all(math.isfinite(each) and each >= 0 for each in pair):
         raise ValueError("expected finite numbers of at least 0")
@@ -102,4 +102,4 @@ def _pair(one: float, other: float) -> tuple[float, float]:
 PROVERS: Mapping[str, Prover] = {
     path.stem: read(path) for path in sorted(installation.data("provers").glob("*.toml"))
 }
-"""Provers by the name of their file."""
+"""Provers by file name."""

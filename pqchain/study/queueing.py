@@ -1,12 +1,12 @@
-"""Latency of a transaction as a function of arrivals: the wait for a block, the queue, finality.
+"""Latency of a transaction by arrivals: wait for a block, queue, and finality.
 
 A closed form. Transactions arrive as a Poisson process; every cycle a block takes the first n of
-them. What is left over after a block is the maximum of a random walk, whose mean is Spitzer's sum:
+them. The queue after a block is the maximum of a random walk, whose mean is Spitzer's sum:
 E[Q] = sum over k >= 1 of E[(S_k - k n)+] / k, with S_k the arrivals of k cycles (F. Spitzer, A
 combinatorial lemma and its application to probability theory, 1956; for n = 1 it is the M/D/1
 queue). A transaction then takes half a cycle until the next block, E[Q] over the rate by Little's
-law, and the time from proposal to finality of a block so full, which grows evenly with what is in
-it: that is the one assumption beside the arrivals.
+law, and the time from proposal to finality of a block of that fill, which is linear in the fill.
+Linearity and the arrivals are the only assumptions.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ LOAD = Contract.of(
 )
 
 LOADS = (0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
-"""Shares of the capacity at which the curve has points."""
+"""Shares of the capacity at the points of the curve."""
 
 MOST_TERMS = 10_000
-"""Of Spitzer's sum; where more would matter, Kingman's bound stands for it."""
+"""Terms of Spitzer's sum; where more would matter, Kingman's bound replaces it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """How blocks follow each other."""
+    """Size, interval and finality of blocks."""
 
     transactions: float
-    """Of a full block."""
+    """Transactions of a full block."""
     seconds: float
-    """From block to block, at least."""
+    """The least block interval."""
     waits: bool
-    """Whether a block waits until the one before is final."""
+    """Whether a block waits for the finality of the last."""
     empty_seconds: float
-    """From proposal to finality with a single transaction."""
+    """Time from proposal to finality of a block of one transaction."""
     full_seconds: float
-    """The same of a full block."""
+    """The same for a full block."""
 
     def final_seconds(self, fill: float) -> float:
-        """Return the time from proposal to finality of a block so full."""
+        """Return the time from proposal to finality of a block of this fill, 0 to 1."""
         return self.empty_seconds + fill * (self.full_seconds - self.empty_seconds)
 
     def cycle_seconds(self, rate: float) -> float:
-        """Return the time from block to block if so many transactions arrive in a second."""
+        """Return the block interval at this rate of arrivals per second."""
         fixed = self.final_seconds(min(1.0, rate * self.seconds / self.transactions))
         if not self.waits or fixed <= self.seconds:
             return self.seconds
-        # A block takes what came while the one before was made: cycle = final(rate * cycle / n).
+        # A block takes the arrivals of the last cycle: cycle = final(rate * cycle / n).
         growth = (self.full_seconds - self.empty_seconds) * rate / self.transactions
         if growth < 1.0 and (cycle := self.empty_seconds / (1.0 - growth)) < self.full_seconds:
             return max(self.seconds, cycle)
@@ -62,7 +62,7 @@ class Blocks:
 
     @property
     def capacity_per_second(self) -> float:
-        """Return the greatest throughput."""
+        """The greatest throughput."""
         cycle = max(self.seconds, self.full_seconds) if self.waits else self.seconds
         return self.transactions / cycle
 
@@ -80,7 +80,7 @@ def latency_seconds(blocks: Blocks, rate: float) -> float:
 def left_over(arrivals: float, room: int) -> float:
     """Return the mean number of transactions that a block leaves to the next.
 
-    `arrivals` is the mean number per cycle, `room` how many a block takes.
+    `arrivals` is the mean number in a cycle, `room` the number that a block takes.
 
     >>> round(left_over(0.5, 1), 6)  # M/D/1: 0.5 ** 2 / (2 * 0.5)
     0.25
@@ -89,6 +89,7 @@ def left_over(arrivals: float, room: int) -> float:
         return 0.0
     drift = room - arrivals
     terms = math.ceil(64 * arrivals / drift**2) + 8
+    # Near the capacity the sum converges slowly, and heavy traffic makes Kingman's bound tight.
     if terms > MOST_TERMS:
         return arrivals / (2 * drift)
     return math.fsum(_excess(k * arrivals, k * room) / k for k in range(1, terms + 1))
@@ -96,6 +97,7 @@ def left_over(arrivals: float, room: int) -> float:
 
 def _excess(mean: float, bound: int) -> float:
     """Return E[(X - bound)+] of a Poisson variable, whose mean is below the bound."""
+    # Logarithms: the factors overflow long before their quotient does.
     first = math.exp(bound * math.log(mean) - mean - math.lgamma(bound + 1))
     if first == 0.0:
         return 0.0

@@ -1,32 +1,27 @@
-"""A plan from TOML: every problem of a file at once, each with its line and what was meant.
-
-Knows tables, lines and near misses; what an input may be, the plan says.
-"""
+"""Plans from TOML files; errors list every problem with its line and the nearest known name."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation, schemes
-from pqchain.errors import PqchainError, UsageError, shown
+from pqchain import algorithms, installation, schemes
+from pqchain.errors import PqchainError, UnknownName, UsageError, shown
 from pqchain.installation import parse_toml
-from pqchain.study.observed import observation
-from pqchain.study.plan import DEFAULTS, Plan, check_name, wrong_values
-from pqchain.study.quantities import INPUTS
-from pqchain.study.ready import ready
-from pqchain.study.wiring import WIRES, ImpossiblePlan, rewired
+from pqchain.study import ready
+from pqchain.study.checking import REQUIRED, ImpossiblePlan, wrong_values
+from pqchain.study.figures import QUANTITIES
+from pqchain.study.inputs import INPUTS, Observation, Plan, check_name
 
 
 def load(source: str | Path) -> Plan:
     """Read a plan from a ready study or a TOML file.
 
-    Raises UsageError that lists every problem with its line and what to do, and UnknownName if
-    there is neither a ready study nor a file of that name.
+    Raises UsageError with every problem and its line, and UnknownName if there is neither a ready
+    study nor a file of that name.
 
     >>> load("bitcoin").block_seconds
     600.0
@@ -46,10 +41,11 @@ def parse(text: str, name: str) -> Plan:
     try:
         document = parse_toml(text)
     except ValueError as error:
-        raise UsageError(f"{name} is no TOML: {error}") from error
+        raise UsageError(f"{name}: invalid TOML: {error}") from error
     observed, own = document.pop("observed", []), document.pop("scheme", [])
     opened = dict(_opened(document))
     tables, misspelt = _tables(opened)
+    # TOML parsers give no positions of valid keys, so lines are found by a scan of the text.
     lines = _lines(text)
     lines = {(tables.get(table) or table, key): at for (table, key), at in lines.items()} | lines
     problems: list[str] = []
@@ -61,7 +57,6 @@ def parse(text: str, name: str) -> Plan:
     for table, message in misspelt.items():
         report(table, "", message)
     values: dict[str, Any] = {"sources": {}}
-    settings: dict[str, Any] = {}
     for table, entries in opened.items():
         section = tables.get(table)
         if section is None:
@@ -70,57 +65,76 @@ def parse(text: str, name: str) -> Plan:
             if section == "sources" and isinstance(value, str):
                 values["sources"][key] = value
             elif section == "sources":
-                report(section, key, f"the source of {key} is {shown(value)}; expected a text")
+                report(section, key, f"the source of {key} must be a text; got {shown(value)}")
             elif section == "chain.migration":
                 values.setdefault("migration", {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:
                 report(section, key, _unknown(section, key))
-            elif key in WIRES:
-                settings[key] = value
             else:
                 values[key] = tuple(value) if isinstance(value, list) else value
     for key in values["sources"]:
         if key not in INPUTS:
-            report("sources", key, f"a source of {key!r}, which is no input{_near(key)}")
+            report("sources", key, f"sources must name inputs; got {key!r}{_near(key)}")
     for key, row in INPUTS.items():
-        if DEFAULTS.get(key) is MISSING and key not in values:
+        if row.default is REQUIRED and key not in values:
             report(row.table, key, f"[{row.table}] lacks {key} ({row.meaning})")
-    try:
-        values["network"] = rewired(None, settings)
-    except ImpossiblePlan as error:
-        for key, message in error.problems:
-            report("network", key, message)
-    for seen in observed if isinstance(observed, list) else [{"observed": observed}]:
+    for entry in observed if isinstance(observed, list) else [{"observed": observed}]:
         try:
-            one = observation(seen)
-            for name_of in one.settings:
-                check_name(name_of)
-            values["observed"] = (*values.get("observed", ()), one)
+            values["observed"] = (*values.get("observed", ()), observation(entry))
         except PqchainError as error:
             report("observed", "", str(error))
-    for each in own if isinstance(own, list) else [{"scheme": own}]:
+    for entry in own if isinstance(own, list) else [{"scheme": own}]:
         try:
-            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(each))
+            values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(entry))
         except PqchainError as error:
             report("scheme", "", str(error))
-    # A scheme that is given is meant to be compared.
+    # A scheme that the file defines is compared even if `schemes` does not name it.
     named = {str(name) for name in (*values.get("schemes", ()), *values.get("migration", ()))}
     given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
     if isinstance(values.get("schemes"), tuple):
         values["schemes"] += tuple(name for name in given if name not in named)
-    wrong = wrong_values(values)
+    # Checked even if tables are misspelt, so that one edit can mend everything.
+    wrong = list(wrong_values(INPUTS, values))
     try:
         if not problems:
             return Plan(**values)
     except ImpossiblePlan as error:
-        wrong = error.problems
+        wrong = list(error.problems)
     for key, message in wrong:
         report(INPUTS[key].table, key, message)
     raise UsageError("\n".join(problems))
 
 
+def observation(row: Mapping[str, Any]) -> Observation:
+    """Return the observation of a table [[observed]]. Raises UsageError."""
+    values = {"set": {}, "scheme": "", **row}
+    expected: dict[str, Any] = dict.fromkeys(("quantity", "scheme", "source", "date"), str)
+    expected |= {"value": (int, float), "set": Mapping}
+    if wrong := sorted(set(values) ^ set(expected)):
+        raise UsageError(
+            f"an observation must have {', '.join(expected)}; got {', '.join(sorted(row))} "
+            f"(wrong: {', '.join(wrong)})"
+        )
+    for name, kind in expected.items():
+        if not isinstance(values[name], kind):
+            raise UsageError(
+                f"{name} of an observation must be as in data/chains; got {shown(values[name])}"
+            )
+    if values["quantity"] not in QUANTITIES:
+        raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
+    if values["value"] <= 0:
+        raise UsageError(
+            f"an observed {values['quantity']} must be above 0; got {shown(values['value'])}"
+        )
+    scheme = values["scheme"] and algorithms.get(values["scheme"]).name
+    for name in values["set"]:
+        check_name(name)
+    origin = (values["source"], values["date"], values["set"])
+    return Observation(values["quantity"], scheme, float(values["value"]), *origin)
+
+
 def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name of every table, "" for the document, and what stands in it itself."""
+    """Yield the name of every table, "" for the document, and its own keys."""
     inner = {key: value for key, value in document.items() if isinstance(value, Mapping)}
     yield name, {key: value for key, value in document.items() if key not in inner}
     for key, table in inner.items():
@@ -128,9 +142,9 @@ def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, 
 
 
 def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section that each known table of a document stands for, and what is misspelt.
+    """Return the section of each table of a document, and messages for misspelt ones.
 
-    A misspelt table is read as the one that was meant, so that its inputs are not missed as well.
+    A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
     """
     known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}
@@ -149,7 +163,7 @@ def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _lines(text: str) -> dict[tuple[str, str], int]:
-    """Return the line on which each key of each table stands, and each table itself."""
+    """Return the line of each table and of each of its keys."""
     lines: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -164,16 +178,16 @@ def _lines(text: str) -> dict[tuple[str, str], int]:
 
 
 def _unknown(section: str, key: str) -> str:
-    """Say where a key belongs, or what it may have meant."""
+    """Return the table that a key belongs to, or the nearest inputs."""
     if key in INPUTS:
-        return f"{key} belongs into [{INPUTS[key].table}], not into [{section}]"
+        return f"{key} belongs in [{INPUTS[key].table}], not in [{section}]"
     return f"unknown input {key!r}{_near(key)}"
 
 
 def _near(key: str) -> str:
-    """Suggest the inputs whose names are nearest, with their units."""
+    """Return the inputs with the nearest names and their units."""
     near = difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"
-    shown = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]
-    return f"; did you mean {' or '.join(shown)}?"
+    named = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]
+    return f"; did you mean {' or '.join(named)}?"

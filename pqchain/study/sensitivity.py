@@ -1,13 +1,10 @@
-"""What matters: one input halved and doubled at a time, and who wins where in a plane of two.
-
-Knows how to vary a plan and its costs; every figure comes from `model`.
-"""
+"""Sensitivity: one input halved and doubled at a time, and the best scheme in a plane of two."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -17,9 +14,8 @@ from pqchain import results
 from pqchain.costs import CostTable
 from pqchain.errors import UnknownName, UsageError
 from pqchain.results import Contract
-from pqchain.study import model
-from pqchain.study.plan import Plan
-from pqchain.study.quantities import QUANTITIES
+from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, models
+from pqchain.study.inputs import INPUTS, Plan
 
 TORNADO = Contract.of(
     "study-tornado", ("str", "scheme output unit input"), ("float64", "base low high")
@@ -34,56 +30,47 @@ PLANE = Contract.of(
 )
 
 FACTOR = 2.0
-"""By how much an input is divided and multiplied."""
-
-OUTPUTS = (
-    "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
-    "growth_bytes_per_year", "repair_seconds",
-)  # fmt: skip
-"""Figures that have a sensitivity."""
+"""The factor by which an input is divided and multiplied."""
 
 FEWER_KEYS = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Factors of the bytes of public keys: one transaction in 256 carries its key, ..., all do."""
+"""Factors of public-key bytes: from one transaction in 256 with its key to all of them."""
 
 SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
-"""Factors of the time of a verification."""
+"""Factors of the verification time."""
 
 FEW_DELEGATES = 64
-"""Of a plane where nothing waits for them."""
+"""Delegates in a plane of a chain whose blocks do not wait for finality."""
 
-INPUTS = (
+VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
-    *("delegates", "verification_threads", "rate_bits_per_second", "latency_of_links"),
+    *("delegates", "verification_threads", "rate_bits_per_second", "link_latency_seconds"),
     *("retained_days", "repair_bits_per_second", "data_chunks"),
     *("block_weight", "block_gas", "intrinsic_gas", "execution_gas", "calldata_gas", "floor_gas"),
     *("envelope_bytes", "packet_bytes"),
     *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )
-"""What can be varied. Lengths of signatures are not: those of Falcon are counted."""
-
-OF_NETWORK = {"rate_bits_per_second": "rate_bits_per_second", "latency_of_links": "latency_seconds"}
-"""Inputs that are parameters of the network, which names them so."""
+"""Inputs and costs that can be varied; signature lengths cannot, as those of Falcon are counted."""
 
 COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
-"""Inputs that are costs of every scheme."""
+"""The costs among them, varied for every scheme."""
 
 
 def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan, CostTable]:
-    """Return plan and costs with one of INPUTS multiplied. Raises UsageError if that cannot be."""
+    """Return plan and costs with one of VARIED multiplied. Raises UsageError."""
     if name in COSTS:
         rows = tuple(_scaled(row, name, factor) for row in costs.rows)
         return plan, replace(costs, rows=rows)
-    if name in OF_NETWORK:
-        return plan.with_(network=_scaled(plan.network, OF_NETWORK[name], factor)), costs
     return _scaled(plan, name, factor), costs
 
 
-def _scaled(thing: Any, name: str, factor: float) -> Any:
-    """Return a plan, network or costs with one field multiplied; whole numbers stay whole."""
-    value = getattr(thing, name) * factor
-    is_whole = next(each.type == "int" for each in fields(thing) if each.name == name)
+def _scaled(subject: Any, name: str, factor: float) -> Any:
+    """Return a plan or costs with one field multiplied; whole numbers stay whole."""
+    value = getattr(subject, name) * factor
+    is_plan = isinstance(subject, Plan)
+    # An input of 1 stays 1 when halved, as there is no half node.
+    is_whole = INPUTS[name].types == (int,) if is_plan else name.endswith("_bytes")
     change = {name: max(1, round(value)) if is_whole else value}
-    return thing.with_(**change) if isinstance(thing, Plan) else replace(thing, **change)
+    return subject.with_(**change) if is_plan else replace(subject, **change)
 
 
 def check_output(output: str) -> None:
@@ -95,42 +82,53 @@ def check_output(output: str) -> None:
 def tornado(
     plan: Plan, costs: CostTable, *, scheme: str | None = None, output: str = "capacity_per_second"
 ) -> pd.DataFrame:
-    """Halve and double one input at a time; the figure that changes most comes first.
+    """Halve and double one input at a time; the input that changes the figure most comes first.
 
     Columns: scheme, output, unit, input, base, low, high (the figure with the input halved and
-    doubled; NaN where the plan would be impossible or there is no such figure). Inputs that change
-    nothing are left out. Without `scheme` the first of the plan. Raises UnknownName.
+    doubled; NaN where the plan would be impossible or has no such figure). Inputs without an
+    effect are left out. `scheme` defaults to the first of the plan. Raises UnknownName.
     """
     check_output(output)
     chosen = plan.schemes[0] if scheme is None else scheme
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
-    figures = swings(plan, costs, chosen)
-    base = figures.pop("")[0][output]
+    return ranked(one_at_a_time(plan, costs, chosen), output)
+
+
+def ranked(swings: Swings, output: str) -> pd.DataFrame:
+    """Return the swings of a figure as a frame; see `tornado`."""
+    base = swings.base[output]
     frame = TORNADO.frame(
-        [chosen, output, QUANTITIES[output].unit, name, base]
-        + [each.get(output, math.nan) for each in ends]
-        for name, ends in figures.items()
+        [swings.base.scheme, output, str(QUANTITIES[output].unit), name, base]
+        + [model[output] if model else math.nan for model in ends]
+        for name, ends in swings.ends.items()
     )
-    # Where there is no such figure yet, any is more than that.
+    # Without a figure to start from, any value is a change beyond all others.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
     order = change[change > 0].sort_values(ascending=False, kind="stable").index
     return results.check(frame.loc[order], TORNADO)
 
 
-def swings(plan: Plan, costs: CostTable, scheme: str) -> dict[str, list[dict[str, float]]]:
-    """Return the figures of a scheme with each of INPUTS halved and doubled, by input.
+@dataclass(frozen=True, slots=True)
+class Swings:
+    """The model of a scheme as it is, and with each input halved and doubled."""
 
-    Under "" stands one entry, the figures as they are; an impossible plan has none.
-    """
-    # Only this scheme and what it is compared with: the others cost time and change nothing.
+    base: Model
+    ends: dict[str, list[Model | None]]
+    """By input; None where the plan would be impossible."""
+
+
+def one_at_a_time(plan: Plan, costs: CostTable, scheme: str) -> Swings:
+    """Return the model of a scheme with each of VARIED halved and doubled."""
+    # Only this scheme and the baseline: others cost time and change nothing.
     alone = plan.with_(schemes=(scheme,), migration={})
-    found = {"": [model.figures(alone, costs)[scheme]]}
-    for name in INPUTS:
-        if name in COSTS | set(OF_NETWORK) or getattr(plan, name):
-            changed = (_figures(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
-            found[name] = [each.get(scheme, {}) for each in changed]
-    return found
+    ends = {}
+    for name in VARIED:
+        if name in COSTS or getattr(plan, name):
+            # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
+            varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
+            ends[name] = [found.get(scheme) for found in varied]
+    return Swings(models(alone, costs)[scheme], ends)
 
 
 def plane(
@@ -144,23 +142,23 @@ def plane(
 ) -> pd.DataFrame:
     """Find the post-quantum scheme with the greatest capacity for each pair of factors.
 
-    Two inputs of INPUTS are multiplied, for every scheme alike: `verify_seconds` times 64 is a
-    processor 64 times slower, `public_key_bytes` times 1/16 a key that only one transaction in 16
-    carries. Columns: across, upwards (names), across_factor, upwards_factor,
-    winner (of equals the one that is final first; "" where the plan is impossible),
+    Two of VARIED are multiplied, for every scheme alike: `verify_seconds` times 64 is a processor
+    64 times slower, `public_key_bytes` times 1/16 a key in one of 16 transactions. Columns: across,
+    upwards (names), across_factor, upwards_factor,
+    winner (of equals the one with the earliest finality; "" where the plan is impossible),
     capacity_per_second, margin (over the second; 1 for a tie, NaN for none).
     """
     for name in (across, upwards):
-        if name not in INPUTS:
-            raise UnknownName("input to vary", name, INPUTS, "pqchain.study.sensitivity.INPUTS.")
-    contenders = model.post_quantum(plan)
+        if name not in VARIED:
+            raise UnknownName("input to vary", name, VARIED, "pqchain.study.sensitivity.VARIED.")
+    contenders = plan.post_quantum
     if not contenders:
-        raise UsageError("no post-quantum scheme is in the plan; add one to schemes")
-    # Gas is priced by the baseline's time; without gas the baseline only costs time here.
+        raise UsageError("schemes must name a post-quantum scheme; add one")
+    # Gas is priced by the baseline's time; without gas the baseline is not needed here.
     baseline = plan.baseline if plan.verification_gas else ""
     alone = plan.with_(schemes=contenders, migration={}, baseline=baseline)
     if plan.final_blocks:
-        # Blocks do not wait to be final there, so that the time only decides between equals.
+        # Blocks do not wait for finality there, so that its time only decides between equals.
         alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
     return PLANE.frame(
         [across, upwards, right, up, *_winner(alone, costs, (across, right), (upwards, up))]
@@ -168,26 +166,25 @@ def plane(
     )
 
 
-def _figures(
-    plan: Plan, costs: CostTable, *changes: tuple[str, float]
-) -> dict[str, dict[str, float]]:
-    """Return the figures with inputs multiplied, none where that cannot be."""
+def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, Model]:
+    """Return the models with inputs multiplied, none where the plan is impossible."""
     try:
         for name, factor in changes:
             plan, costs = varied(plan, costs, name, factor)
-        return model.figures(plan, costs)
+        return models(plan, costs)
     except UsageError:
         return {}
 
 
 def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
     """Return the scheme with the greatest capacity, that capacity, and its margin."""
-    ranked = sorted(
-        (-each["capacity_per_second"], each["final_seconds"], name)
-        for name, each in _figures(plan, costs, *changes).items()
-        if each["transactions_per_block"] and name in plan.schemes
+    # Ties in capacity are common, as gas or bytes bind alike; earlier finality then decides.
+    order = sorted(
+        (-model["capacity_per_second"], model["final_seconds"], name)
+        for name, model in _models(plan, costs, *changes).items()
+        if model["transactions_per_block"] and name in plan.schemes
     )
-    if not ranked:
+    if not order:
         return "", math.nan, math.nan
-    best, runner_up = [*(-capacity for capacity, *_ in ranked), math.nan][:2]
-    return ranked[0][2], best, best / runner_up
+    best, runner_up = [*(-capacity for capacity, *_ in order), math.nan][:2]
+    return order[0][2], best, best / runner_up

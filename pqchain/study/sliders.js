@@ -1,5 +1,5 @@
-// Sliders of a study: all figures were computed when the page was written; here they are only
-// looked up. A place is counted through all sliders, the last one moving fastest.
+// Sliders of a study. All figures were computed in advance, and this script looks them up by the
+// positions of the sliders; the last slider changes the index fastest.
 const grid = JSON.parse(document.getElementById("grid").textContent);
 const form = document.getElementById("levers"), again = document.getElementById("again");
 const rows = [...document.querySelectorAll("#moved tbody tr")];
@@ -15,7 +15,7 @@ const move = () => {
   const cell = grid.cells[place], base = grid.cells[grid.place];
   const most = Math.max(...base.map(([was]) => was), ...cell.map(([now]) => now)) || 1;
   rows.forEach((row, index) => {
-    // A cell without rows is a plan that cannot be.
+    // A cell without rows is an impossible plan.
     const [capacity, ...texts] = cell[index] ?? [0];
     const [value, bar] = row.cells[1].children;
     [value, ...[...row.cells].slice(2)].forEach((part, figure) => {

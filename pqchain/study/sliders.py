@@ -1,34 +1,157 @@
-"""The sliders of a study's page: a table of the plan as it is, which a few lines of script move."""
+"""Sliders of a study's page: figures computed in advance, and a script that looks them up."""
 
 from __future__ import annotations
 
 import json
+import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from itertools import product
 
+from pqchain.costs import CostTable
+from pqchain.errors import UsageError
 from pqchain.render import html
 from pqchain.render.html import Markup, element
-from pqchain.study import writing
-from pqchain.study.grid import FIGURES, Grid
-from pqchain.study.levers import Lever
-from pqchain.study.plan import Plan
+from pqchain.study import sensitivity, writing
+from pqchain.study.figures import QUANTITIES, Model, models
+from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.levers import COARSE, Lever
+from pqchain.study.levers import lever as lever_of
+
+FIGURES = {
+    "capacity_per_second": "capacity",
+    "latency_seconds": "mean latency at the target load",
+    "final_seconds": "finality of a full block",
+    "growth_bytes_per_year": "growth in a year",
+}
+"""The figures that follow the sliders of a page, with headings."""
+
+SLIDERS = 3
+"""With five values each they make 125 cells, a few tens of kilobytes."""
+
+# The input that sets each limit.
+_INPUT_OF = {
+    "bytes": "block_bytes", "weight": "block_weight", "gas": "block_gas", "packet": "packet_bytes",
+}  # fmt: skip
+
+# The change of a figure that appears or vanishes, and the upper bound of any change.
+_MOST = math.log(sensitivity.FACTOR**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The figures of a scheme at one position of the sliders."""
+
+    values: tuple[float, ...]
+    """Values of FIGURES."""
+    limit: str
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The figures with their units, and the limit."""
+        named = zip(FIGURES, self.values, strict=True)
+        return *(QUANTITIES[name].unit.text(value) for name, value in named), self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The figures of each scheme at every position of the sliders."""
+
+    levers: tuple[Lever, ...]
+    cells: tuple[Mapping[str, Cell], ...]
+    """Cells by scheme, for each position; the last lever changes fastest. Empty where the plan
+    would be impossible."""
+
+    @property
+    def place(self) -> int:
+        """The index of the plan as it is."""
+        index = 0
+        for lever in self.levers:
+            index = index * len(lever.values) + lever.place
+        return index
+
+    @property
+    def start(self) -> Mapping[str, Cell]:
+        """The cells of the plan as it is."""
+        return self.cells[self.place]
+
+
+def grid(plan: Plan, costs: CostTable, swings: sensitivity.Swings, limit: str) -> Grid:
+    """Compute the figures of a plan at every position of its sliders, for one network draw.
+
+    `swings` and `limit` decide which inputs have a slider; see `choose`.
+    """
+    chosen = choose(plan, swings, limit)
+    cells = []
+    for values in product(*(lever.values for lever in chosen)):
+        changes = {lever.name: value for lever, value in zip(chosen, values, strict=True)}
+        # Impossible positions stay as empty cells, because the script computes an index from the
+        # positions of the sliders.
+        try:
+            found = models(plan.with_(**changes), costs)
+            cells.append({name: _cell(model) for name, model in found.items()})
+        except UsageError:
+            cells.append({})
+    return Grid(chosen, tuple(cells))
+
+
+def _cell(model: Model) -> Cell:
+    return Cell(tuple(model[name] for name in FIGURES), model.limit)
+
+
+def choose(plan: Plan, swings: sensitivity.Swings, limit: str) -> tuple[Lever, ...]:
+    """Return the inputs that get a slider, in the order of a plan.
+
+    First the input that sets the binding limit, the load and the block interval; then those
+    that change figures most when halved or doubled.
+    """
+    change = {
+        name: _change(swings.base, ends)
+        for name, ends in swings.ends.items()
+        if name not in sensitivity.COSTS
+    }
+    ranked = sorted((name for name in change if change[name]), key=lambda name: -change[name])
+    first = filter(None, (_INPUT_OF.get(limit), "transactions_per_second", "block_seconds"))
+    found: dict[str, Lever] = {}
+    for name in dict.fromkeys((*first, *ranked)):
+        candidate = lever_of(plan, name, COARSE)
+        if candidate is not None and len(found) < SLIDERS:
+            found[name] = candidate
+    return tuple(found[name] for name in INPUTS if name in found)
+
+
+def _change(base: Model, ends: Sequence[Model | None]) -> float:
+    """Return the sum over the figures of the logarithm of their greatest ratio."""
+    possible = [end for end in ends if end]
+    return sum(
+        max((_distance(base[name], end[name]) for end in possible), default=0.0) for name in FIGURES
+    )
+
+
+def _distance(value: float, other: float) -> float:
+    """Return the logarithm of the ratio of two values, within bounds."""
+    if value > 0 and other > 0:
+        return min(_MOST, abs(math.log(other / value)))
+    is_same = value == other or (math.isnan(value) and math.isnan(other))
+    return 0.0 if is_same else _MOST
+
 
 _CAPTION = (
-    "Figures where the sliders stand, for median times and one draw of the network, so without "
+    "Figures at the position of the sliders, for median times and one network draw, so without "
     "intervals. The mark on a bar is the study as it is."
 )
 
 
-def section(plan: Plan, ahead: Grid) -> tuple[Markup, ...]:
-    """Return the content of the section: sliders, the table, and how to get it again.
+def section(plan: Plan, computed: Grid) -> tuple[Markup, ...]:
+    """Return the content of the section: sliders, the table, and the command for the same.
 
-    Without script the sliders are hidden and the table holds the plan as it is.
+    Without scripts the sliders are hidden, and the table has the plan as it is.
     """
     form = element(
         "form",
-        *(_slider(each) for each in ahead.levers),
+        *(_slider(lever) for lever in computed.levers),
         element("button", "As the study is", type="reset"),
         id="levers",
         hidden="hidden",
@@ -37,16 +160,16 @@ def section(plan: Plan, ahead: Grid) -> tuple[Markup, ...]:
     again = element(
         "p", "The same on the command line: ", element("code", "", id="again"), hidden="hidden"
     )
-    return form, _table(ahead), again, _data(plan, ahead)
+    return form, _table(computed), again, _data(plan, computed)
 
 
 def script() -> str:
-    """Return the script that moves the table."""
+    """Return the script that updates the table."""
     return (files("pqchain.study") / "sliders.js").read_text(encoding="utf-8")
 
 
 def _slider(lever: Lever) -> Markup:
-    """Write a slider with its name and, beside it, its value with the unit."""
+    """Write a slider with its name, and its value with the unit."""
     ends = {"min": "0", "max": str(len(lever.values) - 1), "step": "1"}
     identifier = f"lever-{lever.name}"
     return element(
@@ -57,25 +180,25 @@ def _slider(lever: Lever) -> Markup:
     )
 
 
-def _table(ahead: Grid) -> Markup:
-    """Write the table of the plan as it is, laid out for the script: a row for each scheme."""
+def _table(computed: Grid) -> Markup:
+    """Write the table of the plan as it is, a row for each scheme, as the script expects it."""
     head = element(
         "tr",
         element("th", "scheme", scope="col"),
         *(element("th", text, scope="col", class_="number") for text in FIGURES.values()),
-        element("th", "what binds", scope="col"),
+        element("th", "binding limit", scope="col"),
     )
-    most = max((ahead.cells[ahead.place][name][0] for name in ahead.schemes), default=0.0)
+    most = max((cell.values[0] for cell in computed.start.values()), default=0.0)
     rows = []
-    for name in ahead.schemes:
-        *shown, binds = ahead.texts(ahead.place, name)
-        share = 100 * ahead.cells[ahead.place][name][0] / most if most else 0.0
+    for name, cell in computed.start.items():
+        *shown, limit = cell.texts
+        share = 100 * cell.values[0] / most if most else 0.0
         bar = element("span", class_="bar", style=f"--share: {share:.1f}%; --was: {share:.1f}%")
         first = element("td", element("span", shown[0]), bar, class_="number")
         rest = (element("td", text, class_="number") for text in shown[1:])
         rows.append(
             element(
-                "tr", element("th", name, scope="row"), first, *rest, element("td", binds),
+                "tr", element("th", name, scope="row"), first, *rest, element("td", limit),
                 class_="first",
             )
         )  # fmt: skip
@@ -87,28 +210,28 @@ def _table(ahead: Grid) -> Markup:
     return element("div", table, class_="scroll figures", tabindex="0")
 
 
-def _data(plan: Plan, ahead: Grid) -> Markup:
-    """Write what the script needs: labels of the sliders, and of each cell the texts by number."""
+def _data(plan: Plan, computed: Grid) -> Markup:
+    """Write the data of the script: labels of the sliders, and texts of each cell by index."""
     texts: dict[str, int] = {}
 
-    def rows(cell: int) -> Iterator[list[float]]:
-        for name in ahead.schemes:
-            if name in ahead.cells[cell]:
-                capacity = float(f"{ahead.cells[cell][name][0]:.3g}")
-                told = ahead.texts(cell, name)
-                yield [capacity, *(texts.setdefault(text, len(texts)) for text in told)]
+    def rows(cells: Mapping[str, Cell]) -> Iterator[list[float]]:
+        for name in computed.start:
+            if name in cells:
+                capacity = float(f"{cells[name].values[0]:.3g}")
+                # An index for each text: most cells repeat those of others.
+                yield [capacity, *(texts.setdefault(t, len(texts)) for t in cells[name].texts)]
 
-    cells = [list(rows(cell)) for cell in range(len(ahead.cells))]
+    cells = [list(rows(at)) for at in computed.cells]
     levers = [
-        {"labels": each.labels, "words": [_words(plan, each.name, value) for value in each.values]}
-        for each in ahead.levers
+        {"labels": it.labels, "words": [_words(plan, it.name, value) for value in it.values]}
+        for it in computed.levers
     ]
-    data = {"levers": levers, "place": ahead.place, "texts": list(texts), "cells": cells}
-    told = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return element("script", Markup(told), type="application/json", id="grid")
+    data = {"levers": levers, "place": computed.place, "texts": list(texts), "cells": cells}
+    # "<" is escaped because a script element would end at "</script>" inside a text.
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return element("script", Markup(text), type="application/json", id="grid")
 
 
 def _words(plan: Plan, name: str, value: object) -> str:
-    """Return what sets an input on the command line, "" for its own value."""
-    changes: Any = {name: value}
-    return shlex.join(writing.words(plan.with_(**changes), plan))
+    """Return the words that set an input on the command line, "" for its own value."""
+    return shlex.join(writing.words(plan.with_(**{name: value}), plan))

@@ -1,29 +1,20 @@
-"""A plan written down, so that others get it again: as TOML, for the command line, as Python.
-
-Knows the layout of a file, as `reading` does; a plan that is written and read is the same plan.
-"""
+"""Plans as TOML, as options of the command line, and as Python; what is written reads back."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from pqchain.consensus import named
 from pqchain.costs import GIVEN, Costs
 from pqchain.errors import UsageError
 from pqchain.schemes import TABLE
-from pqchain.study.plan import DEFAULTS, Plan, value_of
-from pqchain.study.quantities import INPUTS
-from pqchain.study.wiring import WIRES, without_effect
+from pqchain.study.inputs import INPUTS, Plan
 
 
 def toml(plan: Plan) -> str:
-    """Return the file of a plan; inputs that are as by default are left out.
-
-    Raises UsageError if its network has parameters that a file cannot say.
+    """Return the file of a plan; inputs with their default are left out.
 
     >>> from pqchain.study.reading import load, parse
     >>> plan = load("bitcoin").with_(block_seconds=300.0)
@@ -32,8 +23,9 @@ def toml(plan: Plan) -> str:
     """
     tables: dict[str, list[str]] = {}
     for name, row in INPUTS.items():
-        value = value_of(plan, name)
-        if _is_default(plan, name, value):
+        value = getattr(plan, name)
+        # Defaults are left out, so that a file shows what its author decided.
+        if value is None or value == plan.default(name):
             continue
         entries = value.items() if isinstance(value, Mapping) else [(name, value)]
         tables.setdefault(row.table, []).extend(
@@ -42,31 +34,31 @@ def toml(plan: Plan) -> str:
     tables["sources"] = [f"{_key(key)} = {_value(text)}" for key, text in plan.sources.items()]
     parts = [_table(f"[{name}]" if name else "", lines) for name, lines in tables.items() if lines]
     parts += [_table("[[scheme]]", _entries(_given(row))) for row in plan.own_schemes]
-    for seen in plan.observed:
-        told = {"set" if key == "settings" else key: each for key, each in seen._asdict().items()}
-        parts.append(_table("[[observed]]", _entries(told)))
-    _check_network(plan)
+    for observed in plan.observed:
+        entry = observed._asdict()
+        entry["set"] = entry.pop("settings")
+        parts.append(_table("[[observed]]", _entries(entry)))
     return "\n\n".join(parts) + "\n"
 
 
 def settings(plan: Plan, start: Plan) -> dict[str, Any]:
     """Return the inputs in which a plan differs from another, as `Plan.with_` takes them."""
-    law_changes = plan.network.law != start.network.law
-    usual = named(plan.network.law) if law_changes else start.network
-    changed: dict[str, Any] = {}
-    for name in INPUTS:
-        before = getattr(usual, name, None) if name in WIRES else value_of(start, name)
-        if name == "law":
-            before = start.network.law
-        if value_of(plan, name) != before and name not in without_effect(plan.network):
-            changed[name] = value_of(plan, name)
-    return changed
+    # Another law or world resets the network; its other inputs are compared with those defaults.
+    of_law = start.with_(law=plan.law)
+    of_world = of_law if plan.world == of_law.world else of_law.with_(world=plan.world)
+    before = {"law": start, "world": of_law}
+    return {
+        name: getattr(plan, name)
+        for name in INPUTS
+        if name not in plan.unused
+        and getattr(plan, name) != getattr(before.get(name, of_world), name)
+    }
 
 
 def words(plan: Plan, start: Plan) -> list[str]:
-    """Return what changes one plan into another on the command line: --set and --scheme.
+    """Return the options --set and --scheme that change one plan into another.
 
-    What has no words there, such as shares of a migration, is left out.
+    Inputs without such options, such as shares of a migration, are left out.
 
     >>> from pqchain.study.reading import load
     >>> start = load("bitcoin")
@@ -75,20 +67,20 @@ def words(plan: Plan, start: Plan) -> list[str]:
     """
     before = {row.algorithm for row in start.own_schemes}
     given = [row for row in plan.own_schemes if row.algorithm not in before]
-    said = [word for row in given for word in ("--scheme", _in_one_line(row))]
+    options = [word for row in given for word in ("--scheme", _in_one_line(row))]
     for name, value in settings(plan, start).items():
         if isinstance(value, tuple):
             value = ",".join(value)
         elif isinstance(value, bool):
             value = str(value).lower()
         if not isinstance(value, Mapping):
-            said += ["--set", f"{name}={value}"]
-    return said
+            options += ["--set", f"{name}={value}"]
+    return options
 
 
 def python(plan: Plan, start: Plan, name: str) -> str:
-    """Return the expression that makes a plan of the study of that name."""
-    made = f"pq.study.load({json.dumps(name, ensure_ascii=False)})"
+    """Return the expression that makes a plan from the study of that name."""
+    loaded = f"pq.study.load({json.dumps(name, ensure_ascii=False)})"
     changes = [
         f"{key}={dict(value) if isinstance(value, Mapping) else value!r}"
         for key, value in settings(plan, start).items()
@@ -98,32 +90,8 @@ def python(plan: Plan, start: Plan, name: str) -> str:
         rows = [f"pq.Costs.given({_arguments(row)})" for row in (*start.own_schemes, *given)]
         changes.append(f"own_schemes=({', '.join(rows)},)")
     if not changes:
-        return made
-    return f"{made}.with_(\n" + "".join(f"    {change},\n" for change in changes) + ")"
-
-
-def _is_default(plan: Plan, name: str, value: Any) -> bool:
-    """Whether a file need not say an input."""
-    if name in WIRES and name != "law":
-        return name in without_effect(plan.network) or value == getattr(
-            named(plan.network.law), name
-        )
-    return name != "law" and name in DEFAULTS and value == DEFAULTS[name]
-
-
-def _check_network(plan: Plan) -> None:
-    """Raise UsageError if the network differs from its law's in what no file says."""
-    usual = named(plan.network.law)
-    odd = [
-        each.name
-        for each in fields(usual)
-        if each.name not in WIRES and getattr(usual, each.name) != getattr(plan.network, each.name)
-    ]
-    if odd:
-        raise UsageError(
-            f"{', '.join(odd)} of the network cannot be written to a file; keep the lines of "
-            "Python that make it"
-        )
+        return loaded
+    return f"{loaded}.with_(\n" + "".join(f"    {change},\n" for change in changes) + ")"
 
 
 def _table(heading: str, lines: list[str]) -> str:
@@ -135,7 +103,7 @@ def _entries(row: Mapping[str, Any]) -> list[str]:
 
 
 def _given(row: Costs) -> dict[str, Any]:
-    """Return a scheme of the user's own as a table [[scheme]] holds it."""
+    """Return a scheme of the user's own as a table [[scheme]]."""
     values = {"name": row.algorithm} | {
         name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
     }
@@ -144,7 +112,7 @@ def _given(row: Costs) -> dict[str, Any]:
 
 
 def _in_one_line(row: Costs) -> str:
-    """Return a scheme of the user's own as --scheme takes it; commas part its fields."""
+    """Return a scheme of the user's own as an argument of --scheme, separated by commas."""
     own = _given(row)
     parts = [str(own.pop("name"))]
     for key, value in own.items():
@@ -160,7 +128,7 @@ def _arguments(row: Costs) -> str:
 
 
 def _key(name: str) -> str:
-    """Write a key of TOML, in quotes where it has other characters than a bare one may have."""
+    """Write a key of TOML, in quotes unless it is a bare key."""
     return name if name and set(name) <= _BARE else _text(name)
 
 
@@ -168,7 +136,7 @@ _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def _text(value: str) -> str:
-    # A string of JSON is one of TOML but for DEL, which TOML wants escaped.
+    # A string of JSON is one of TOML, except that TOML requires DEL to be escaped.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -183,5 +151,5 @@ def _value(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"{value} cannot be written to a file; expected a finite number")
+        raise UsageError(f"a number in a file must be finite; got {value}")
     return repr(value)

@@ -1,4 +1,9 @@
-"""Published works: what they print and say, and what is computed to stand beside it."""
+"""Published works: their printed numbers and statements, and what is computed for comparison.
+
+work = pqchain.works.get("pqdpol")
+side_by_side = work.printed(pqchain.measure())
+verdicts = work.claims()
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ from typing import TYPE_CHECKING
 from pqchain.installation import late
 
 if TYPE_CHECKING:
-    from pqchain.works import compare, papers
+    from pqchain.works import papers, printed
+    from pqchain.works.registry import get, works
 
-__all__ = ["compare", "papers"]
+__all__ = ["get", "papers", "printed", "works"]
 
-# Comparing takes all works with their plots; whoever asks for a printed number needs none of them.
-__getattr__, __dir__ = late(__name__, {"compare": "", "papers": ""})
+# The registry imports all works with their plots; printed numbers alone need none of them.
+__getattr__, __dir__ = late(__name__, {"papers": "", "printed": "", "registry": "get works"})

@@ -1,4 +1,4 @@
-"""How to cite pqchain and the works whose tables it holds, from what their folders say."""
+"""References of pqchain and of the published works, from their folders."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SOFTWARE: dict[str, Any] = {
     "url": "",
     "note": f"version {VERSION}",
 }
-"""This software; CITATION.cff says the same, which a test compares."""
+"""The reference of this software; a test compares it with CITATION.cff."""
 
 _UNNAMED = "authors not named in the text at hand"
 
 
 def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return what there is to say of each key, "pqchain" or a work; of all without keys.
+    """Return the reference of each key, "pqchain" or a work; without keys all of them.
 
     Raises UnknownPaper.
     """
@@ -44,21 +44,21 @@ def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
 
 def _of_work(key: str) -> dict[str, Any]:
     paper = papers.paper(key)
-    said = {name: getattr(paper, name) for name in ("title", "venue", "pages", "doi", "url")}
-    said |= {"year": str(paper.year), "authors": list(paper.authors) or [_UNNAMED]}
-    return {"key": key, "type": "work", **said, "note": paper.title_note}
+    fields = {name: getattr(paper, name) for name in ("title", "venue", "pages", "doi", "url")}
+    fields |= {"year": str(paper.year), "authors": list(paper.authors) or [_UNNAMED]}
+    return {"key": key, "type": "work", **fields, "note": paper.title_note}
 
 
 def sentence(entry: dict[str, Any]) -> str:
-    """Return a reference in words, after its key."""
-    said = [", ".join(entry["authors"]), entry["title"], entry["venue"], entry["year"]]
-    said += [f"doi:{entry['doi']}" if entry["doi"] else entry["url"]]
-    said += [f"p. {entry['pages']}" if entry["pages"] else "", entry["note"]]
-    return f"[{entry['key']}] {'. '.join(text.rstrip('.') for text in said if text)}."
+    """Return a reference as a sentence that begins with its key."""
+    parts = [", ".join(entry["authors"]), entry["title"], entry["venue"], entry["year"]]
+    parts += [f"doi:{entry['doi']}" if entry["doi"] else entry["url"]]
+    parts += [f"p. {entry['pages']}" if entry["pages"] else "", entry["note"]]
+    return f"[{entry['key']}] {'. '.join(text.rstrip('.') for text in parts if text)}."
 
 
 def bibtex(entry: dict[str, Any]) -> str:
-    """Return a reference as BibTeX that every LaTeX reads; Korean words are left out.
+    """Return a reference as BibTeX for any LaTeX; Korean words are left out.
 
     >>> print(bibtex(SOFTWARE).splitlines()[0])
     @misc{pqchain,
@@ -73,14 +73,14 @@ def bibtex(entry: dict[str, Any]) -> str:
         "url": entry["url"],
         "note": _latin(entry["note"]),
     }
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@misc{{{entry['key']},", *lines, "}"])
+    written = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{entry['key']},", *written, "}"])
 
 
 def _names(authors: Sequence[str]) -> list[str]:
-    """Return names; what is no person stands in braces, so that it is not taken apart."""
-    whole = {_UNNAMED, *SOFTWARE["authors"]}
-    return [f"{{{name}}}" if name in whole else _latin(name).strip("()") for name in authors]
+    """Return names; braces keep BibTeX from splitting those that are not of a person."""
+    collective = {_UNNAMED, *SOFTWARE["authors"]}
+    return [f"{{{name}}}" if name in collective else _latin(name).strip("()") for name in authors]
 
 
 def _latin(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The comparisons that decide a statement, as `claims.toml` names them.
+"""The comparisons of `claims.toml` that decide a statement.
 
 A number is written "<name>: <quantity>", and a quantity may be a sum or product of quantities.
 Kinds of check:
@@ -9,15 +9,15 @@ falling    each of `names` falls as n grows
 ratio      `of` over `to` is `about` a number or `at_least` a number
 similar    `of` and `to` are within the factor SIMILAR of each other
 value      `of` is exactly `is`
-at_most    no cell exceeds `limit`, an absolute bound that only the paper's machine can be held to;
+at_most    no cell exceeds `limit`, an absolute bound that applies to the paper's machine only;
            `ours` if no source gives the bound
 quotient   `of` over `to`, times `times`, gives the `printed` number within the print's rounding
 sum        `cells` add up to `total` within the print's rounding
-open       nothing here can decide it, for the `reason`
-computed   what the work computes decides it: `Work.judge`
+open       nothing here can decide it; `reason` says why
+computed   `Work.judge` decides it
 
 Bounds that no source gives are ours, and the evidence says so. Milliseconds are never compared
-across machines: on our numbers only ranks and ratios are checked.
+across machines: with our numbers only ranks and ratios are checked.
 """
 
 from __future__ import annotations
@@ -32,78 +32,84 @@ from operator import add, and_
 
 from pqchain import algorithms
 from pqchain.errors import DataError
+from pqchain.figures import Kind
 from pqchain.works.readers import FACTS, Number, Numbers, Reader, Undecided, spoken, step
 from pqchain.works.statements import Check
 from pqchain.works.verdicts import FAILS, HOLDS, ITS_OWN, OPEN, Standing, Verdict, decisive
 
 APART = 1.5
-"""Medians that scatter have a rank if they differ by this factor, and by more than their error."""
+"""Medians that scatter are ranked if they differ by this factor and by more than their error."""
 
 SIMILAR = 1.5
-"""What "similar" allows."""
+"""The factor that "similar" allows."""
 
 ABOUT = 1.25
-"""What "about N" allows to a ratio of times on another machine. Of the print and of sizes it allows
-one unit of N's last digit: the texts round freely and cut."""
+"""The factor that "about N" allows for a ratio of times on another machine. For printed numbers
+and sizes it is one unit of N's last digit, because the texts round or truncate."""
 
-_SHOWN = 3
+_FIGURES = 3
+"""Figures in the evidence of a verdict."""
+
 _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
-"""Kinds of check that are about the print alone."""
+"""Kinds of check that apply to the print alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """The outcome of one comparison."""
+class Result:
+    """The result of a comparison."""
 
     outcome: str
     evidence: str
     margin: float = math.inf
-    """Of one that holds: how far it is from not holding, as a factor."""
+    """The distance of one that holds from failing, as a factor."""
     standing: Standing = ITS_OWN
 
     @property
     def word(self) -> str:
-        """The verdict that it comes to."""
+        """The verdict on this comparison alone."""
         return self.standing.word(self.outcome)
 
 
 def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Verdict:
-    """Check a statement on the numbers of one reader; a single part that fails decides it."""
-    found = [each for check in checks for each in _findings(check, reader, implementation)]
-    first = min((finding.word for finding in found), key=decisive)
-    deciding = [finding for finding in found if finding.word == first]
-    deciding.sort(key=lambda finding: (finding.outcome != FAILS, finding.margin))
-    texts = list(dict.fromkeys(finding.evidence for finding in deciding))
-    more = f"; and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    standing = reduce(and_, (finding.standing for finding in deciding))
-    evidence = "; ".join(texts[:_SHOWN]) + more
+    """Check a statement with the numbers of one reader; one part that fails decides it."""
+    results = [result for check in checks for result in _results(check, reader, implementation)]
+    first = min((result.word for result in results), key=decisive)
+    deciding = [result for result in results if result.word == first]
+    # The closest comparison first: it is the one that a reader will doubt.
+    deciding.sort(key=lambda result: (result.outcome != FAILS, result.margin))
+    texts = list(dict.fromkeys(result.evidence for result in deciding))
+    more = f"; and {len(texts) - _FIGURES} more" if len(texts) > _FIGURES else ""
+    standing = reduce(and_, (result.standing for result in deciding))
+    evidence = "; ".join(texts[:_FIGURES]) + more
     return Verdict(deciding[0].outcome, evidence, reader.source, standing)
 
 
 def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
-    """Return the readers, beside the print, that a statement can be checked on.
+    """Return the readers, other than the print's, that can decide a statement.
 
-    A reader of a model goes before the stopwatch, and each decides alone; what is measured may
+    A model has precedence over measurements, and each model decides alone; measured numbers may
     come from several readers.
     """
     readers = [reader for reader in readers if reader.decides]
     kinds = {check["kind"] for check in checks}
     used = {quantity for check in checks for quantity in _quantities(check)}
+    # Sizes and levels are facts of the implementations, which no measurement can improve.
     if kinds == {"value"} or (kinds and not kinds & _OF_THE_PRINT and used <= set(FACTS)):
         return [
             reader
             for reader in readers
-            if reader.source == "registry" and all(map(reader.reads, used))
+            if reader.source == Kind.REGISTRY and all(map(reader.reads, used))
         ]
+    # Absolute bounds and recomputed columns are about the print itself.
     if not kinds or kinds & _OF_THE_PRINT:
         return []
-    clocked = [reader for reader in readers if reader.source == "measured"]
+    measured = [reader for reader in readers if reader.source == Kind.MEASURED]
     models = [
         reader
         for reader in readers
-        if reader.source not in ("measured", "registry") and all(map(reader.reads, used))
+        if reader.source not in (Kind.MEASURED, Kind.REGISTRY) and all(map(reader.reads, used))
     ]
-    return models or [_first_of(clocked)]
+    return models or [_first_of(measured)]
 
 
 def _first_of(readers: list[Reader]) -> Reader:
@@ -114,36 +120,39 @@ def _first_of(readers: list[Reader]) -> Reader:
     return Reader(readers[0].source, read)
 
 
-def _findings(check: Check, reader: Reader, implementation: str) -> Iterator[Finding]:
-    """Compare the parts of a check, over its steps; a number that is not there leaves one open.
+def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Result]:
+    """Yield the results of the parts of a check, per step; a missing number leaves a part open.
 
-    Raises DataError for an unknown kind.
+    Raises DataError for an unknown kind or field.
     """
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"unknown kind of check {kind!r}; expected one of {sorted(KINDS)}")
+    # Optional fields have defaults, so a misspelt one would silently weaken the check.
+    if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
+        raise DataError(f"unknown fields {unknown} of a check {kind!r}; it has {_FIELDS[kind]}")
     check = _within(check, reader)
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
-        yield Finding(OPEN, "too few sizes were run")
+        yield Result(OPEN, "too few sizes were run")
         return
     steps = map(step, check["n"]) if "n" in check and kind != "falling" else [""]
-    for at in steps:
+    for suffix in steps:
         for part in _parts(check):
             try:
-                yield KINDS[kind](part, Numbers(reader, implementation, at))
+                yield KINDS[kind](part, Numbers(reader, implementation, suffix))
             except Undecided as reason:
-                yield Finding(OPEN, str(reason))
+                yield Result(OPEN, str(reason))
 
 
 def _within(check: Check, reader: Reader) -> Check:
-    """Return a check of those n alone that a reader has."""
+    """Restrict a check to the values of n that a reader has."""
     if "n" not in check or reader.steps is None:
         return check
     return check | {"n": [n for n in check["n"] if n in reader.steps]}
 
 
 def _parts(check: Check) -> Iterator[Check]:
-    """Take a check apart into those of single numbers."""
+    """Yield the checks of single numbers that a check consists of."""
     if check["kind"] == "less":
         if check.get("one_level"):
             _require_one_level([*check["smaller"], *check["larger"]])
@@ -167,13 +176,13 @@ def _require_one_level(names: list[str]) -> None:
     levels = {name: algorithms.get(name.partition("/")[0]).nist_level for name in names}
     if len(set(levels.values())) > 1:
         listed = ", ".join(f"{name} {level}" for name, level in levels.items())
-        raise DataError(f"a check says that its schemes are of one NIST level; they are: {listed}")
+        raise DataError(f"schemes of a check with one_level must have one NIST level; got {listed}")
 
 
 def _quantities(check: Check) -> Iterator[str]:
-    """Yield the quantities of a check, sums and products taken apart."""
-    named = [check[side].rpartition(": ")[2] for side in ("of", "to") if side in check]
-    for expression in [*named, *_listed(check.get("quantity", []))]:
+    """Yield the quantities of a check, those of sums and products one by one."""
+    expressions = [check[side].rpartition(": ")[2] for side in ("of", "to") if side in check]
+    for expression in [*expressions, *_listed(check.get("quantity", []))]:
         yield from expression.replace("*", "+").split("+")
 
 
@@ -181,12 +190,12 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _less(check: Check, of: Numbers) -> Finding:
-    """Rank two numbers, or leave it open.
+def _less(check: Check, of: Numbers) -> Result:
+    """Rank two numbers, or leave the rank open.
 
-    They have a rank if they differ by more than their noise, or by APART and more than their
-    error: a scheme that rejects and repeats scatters widely around a well-known median, while
-    a small difference of medians may be the load of a shared machine.
+    They are ranked if they differ by more than their noise, or by APART and more than their error:
+    a scheme with rejection sampling scatters widely around a well-known median, while a small
+    difference of medians may be the load of a shared machine.
     """
     small, large = check["smaller"], check["larger"]
     a, b = of(small), of(large)
@@ -194,81 +203,86 @@ def _less(check: Check, of: Numbers) -> Finding:
     first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
     if large.endswith(f": {quantity}"):
         second = second.removesuffix(f" {spoken(quantity)}")
+    # Noise alone is too strict for rejection sampling, whose samples scatter by a factor although
+    # the median is known well; error alone would rank the noise of a busy machine.
     low, high = sorted((a.value, b.value))
-    far = high >= APART * low and high - low > a.error + b.error
-    if not (far or high - low > a.noise + b.noise):
+    is_apart = high >= APART * low and high - low > a.error + b.error
+    if not (is_apart or high - low > a.noise + b.noise):
         text = f"{first} {a} and {second} {b} are too close to rank"
-        return Finding(OPEN, text, standing=standing)
+        return Result(OPEN, text, standing=standing)
     if a.value > b.value:
-        return Finding(FAILS, f"{first} {a} is not below {second} {b}", standing=standing)
+        return Result(FAILS, f"{first} {a} is not below {second} {b}", standing=standing)
     by = check.get("by", 1)
     margin = high / low / by if low else math.inf
     text = f"{first} {a} < {second} {b}"
     if by > 1:
         text += f", {margin * by:.3g} times; 'by far' is read as {by} times or more, our choice"
-    return Finding(HOLDS if margin >= 1 else FAILS, text, margin, standing)
+    return Result(HOLDS if margin >= 1 else FAILS, text, margin, standing)
 
 
-def _ratio(check: Check, of: Numbers) -> Finding:
+def _ratio(check: Check, of: Numbers) -> Result:
     ratio, text = _divided(check, of)
     text += ", stated "
     if "about" not in check:
         bound = check["at_least"]
         return _bounded(ratio, bound, math.inf, f"{text}at least {bound}")
+    # The digits of "about 373" are the precision that the text claims.
     about, text = check["about"], f"{text}about {check['about']}"
-    if of.reader.source in ("published", "registry"):
+    if of.reader.source in (Kind.PUBLISHED, Kind.REGISTRY):
         unit = float(Decimal(1).scaleb(int(Decimal(str(about)).as_tuple().exponent)))
         agrees = abs(ratio.value - about) <= unit + ratio.error
-        return Finding(HOLDS if agrees else FAILS, text, standing=ratio.standing)
+        return Result(HOLDS if agrees else FAILS, text, standing=ratio.standing)
     text += f", read as within a factor of {ABOUT:g}, our choice"
     return _bounded(ratio, about / ABOUT, about * ABOUT, text)
 
 
-def _similar(check: Check, of: Numbers) -> Finding:
+def _similar(check: Check, of: Numbers) -> Result:
     ratio, text = _divided(check, of)
     text += f"; 'similar' is read as within a factor of {SIMILAR:g}, our choice"
     return _bounded(ratio, 1 / SIMILAR, SIMILAR, text)
 
 
 def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
-    """Return `of` over `to`, and the quotient in words."""
+    """Return `of` divided by `to`, and the quotient as text."""
     upper, lower = of(check["of"]), of(check["to"])
     ratio = upper / lower
     names = f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower}"
     return ratio, f"{names} is {ratio.value:.4g}"
 
 
-def _bounded(ratio: Number, low: float, high: float, text: str) -> Finding:
+def _bounded(ratio: Number, low: float, high: float, text: str) -> Result:
+    # A ratio within its error of a bound could fall on either side in the next run.
     if any(abs(ratio.value - bound) < ratio.error for bound in (low, high)):
-        return Finding(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
+        return Result(OPEN, f"{text}: too close to the bound", standing=ratio.standing)
     outcome = HOLDS if low <= ratio.value <= high else FAILS
-    return Finding(outcome, text, standing=ratio.standing)
+    return Result(outcome, text, standing=ratio.standing)
 
 
-def _value(check: Check, of: Numbers) -> Finding:
+def _value(check: Check, of: Numbers) -> Result:
     number, stated = of(check["of"]), check["is"]
     outcome = HOLDS if number.value == stated else FAILS
     text = f"{of.label(check['of'])} {number}, stated {stated}"
-    return Finding(outcome, text, standing=number.standing)
+    return Result(outcome, text, standing=number.standing)
 
 
-def _at_most(check: Check, of: Numbers) -> Finding:
+def _at_most(check: Check, of: Numbers) -> Result:
     number, limit = of(check["of"]), check["limit"]
     text = f"{of.label(check['of'])} {number}, limit {Number(limit, unit=number.unit)}"
     text += ", a limit of our choice" * bool(check.get("ours"))
     if number.value <= limit:
-        return Finding(HOLDS, text, limit / number.value, number.standing)
-    return Finding(FAILS, text, standing=number.standing)
+        return Result(HOLDS, text, limit / number.value, number.standing)
+    return Result(FAILS, text, standing=number.standing)
 
 
-def _recomputed(value: float, slack: float, printed: Number, text: str) -> Finding:
-    """Judge a recomputed number; `slack` is what the rounding of its parts allows."""
+def _recomputed(value: float, slack: float, printed: Number, text: str) -> Result:
+    """Judge a recomputed number; `slack` is the rounding of its parts."""
+    # 1e-9: decimal roundings are not exact in binary.
     allowed = (slack + printed.noise) * (1 + 1e-9)
     outcome = HOLDS if abs(value - printed.value) <= allowed else FAILS
-    return Finding(outcome, text, standing=printed.standing)
+    return Result(outcome, text, standing=printed.standing)
 
 
-def _quotient(check: Check, of: Numbers) -> Finding:
+def _quotient(check: Check, of: Numbers) -> Result:
     quotient, printed = of(check["of"]) / of(check["to"]), of(check["printed"])
     times = check.get("times", 1)
     value = quotient.value * times
@@ -277,17 +291,17 @@ def _quotient(check: Check, of: Numbers) -> Finding:
     return _recomputed(value, quotient.noise * times, printed, text)
 
 
-def _sum(check: Check, of: Numbers) -> Finding:
+def _sum(check: Check, of: Numbers) -> Result:
     parts, total = reduce(add, map(of, check["cells"])), of(check["total"])
     text = f"{of.label(check['total'])} {total.value:g}, the parts give {parts.value:.6g}"
     return _recomputed(parts.value, parts.noise, total, text)
 
 
-def _open(check: Check, of: Numbers) -> Finding:
-    return Finding(OPEN, str(check["reason"]))
+def _open(check: Check, of: Numbers) -> Result:
+    return Result(OPEN, str(check["reason"]))
 
 
-KINDS: dict[str, Callable[[Check, Numbers], Finding]] = {
+KINDS: dict[str, Callable[[Check, Numbers], Result]] = {
     "less": _less,
     "falling": _less,
     "ratio": _ratio,
@@ -298,3 +312,16 @@ KINDS: dict[str, Callable[[Check, Numbers], Finding]] = {
     "sum": _sum,
     "open": _open,
 }
+
+_FIELDS = {
+    "less": "smaller larger quantity larger_quantity by one_level n",
+    "falling": "names quantity n",
+    "ratio": "of to about at_least n",
+    "similar": "of to n",
+    "value": "of is",
+    "at_most": "cells limit ours",
+    "quotient": "of to times printed",
+    "sum": "cells total",
+    "open": "reason",
+}
+"""The fields of each kind of check."""

@@ -1,7 +1,4 @@
-"""What a published work is: citation, machine, tables, errata; read from its folder.
-
-A folder holds `paper.toml`, `claims.toml` with the work's statements, and one CSV file per table.
-"""
+"""A published work: citation, machine, tables and errata, read from `paper.toml` in its folder."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from pqchain.installation import read_toml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """One print that cannot be right: it contradicts the rest of the same print."""
+    """A misprint: it contradicts the rest of the same print."""
 
     table: str
     row: str
@@ -34,13 +31,13 @@ class Erratum:
 
     @property
     def place(self) -> str:
-        """Table, row and column, as far as it has them."""
+        """Table, row and column, those that are not empty."""
         return ", ".join(part for part in (self.table, self.row, self.column) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherCode:
-    """Operations that other code does here than in the work; what they show refutes nothing."""
+    """Operations that other code computes here than in the work; they cannot refute a statement."""
 
     algorithm: str
     """As printed."""
@@ -49,17 +46,17 @@ class OtherCode:
     operations: tuple[str, ...] = ()
     """Empty for all."""
     reason: str
-    """Whose code it is here, and whose there."""
+    """The origin of the code here and in the work."""
 
     def covers(self, implementation: str, operation: str) -> bool:
-        """Whether it speaks of that operation of our implementation."""
+        """Whether it applies to that operation of our implementation."""
         variant = self.implementation in ("", implementation.rpartition("/")[2])
         return variant and (not self.operations or operation in self.operations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedTable:
-    """Where a published table is and how it is laid out."""
+    """The file and the layout of a published table."""
 
     file: str
     section: str
@@ -67,24 +64,24 @@ class PrintedTable:
     description: str
     layout: str = "wide"
     counts: tuple[str, ...] = ()
-    """Columns of a wide table that hold numbers without a unit."""
+    """Columns of a wide table whose numbers have no unit."""
     across: str = ""
     quantity: str = ""
-    """Of a table laid out across: the parameter in the heading, and the quantity in the cells."""
+    """For layout "across": the parameter in the headings, and the quantity in the cells."""
     algorithm: str = ""
-    """Printed name that all rows of a long table are about."""
+    """Printed name of the algorithm of all rows of a long table."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.file, str):
-            raise ValueError(f"file is {self.file!r}; expected the name of a table's file")
+            raise ValueError(f"file must be the name of a CSV file; got {self.file!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """What a source paper is. Empty where its text does not say."""
+    """A source paper; fields are empty where its text does not tell."""
 
     folder: Path
-    """With its files; named after the key."""
+    """Its folder, named after the key."""
     title: str
     """In English."""
     title_korean: str
@@ -96,19 +93,19 @@ class Paper:
     url: str
     doi: str
     place: int
-    """Of its chapter in the report: what is reproduced most comes first."""
+    """The position of its chapter; works that are reproduced most come first."""
     scope: str
-    """What is reproduced of it, and what is only shown."""
+    """The part that is reproduced, and the part that is only shown."""
     machine: Mapping[str, str]
-    """On what its numbers were made."""
+    """The machine of its numbers."""
     notes: tuple[str, ...]
     names: Mapping[str, str]
-    """Printed name of an algorithm: its name in the registry."""
+    """Names in the registry by printed names."""
     tables: Mapping[str, PrintedTable]
     errata: tuple[Erratum, ...]
     others: tuple[OtherCode, ...]
     regime: Mapping[str, Any]
-    """Under what its own numbers were found: sizes by name, and `words`."""
+    """The setting of its numbers: sizes by name, and `words`, the same as text."""
 
     @property
     def key(self) -> str:
@@ -117,7 +114,7 @@ class Paper:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """The algorithms that it names, as the registry calls them."""
+        """Its algorithms by their names in the registry."""
         return tuple(dict.fromkeys(self.names.values()))
 
     @property
@@ -127,11 +124,12 @@ class Paper:
         return ", ".join(part for part in parts if part)
 
     def other_code(self, algorithm: str, implementation: str, operation: str) -> str:
-        """Say whose code an operation is here, if not the work's; else ""."""
-        for each in self.others:
-            about = operation in algorithms.OPERATIONS and self.names[each.algorithm] == algorithm
-            if about and each.covers(implementation, operation):
-                return each.reason
+        """Return the origin of an operation's code here if it is not the work's, else ""."""
+        if operation not in algorithms.OPERATIONS:
+            return ""
+        for other in self.others:
+            if self.names[other.algorithm] == algorithm and other.covers(implementation, operation):
+                return other.reason
         return ""
 
     def layout(self, table: str) -> PrintedTable:

@@ -1,13 +1,13 @@
-"""The published works by their keys: what each is, its tables as printed, its costs.
+"""The published works by key: citation, tables as printed, costs.
 
-The data lie in `data/papers/<key>`: CSV files, digit for digit, which become SI units here. A table
-has one of three layouts:
+`data/papers/<key>` has a CSV file per table, digit for digit; values are converted to SI units
+here. A table has one of three layouts:
 
 wide    one row per algorithm; the heading of a column ends in its unit (`sign_milliseconds`)
 across  one row per algorithm, one column per value of a parameter, one quantity in all cells
 long    one number per row, with columns name, quantity, value, unit
 
-A work is given by its key, or by its paper where that is at hand.
+Functions take the key of a work or its `Paper`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HEADINGS = {
     "_percent": ("_percent", "%", Decimal(1)),
     "_megahertz": ("_megahertz", "MHz", Decimal(1)),
 }
-"""End of a heading in a wide table: what it becomes, the unit, and the factor to that unit."""
+"""Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it."""
 
 _UNITS = {
     "bytes": ("B", Decimal(1)),
@@ -55,12 +55,12 @@ _UNITS = {
 """Unit printed in a long table: the SI unit and the factor to it. Others stay as printed."""
 
 _Meaning = tuple[str, str, Decimal]
-"""Of a printed number: its quantity, the SI unit, and the factor to that unit."""
+"""The quantity of a printed number, its SI unit, and the factor to that unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One published number."""
+    """A published number."""
 
     paper: str
     table: str
@@ -76,11 +76,11 @@ class Cell:
     note: str
     """The erratum, or ""."""
     other_code: str = ""
-    """Whose code does the operation here, if not the work's."""
+    """The origin of the operation's code here, if it is not the work's."""
 
     @property
     def operation(self) -> str:
-        """The operation that it is a time or a count of cycles of."""
+        """The operation of a time or a number of cycles."""
         return self.quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
@@ -90,7 +90,7 @@ def keys() -> list[str]:
 
 
 def paper(work: str | Paper) -> Paper:
-    """Return what the paper is, its tables and its errata. Raises UnknownPaper and DataError."""
+    """Return citation, tables and errata. Raises UnknownPaper and DataError."""
     if isinstance(work, Paper):
         return work
     key = work.casefold() if isinstance(work, str) else work
@@ -105,29 +105,29 @@ def tables(work: str | Paper) -> list[str]:
 
 
 def table(work: str | Paper, name: str) -> pd.DataFrame:
-    """Return one published table, tidy: times in seconds, sizes in bytes, else as printed.
+    """Return a published table in tidy form: times in seconds, sizes in bytes, else as printed.
 
-    A wide table has a column per quantity; one laid out across has the parameter (`n`) and the
-    quantity; a long one has quantity, printed, value and unit. `algorithm` is the registry's name
-    and `printed_name` the paper's. attrs: caption, description, section, source, units (by
-    column), errata. Raises UnknownPaper for an unknown paper or table and DataError for a file
+    A wide table has a column per quantity, layout "across" the parameter (`n`) and the quantity, a
+    long table quantity, printed, value and unit. `algorithm` is the registry's name and
+    `printed_name` the paper's. attrs: caption, description, section, source, units (by column),
+    errata. Raises UnknownPaper for an unknown paper or table and DataError for a file
     that breaks its layout.
     """
     source = paper(work)
     layout = source.layout(name)
     units: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
-    for texts, found in _records(source, name):
+    for texts, parsed in _records(source, name):
         if layout.layout == "long":
-            value, unit = (found[0].value, found[0].unit) if found else ("nan", "")
+            value, unit = (parsed[0].value, parsed[0].unit) if parsed else ("nan", "")
             rows.append(texts | {"value": float(value), "unit": unit})
         else:
             numbers = {
                 cell.quantity: float(cell.value) if cell.rounding else int(cell.value)
-                for cell in found
+                for cell in parsed
             }
             rows.append(texts | numbers)
-            units |= {cell.quantity: cell.unit for cell in found}
+            units |= {cell.quantity: cell.unit for cell in parsed}
     frame = pd.DataFrame(rows)
     if "algorithm" in frame and not frame["algorithm"].any():
         frame = frame.drop(columns="algorithm")
@@ -145,7 +145,7 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
 def cells(work: str | Paper) -> list[Cell]:
     """Return every published number of the paper, exact. Raises UnknownPaper and DataError."""
     source = paper(work)
-    return [cell for name in source.tables for _, found in _records(source, name) for cell in found]
+    return [cell for name in source.tables for _, row in _records(source, name) for cell in row]
 
 
 def published(work: str | Paper | None = None) -> pd.DataFrame:
@@ -153,60 +153,67 @@ def published(work: str | Paper | None = None) -> pd.DataFrame:
 
     Columns: paper, table, algorithm (canonical name or ""), printed_name, implementation ("ref",
     "avx2", "cortex-m4" or ""), quantity, value, unit (B, s, 1/s, cycles, %, MHz or as printed),
-    note (the erratum or ""). Where a table goes across a parameter, the printed name ends in it
-    ("Falcon 512, n = 1"). Raises UnknownPaper and DataError.
+    note (the erratum or ""), other_code (the origin of the code here, if it is not the work's). For
+    layout "across" the printed name ends in the parameter ("Falcon 512, n = 1"). Raises
+    UnknownPaper and DataError.
     """
-    found = [cell for each in (keys() if work is None else [work]) for cell in cells(each)]
-    rows = [[getattr(cell, column) for column in PUBLISHED.columns] for cell in found]
+    works = keys() if work is None else [work]
+    rows = [
+        [getattr(cell, column) for column in PUBLISHED.columns]
+        for key in works
+        for cell in cells(key)
+    ]
     frame = pd.DataFrame(rows, columns=list(PUBLISHED.columns))
     frame["value"] = frame["value"].astype("float64")  # exact decimals until here
     return results.check(frame, PUBLISHED)
 
 
 def costs(work: str | Paper, implementation: str | None = None) -> CostTable:
-    """Return the costs that the paper prints, of each signature scheme it prints all times of.
+    """Return the printed costs of each signature scheme with all times in print.
 
-    Sizes are as printed: 666 bytes for Falcon-512 in two papers, which is its padded form. A
-    paper that prints a maximum only gets the registry's mean, and the row says so. Of a paper with
-    several implementations the AVX2 one is taken unless `implementation` names another. Raises
-    UnknownPaper, and DataError if the paper prints no complete costs.
+    Sizes are as printed: 666 bytes for Falcon-512 in two papers, which is its padded form. Where
+    only a maximum is printed, the size is the registry's mean, and the row states it. Of several
+    implementations the default is AVX2. Raises UnknownPaper, and DataError if the paper prints no
+    complete costs.
 
     >>> costs("pqdpol")["Falcon-512"].verify_seconds
     7.5e-05
     """
     source = paper(work)
     offered = _implementations(source)
+    # Models of a chain ask for the fastest code that the paper timed.
     if implementation is None:
         implementation = "avx2" if "avx2" in offered else ""
     complete = _costs(source, implementation)
     if not len(complete):
         raise DataError(
-            f"paper {source.key!r} prints no public key with times of key generation, signing and "
-            f"verification together for implementation {implementation!r} (it has "
+            f"paper {source.key!r} must print a public key and the times of key generation, "
+            f"signing and verification for implementation {implementation!r} (it has "
             f"{sorted(offered)}); papers with costs: {', '.join(with_costs())}"
         )
     return complete
 
 
 def with_costs() -> tuple[str, ...]:
-    """Return the keys of the papers that print costs, by whatever implementation."""
+    """Return the keys of the papers that print costs of some implementation."""
     return tuple(
         source.key
         for source in map(paper, keys())
-        if any(len(_costs(source, each)) for each in _implementations(source))
+        if any(len(_costs(source, name)) for name in _implementations(source))
     )
 
 
 def _implementations(source: Paper) -> set[str]:
-    """Return whose numbers the work prints: "ref", "avx2", "cortex-m4", or "" if unsaid."""
+    """Return the printed implementations: "ref", "avx2", "cortex-m4", or "" if not named."""
     return {cell.implementation for cell in cells(source)}
 
 
 def _costs(source: Paper, implementation: str) -> CostTable:
-    """Return the costs of each signature scheme that all of them are printed of; maybe none."""
+    """Return the costs of each signature scheme whose costs are printed completely."""
     values: dict[str, dict[str, Decimal]] = {}
     for cell in cells(source):
         if cell.algorithm and cell.implementation in ("", implementation):
+            # The first table has all digits; later ones may round.
             values.setdefault(cell.algorithm, {}).setdefault(cell.quantity, cell.value)
     label = f"paper:{source.key}" + (f" ({implementation})" if implementation else "")
     rows = []
@@ -235,18 +242,18 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
     for row in _rows(source.folder / layout.file):
         printed_name = row.pop("name")
         algorithm = source.names.get(layout.algorithm or printed_name, "")
-        for texts, numbers in _laid_out(row, layout):
+        for texts, numbers in _tidy(row, layout):
             step = f", {layout.across} = {texts[layout.across]}" if layout.across else ""
             variant = row.get("implementation", "")
-            about = {
+            keys = {
                 "paper": source.key,
                 "table": name,
                 "algorithm": algorithm,
                 "printed_name": printed_name + step,
                 "implementation": variant,
             }
-            found = [
-                _cell(row[column], reasons.get((printed_name, column), ""), about, *meaning)
+            parsed = [
+                _cell(row[column], reasons.get((printed_name, column), ""), keys, *meaning)
                 for column, meaning in numbers.items()
             ]
             names = {"algorithm": algorithm, "printed_name": printed_name}
@@ -254,16 +261,16 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
                 names | texts,
                 [
                     replace(cell, other_code=source.other_code(algorithm, variant, cell.operation))
-                    for cell in found
+                    for cell in parsed
                     if cell is not None
                 ],
             )
 
 
-def _laid_out(
+def _tidy(
     row: dict[str, str], layout: PrintedTable
 ) -> Iterator[tuple[dict[str, Any], dict[str, _Meaning]]]:
-    """Yield the tidy rows that a printed one becomes: its texts, and which columns hold numbers."""
+    """Yield the tidy rows of a printed one: its texts, and the meanings of its number columns."""
     if layout.layout == "long":
         texts = {"quantity": row["quantity"], "printed": row["value"]}
         texts |= {"section": row["section"]} if "section" in row else {}
@@ -286,7 +293,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     if "name" not in headings or len(set(headings)) != len(headings):
-        raise DataError(f"{path} needs distinct headings with a 'name'; it has {headings}")
+        raise DataError(f"{path} must have distinct headings, one of them 'name'; got {headings}")
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(headings):
             raise DataError(
@@ -296,7 +303,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
-    """Say what the numbers in a column of a wide table are; None if it holds text."""
+    """Return the meaning of a number column of a wide table, or None for a text column."""
     if column in layout.counts:
         return column, "", Decimal(1)
     for ending, (becomes, unit, factor) in _HEADINGS.items():
@@ -306,9 +313,9 @@ def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
 
 
 def _cell(
-    printed: str, note: str, about: dict[str, str], quantity: str, unit: str, factor: Decimal
+    printed: str, note: str, keys: dict[str, str], quantity: str, unit: str, factor: Decimal
 ) -> Cell | None:
-    """Parse a printed number ("x10.25" is 10.25); None for a dash or, in a long table, text."""
+    """Parse a printed number ("x10.25" is 10.25); None for a dash, and for text in a long table."""
     try:
         value = Decimal(printed.removeprefix("x"))
     except InvalidOperation:
@@ -317,14 +324,15 @@ def _cell(
         if printed == "-" or not unit:
             return None
         raise DataError(
-            f"{about['paper']}, {about['table']}, {about['printed_name']}: {quantity} is "
-            f"{printed!r}; expected a number in {unit} or a dash"
+            f"{keys['paper']}, {keys['table']}, {keys['printed_name']}: {quantity} must be a "
+            f"number in {unit} or a dash; got {printed!r}"
         )
     exponent = value.as_tuple().exponent
+    # Counts have no rounding error; measured values have half of their last digit.
     is_exact = unit in ("B", "cycles", "") and value == value.to_integral_value()
     last_digit = Decimal(0) if is_exact else Decimal(1).scaleb(int(exponent))
     return Cell(
-        **about,
+        **keys,
         quantity=quantity,
         value=value * factor,
         rounding=last_digit / 2 * factor,

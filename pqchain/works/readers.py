@@ -1,7 +1,7 @@
-"""Numbers that statements are checked on: as printed, of the registry, measured here.
+"""Sources of numbers that decide statements: the print, the registry, our measurements.
 
-A number is asked for by name, quantity and implementation. The name is the registry's or the
-printed one; a trailing "/<implementation>" picks an implementation.
+A number is looked up by name, quantity and implementation. The name is the registry's or the
+printed one; a trailing "/<implementation>" selects an implementation.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
+from pqchain import algorithms, figures, results
 from pqchain.costs import MEASUREMENT, choose
-from pqchain.render import numbers
+from pqchain.figures import Kind, Unit
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.verdicts import CODE, ITS_OWN, MACHINE, Standing
 
 MADS = 3.0
-"""Medians closer than this many median absolute deviations have no rank."""
+"""Medians closer than this many median absolute deviations are not ranked."""
 
 MEDIAN_ERROR = 1.4826 * math.sqrt(math.pi / 2)
 """Standard error of a median, in median absolute deviations over the root of the sample count.
@@ -33,29 +33,29 @@ both for normal samples.
 """
 
 SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
-"""Sizes that the registry knows."""
+"""Sizes in the registry."""
 
 FACTS = (*SIZES, "nist_level")
-"""All that it knows of an algorithm as a number."""
+"""Numbers in the registry."""
 
 
 class Undecided(Exception):
-    """A number that a check needs is not there; the message says why."""
+    """A number that a check needs is missing; the message says why."""
 
 
 _HERE = Standing(elsewhere=(MACHINE,))
-"""Of every time that we measure."""
+"""The standing of every measured time: the machine is not the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value with what is uncertain about it, and what it is worth as evidence."""
+    """A value with its uncertainty and its worth as evidence."""
 
     value: float
     noise: float = 0.0
-    """How far single samples commonly lie from the value, or the rounding of the print."""
+    """Scatter of single samples around the value, or the rounding of the print."""
     error: float = 0.0
-    """How far the value may lie from the true one: three standard errors, or the rounding."""
+    """Uncertainty of the value: three standard errors, or the rounding of the print."""
     unit: str = ""
     standing: Standing = ITS_OWN
 
@@ -84,9 +84,8 @@ class Number:
         return Number(value, noise, error, standing=self.standing & other.standing)
 
     def __str__(self) -> str:
-        show = {"s": numbers.seconds, "B": numbers.byte_count}
-        if self.unit in show:
-            return show[self.unit](self.value)
+        if self.unit in ("s", "B"):
+            return Unit(self.unit).text(self.value, exact=self.unit == "B")
         return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
 
 
@@ -95,42 +94,42 @@ class Reader:
     """One source of numbers."""
 
     source: str
-    """A kind of number, of `pqchain.render.html.LABELS`."""
+    """The kind of its numbers, a `Kind`."""
     read: Callable[[str, str, str], Number]
-    """Name, quantity and implementation to a number. Raises Undecided."""
+    """Maps name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
-    """What it can read at all; None: anything that no other reader has."""
+    """The quantities that it may have; None: all."""
     decides: bool = True
-    """Whether statements are checked on it; if not, it only fills in the coverage."""
+    """Whether it decides statements; if not, it only fills in printed numbers."""
     steps: Collection[int] | None = None
-    """The n that it has, of tables that go across n; None: whatever is asked."""
+    """The values of n that it has, for tables with a column per n; None: all."""
     fitted: Collection[str] = ()
-    """Quantities to whose printed values its parameters were fitted: it confirms none of them."""
+    """Quantities to whose printed values its parameters were fitted; it cannot confirm them."""
 
     def number(self, name: str, quantity: str, implementation: str) -> Number:
         """Return a number with its standing. Raises Undecided."""
         if not self.reads(quantity):
-            raise Undecided(f"no {spoken(quantity)} is {self.source} here")
-        found = self.read(name, quantity, implementation)
+            raise Undecided(f"no {spoken(quantity)} is available here ({self.source})")
+        number = self.read(name, quantity, implementation)
         if quantity not in self.fitted:
-            return found
-        return replace(found, standing=replace(found.standing, fitted=True))
+            return number
+        return replace(number, standing=replace(number.standing, fitted=True))
 
     def reads(self, quantity: str) -> bool:
-        """Whether it may know such a quantity."""
+        """Whether it may have such a quantity."""
         return self.quantities is None or quantity in self.quantities
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of a reader, for one implementation and one step of a table across n."""
+    """The numbers of a reader for one implementation and one column of a table over n."""
 
     reader: Reader
     implementation: str = ""
     step: str = ""
 
     def __call__(self, text: str) -> Number:
-        """Return one number; in a quantity of several, sums bind weaker than products.
+        """Return a number; in an expression of quantities products bind tighter than sums.
 
         Raises Undecided.
         """
@@ -143,51 +142,53 @@ class Numbers:
         return reduce(add, terms)
 
     def label(self, text: str) -> str:
-        """Turn "<name>: <quantity>" into words."""
+        """Return "<name>: <quantity>" as text for evidence."""
         name, _, quantity = text.rpartition(": ")
         return f"{name}{self.step} {spoken(quantity)}"
 
 
 def step(n: int) -> str:
-    """Return the end of a printed name in a table that goes across n."""
+    """Return the suffix of a printed name in a table with a column per n."""
     return f", n = {n}"
 
 
 def spoken(quantity: str) -> str:
-    """Turn a quantity into words; its number carries the unit."""
+    """Return a quantity as text without its unit, which the number carries."""
     for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
-    return numbers.spoken(quantity.replace("+", " + ").replace("*", " x "))
+    return figures.humanize(quantity.replace("+", " + ").replace("*", " x "))
 
 
 def _split(name: str, implementation: str) -> tuple[str, str]:
-    """Take a trailing "/<implementation>" off a name."""
-    base, slash, own = name.rpartition("/")
-    return (base, own) if slash else (name, implementation)
+    """Split a trailing "/<implementation>" off a name."""
+    base, slash, suffix = name.rpartition("/")
+    return (base, suffix) if slash else (name, implementation)
 
 
 def published(paper: Paper) -> Reader:
-    """Read the paper's own numbers; their noise is the rounding of the print."""
+    """Read the printed numbers; their noise is the rounding of the print."""
     known: dict[tuple[str, str, str], Number] = {}
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
         number = Number(value, noise, noise, cell.unit)
+        # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)
             known.setdefault((name, cell.quantity, ""), number)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         for base, variant in ((name, implementation), _split(name, implementation)):
-            for each in (variant, "") if quantity in SIZES else (variant,):
-                if (base, quantity, each) in known:
-                    return known[base, quantity, each]
+            # Papers print a size once for all implementations.
+            for key in (variant, "") if quantity in SIZES else (variant,):
+                if (base, quantity, key) in known:
+                    return known[base, quantity, key]
         raise Undecided(f"the paper prints no figure for {name} {spoken(quantity)}")
 
-    return Reader("published", read)
+    return Reader(Kind.PUBLISHED, read)
 
 
 def registry() -> Reader:
-    """Read sizes and levels from the registry."""
+    """Read sizes and security levels from the registry."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         base, implementation = _split(name, implementation)
@@ -196,14 +197,14 @@ def registry() -> Reader:
             raise Undecided(f"the registry has no {spoken(quantity)} of {base}")
         return Number(value, unit="B" if quantity in SIZES else "")
 
-    return Reader("registry", read, FACTS)
+    return Reader(Kind.REGISTRY, read, FACTS)
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
-    """Read our medians, of times and of cycles.
+    """Read our median times and cycles.
 
-    The noise of a time is MADS median absolute deviations of the samples. They come from another
-    machine than the work's, and some from other code, as it declares.
+    The noise of a time is MADS median absolute deviations of the samples. The machine is not the
+    work's, and some code is not either, as `[[other_code]]` of the work declares.
     """
     find = _finder(measurements)
 
@@ -219,28 +220,41 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
             return number
         return replace(number, standing=number.standing & Standing(f"{base}: {reason}", (CODE,)))
 
-    return Reader("measured", read)
+    return Reader(Kind.MEASURED, read)
 
 
 def counted(measurements: pd.DataFrame | None) -> Reader:
-    """Read how many samples of ours there are, as "<operation>_samples"."""
+    """Read our numbers of samples, as "<operation>_samples"."""
     find = _finder(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        return Number(int(find(name, quantity, implementation)[1]["samples"]))
+        _, row = find(name, quantity, implementation)
+        return Number(int(row["samples"]))
 
-    return Reader("run", read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
+    return Reader(Kind.RUN, read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
 
 
-def _finder(
+def chosen(
     measurements: pd.DataFrame | None,
-) -> Callable[[str, str, str], tuple[str, dict[str, Any]]]:
-    """Return what finds the operation of a quantity, and its row of a measurement frame."""
+) -> Callable[[str, str], dict[str, dict[str, Any]]]:
+    """Return a lookup of the rows of `costs.choose` by algorithm and variant, each chosen once.
+
+    Raises DataError if the frame breaks its contract.
+    """
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache
     def rows(name: str, variant: str) -> dict[str, dict[str, Any]]:
         return {} if frame is None else choose(frame, algorithms.get(name).name, variant=variant)
+
+    return rows
+
+
+def _finder(
+    measurements: pd.DataFrame | None,
+) -> Callable[[str, str, str], tuple[str, dict[str, Any]]]:
+    """Return a lookup of the operation of a quantity and its row of a measurement frame."""
+    rows = chosen(measurements)
 
     def find(name: str, quantity: str, variant: str) -> tuple[str, dict[str, Any]]:
         operation = quantity.rpartition("_")[0]
@@ -249,8 +263,10 @@ def _finder(
         row = rows(name, variant).get(operation)
         if row is None:
             raise Undecided(f"no measurement of {spoken(operation)} of {name} is given")
+        # An operation that failed or cannot run decides nothing, and the evidence tells why.
         if row["status"] != "ok":
             raise Undecided(f"{name} is {row['status']}: {row['reason']}")
+        # A statement about AVX2 must not be decided by the reference.
         if variant and not row["implementation"].endswith("/" + variant):
             raise Undecided(
                 f"no measurement of {spoken(operation)} of {name} with {variant} is given"

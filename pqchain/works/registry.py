@@ -1,4 +1,4 @@
-"""The works, in the order of the report. The only module that names those with a computation."""
+"""The published works in the order of the report. Only this module names the packages of works."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from pqchain.works.quic_reencoding.work import QuicReencoding
 from pqchain.works.round3.work import Round3
 from pqchain.works.work import Work
 
-_COMPUTED = {each.key: each for each in (FalconHls, MiniBlockchain, PqDpol, QuicReencoding, Round3)}
+_COMPUTED = {work.key: work for work in (FalconHls, MiniBlockchain, PqDpol, QuicReencoding, Round3)}
 
 
 def get(key: str) -> Work:
-    """Return a work; one without a computation is only data. Raises UnknownPaper."""
+    """Return a work by its key. Raises UnknownPaper."""
+    # A folder without a package is a complete work: its tables and statements are data.
     source = papers.paper(key)
     return _COMPUTED.get(source.key, Work)(source.folder)
 
 
 def works() -> list[Work]:
-    """Return all works, in the order of the report: most reproduced first."""
+    """Return all works in the order of the report; those that are reproduced most come first."""
     return sorted(map(get, papers.keys()), key=lambda work: (work.paper.place, work.key))

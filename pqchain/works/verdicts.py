@@ -1,8 +1,8 @@
-"""Verdicts on statements, and what keeps them honest.
+"""Verdicts on statements, derived from an outcome and the standing of the numbers behind it.
 
-A number knows its standing: whether its parameters were fitted to the very table that makes the
-statement, and in what it differs from what the work itself ran. A verdict is made of an outcome and
-a standing, so no fit can confirm its own table, and nothing refutes outside the work's setting.
+The standing states whether parameters were fitted to the table that makes the statement, and how
+the setting differs from the work's. So a fit cannot confirm its own table, and numbers from another
+setting cannot refute a statement.
 """
 
 from __future__ import annotations
@@ -17,42 +17,41 @@ OPEN = "cannot be decided here"
 CODE, SIZE, MACHINE = "with this code", "at this size", "on this machine"
 
 ELSEWHERE = (CODE, SIZE, MACHINE)
-"""In what numbers may differ from the work's own, the strongest reason first."""
+"""Differences of setting, the strongest reason first."""
 
-NOT_HERE = tuple(f"not {where}" for where in ELSEWHERE)
-"""What is said in place of FAILS where numbers differ so."""
+NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
+"""Verdicts in place of FAILS for numbers from another setting."""
 
-WORDS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
+VERDICTS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
 """All verdicts on a statement."""
 
 _DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
-"""Of the verdicts on the parts of a statement the first one found here decides it: what comes
-nearest to a refutation goes first."""
+"""Verdicts on the parts of a statement in order of precedence, closest to a refutation first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What numbers are worth against a statement."""
+    """The worth of numbers as evidence on a statement."""
 
     setting: str = ""
-    """What they were found with: sizes, nodes, code, costs."""
+    """How they were obtained: sizes, nodes, code, costs."""
     elsewhere: tuple[str, ...] = ()
-    """In what that differs from the work's own setting, of ELSEWHERE."""
+    """The differences from the work's setting, some of ELSEWHERE."""
     fitted: bool = False
-    """Whether parameters behind them were fitted to the numbers that make the statement."""
+    """Whether parameters were fitted to the numbers that make the statement."""
 
     def __and__(self, other: Standing) -> Standing:
-        """Return the standing of what is made of both."""
-        settings = dict.fromkeys(each for each in (self.setting, other.setting) if each)
-        places = {*self.elsewhere, *other.elsewhere}
+        """Return the standing of a number computed from both."""
+        settings = dict.fromkeys(filter(None, (self.setting, other.setting)))
+        differences = {*self.elsewhere, *other.elsewhere}
         return Standing(
             "; ".join(settings),
-            tuple(where for where in ELSEWHERE if where in places),
+            tuple(difference for difference in ELSEWHERE if difference in differences),
             self.fitted or other.fitted,
         )
 
     def word(self, outcome: str) -> str:
-        """Return the verdict that an outcome (HOLDS, FAILS or OPEN) comes to."""
+        """Return the verdict for an outcome: HOLDS, FAILS or OPEN."""
         if outcome == OPEN:
             return OPEN
         if self.fitted:
@@ -61,27 +60,27 @@ class Standing:
 
 
 ITS_OWN = Standing()
-"""Of the work's own numbers, and of facts that are the same everywhere."""
+"""The standing of the work's own numbers, and of facts that no setting changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one kind of number says of a statement."""
+    """The verdict of one kind of number on a statement."""
 
     outcome: str
-    """HOLDS, FAILS or OPEN, before its standing is looked at."""
+    """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
     """The figures behind it."""
     source: str
-    """What kind of number they are, of `pqchain.render.html.LABELS`."""
+    """The kind of these figures, a `Kind`."""
     standing: Standing = ITS_OWN
 
     @property
     def word(self) -> str:
-        """The verdict, one of WORDS."""
+        """The verdict, one of VERDICTS."""
         return self.standing.word(self.outcome)
 
 
 def decisive(word: str) -> int:
-    """Return the rank of a verdict among those on the parts of a statement; 0 decides."""
+    """Return the precedence of a verdict on a part of a statement; the lowest decides."""
     return _DECISIVE.index(word)

@@ -1,13 +1,12 @@
-"""A published work: one interface for all that the report, the pages and the commands ask of it.
+"""The interface of a published work: all that report, pages and commands use.
 
-`Work` is complete as it is for a work that is only data. One with a computation of its own is a
-subclass in a folder of its own, and a line in `works.registry`.
+`Work` is complete for a work without computations. One with computations is a subclass in a
+package of its own, and a line in `works.registry`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,52 +15,59 @@ from typing import Any
 import pandas as pd
 
 from pqchain import installation
-from pqchain.render.figure import Figure
+from pqchain.errors import DataError
+from pqchain.figures import Kind
+from pqchain.render.plot import Plot
 from pqchain.render.table import Table
-from pqchain.works import paper, papers, shown, statements
+from pqchain.results import Contract
+from pqchain.works import chapter, paper, papers, printed, readers, statements
+from pqchain.works.chapter import Chapter, Finding
+from pqchain.works.comparisons import decide, deciding
 from pqchain.works.paper import Paper
 from pqchain.works.readers import Reader
 from pqchain.works.statements import Statement
-from pqchain.works.verdicts import Verdict
+from pqchain.works.verdicts import OPEN, Verdict
 
-SPEED = "Speed, side by side"
-"""The part of a chapter that sets our times beside the printed ones."""
+SPEED, CHECKED = "Times side by side", "Statements, checked"
+"""The parts of a chapter that compare times, and that judge statements."""
+
+CLAIMS = Contract.of(
+    "claims",
+    ("str", "paper claim_id sentence quote section statement reading"),
+    ("str", "verdict evidence source setting"),
+)
 
 Frames = Mapping[str, pd.DataFrame]
-"""What a work computed, by name. Every frame knows its contract; the report saves each as
+"""The results of a work by name. Every frame knows its contract; the report saves each as
 `<key>/<name>.csv`."""
+
+_NOT_COMPUTED = Verdict(OPEN, "this run computed nothing that decides it", Kind.MODELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """What a work may compute with."""
+    """The means of measurement that a work may use."""
 
     preset: str = "quick"
     measurements: pd.DataFrame | None = None
-    """Times of this machine. None where there is no clock: then only what needs none and decides
-    a statement is computed."""
+    """Times of this machine. None: only what needs no clock and decides a statement is
+    computed, so that pages of the documentation are the same on every machine."""
     measure_blocks: Callable[[Iterable[str]], pd.DataFrame] | None = None
     """Measures blocks of these schemes; None as above."""
     progress: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A sentence on what came out."""
-
-    text: str
-    place: str
-    """The anchor of the section of the report that shows it."""
-
-
 class Work:
-    """A published study: what it prints and says, and what is computed to stand beside it."""
+    """A published study: its numbers and statements, and what is computed for comparison."""
 
     key = ""
-    """Of a subclass: names its folder in `data/papers`."""
+    """The key of a subclass names its folder in `data/papers`."""
+
+    frame_names: Collection[str] = ()
+    """The frames that `chapter.toml` may show, computed in this run or not."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Take the work's own folder, or another one of its form."""
+        """Use the folder of the key, or another folder of the same form."""
         self._folder = folder or installation.data("papers") / self.key
         self.key = self._folder.name
 
@@ -72,61 +78,115 @@ class Work:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """What it says in words."""
+        """The statements of its text."""
         return statements.read(self._folder)
 
     @cached_property
     def published(self) -> pd.DataFrame:
-        """Every printed number, as `pqchain.papers.published` has it."""
+        """Every printed number, as `pqchain.papers.published` returns them."""
         return papers.published(self.paper)
 
+    @cached_property
+    def chapter(self) -> Chapter:
+        """Tables, figures and findings that are data."""
+        return chapter.read(self._folder)
+
     def schemes(self) -> tuple[str, ...]:
-        """Return the algorithms whose times are wanted."""
+        """Return the algorithms whose times are needed."""
         return self.paper.schemes
 
-    def compute(self, bench: Bench) -> Frames:
-        """Measure, model or replay what the work did."""
+    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
+        """Return the functions of the frames that need no clock, by name."""
         return {}
 
+    def compute(self, bench: Bench) -> Frames:
+        """Measure, model or replay the experiments of the work."""
+        return {name: model() for name, model in self.models().items()}
+
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Return the numbers of those frames that `claims.toml` may name."""
+        """Return the sources of numbers that `claims.toml` and `coverage.toml` may name."""
         return ()
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge a statement that has a check of the kind "computed"."""
+        """Judge a statement that has a check of kind "computed"."""
         return ()
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Say which rows failed, by their first column; what cannot run here is no failure."""
+        """Yield the rows with status "failed"; "unsupported" is not a failure."""
         for name, frame in frames.items():
             if "status" in frame:
-                reason = next(each for each in ("reason", "note", "verdict") if each in frame)
+                reason = next(column for column in ("reason", "note", "verdict") if column in frame)
                 for row in frame[frame["status"] == "failed"].to_dict("records"):
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
 
+    def fact_names(self) -> Collection[str]:
+        """Return the facts that the findings of `chapter.toml` may name, in this run or not."""
+        return ()
+
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the figures that the sentences of `findings.toml` may name, as they are shown."""
+        """Return the facts of this run, some of `fact_names`, as values to be formatted."""
         return {}
 
-    def found(self, frames: Frames) -> Iterable[Found]:
-        """Say in plain sentences what came out; a sentence whose figures are not there is left out.
-
-        They stand first in the report.
-        """
-        facts, file = self.facts(frames), self._folder / "findings.toml"
-        for row in installation.read_toml(file)["findings"] if file.is_file() else ():
-            with suppress(KeyError):
-                yield Found(row["text"].format(**facts), f"{self.key}-{row['part']}")
-
-    @cached_property
-    def words(self) -> dict[str, Any]:
-        """What `tables.toml` of the folder says, by the name of the table."""
-        return shown.words(self._folder)
+    def findings(self, frames: Frames) -> Iterator[Finding]:
+        """Yield the sentences with which the report begins; those without facts are left out."""
+        return chapter.findings(self.chapter, self.key, self.facts(frames), self.fact_names())
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the frames as `tables.toml` says; the chapter has a section for each `part`."""
-        return shown.tables(self.words, frames)
+        """Return the tables of the chapter; `part` names the section of each."""
+        return chapter.tables(self.chapter.tables.values(), frames, self.frame_names)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw the frames as `figures.toml` says, after the tables of their parts."""
-        return shown.figures(self._folder / "figures.toml", frames)
+    def figures(self, frames: Frames) -> Iterable[Plot]:
+        """Return the figures of the chapter, after the tables of their parts."""
+        return chapter.figures(self.chapter.figures, frames, self.frame_names)
+
+    def printed(
+        self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
+    ) -> pd.DataFrame:
+        """Return every printed number with ours next to it, see `printed.compare`.
+
+        `frames` is what `compute` returned, or a part of it.
+        """
+        return printed.compare(self.paper, self.published, self.readers(frames or {}), measurements)
+
+    def claims(
+        self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
+    ) -> pd.DataFrame:
+        """Judge every statement, one row per kind of number that decides it.
+
+        `frames` is what `compute` returned, or a part of it. Columns: paper, claim_id, sentence and
+        quote (the sentence of the source as printed; "" for a statement of ours), section,
+        statement, reading, verdict (one of `pqchain.works.verdicts.VERDICTS`), evidence (the
+        figures or the reason), source (the kind of number: "published" for the work's own) and
+        setting (how the numbers were obtained, where it differs from the work). Raises DataError
+        for a frame or file that breaks its contract.
+        """
+        computed = frames or {}
+        by_print = readers.published(self.paper)
+        measured = readers.measured(measurements, self.paper)
+        others = [readers.registry(), *self.readers(computed), measured]
+        rows = []
+        for statement in self.statements:
+            keys = (
+                self.key, statement.id, statement.sentence, statement.quote, statement.section,
+                statement.statement, statement.reading,
+            )  # fmt: skip
+            try:
+                verdicts = list(self._verdicts(statement, computed, by_print, others))
+            except DataError as error:
+                raise DataError(f"claim {statement.id!r} of {self.key}: {error}") from error
+            rows += [
+                (*keys, verdict.word, verdict.evidence, verdict.source, verdict.standing.setting)
+                for verdict in verdicts
+            ]
+        return CLAIMS.frame(rows)
+
+    def _verdicts(
+        self, statement: Statement, frames: Frames, by_print: Reader, others: list[Reader]
+    ) -> Iterator[Verdict]:
+        """Yield the verdict of the printed numbers, then those of computations or of ours."""
+        checks = statement.comparisons
+        computed = list(self.judge(statement.id, frames)) if statement.is_computed else []
+        ours = [] if computed else deciding(checks, others)
+        for reader in [by_print] * bool(checks) + ours:
+            yield decide(checks, reader, statement.implementation)
+        yield from computed if computed or checks else [_NOT_COMPUTED]

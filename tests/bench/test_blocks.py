@@ -14,7 +14,7 @@ from pqchain.bench.blocks import BLOCK, measure_blocks
 from pqchain.bench.presets import PRESETS, BlockPreset
 from pqchain.chain import encoded_size, header_bytes
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.works import compare, papers, registry
+from pqchain.works import registry
 from pqchain.works.verdicts import FAILS, HOLDS, OPEN
 from tests import frames
 
@@ -187,49 +187,44 @@ def test_many_blocks_are_a_table_with_a_row_each():
     ]
 
 
-def test_ours_stands_beside_every_printed_line():
-    printed = papers.table("mini-blockchain", "blockchain")
-    beside = compare.blocks(
-        frames.blocks(["Falcon-512"]), printed, paper="mini-blockchain", table="blockchain"
-    )
-    assert list(beside["printed_name"]) == list(printed["printed_name"])
-    assert (beside["here"] != "").all()
-    rows = beside.set_index("quantity")
-    assert rows.loc["wallet_generate_keypair_seconds", "ratio"] == pytest.approx(8 / 6.02698)
-    assert math.isnan(rows.loc["wallet_count", "ratio"])
-    assert rows.loc["block_hash", "here"] == "0b" * 32
-    without = compare.blocks(
-        frames.blocks(["Hawk-512"]), printed, paper="mini-blockchain", table="blockchain"
-    )
-    assert (without["here"] == "").all()
-    assert without["ratio"].isna().all()
+def test_our_block_is_next_to_the_printed_one():
+    work = registry.get("mini-blockchain")
+    compared = work.printed(frames={"blocks": frames.blocks(["Falcon-512"])})
+    rows = compared[compared["table"] == "blockchain"].set_index("quantity")
+    assert rows["ours"].notna().all() and len(rows) == 13
+    ratio = rows.loc["wallet_generate_keypair_seconds", "ratio"]
+    assert ratio == pytest.approx(8 / 6.02698)
+    without = work.printed(frames={"blocks": frames.blocks(["Hawk-512"])})
+    lacking = without[without["table"] == "blockchain"].set_index("quantity")
+    assert lacking["ours"].notna().sum() == 3  # the index and both key sizes need no block
+    assert (lacking["reason"] != "").sum() >= 10
 
 
 def test_statements_about_blocks_are_judged_on_blocks():
     names = registry.get("mini-blockchain").schemes()
     fine = frames.blocks(["Falcon-512"])
     blocks = results.joined((fine.assign(algorithm=name) for name in names), BLOCK)
-    found = compare.claims("mini-blockchain", frames={"blocks": blocks})
+    found = registry.get("mini-blockchain").claims(frames={"blocks": blocks})
     ours = found[found["source"] == "run"].set_index("claim_id")
     tampering = ours.loc["tampering-breaks-validation"]
     assert tampering["verdict"] == HOLDS and "blocks of 7 schemes" in tampering["evidence"]
     assert ours.loc["flipped-bit-breaks-validation", "verdict"] == HOLDS
     taken = blocks.assign(tampered="yes")
-    found = compare.claims("mini-blockchain", frames={"blocks": taken})
+    found = registry.get("mini-blockchain").claims(frames={"blocks": taken})
     ours = found[found["source"] == "run"].set_index("claim_id")
     assert ours.loc["tampering-breaks-validation", "verdict"] == FAILS
     assert (
         "ML-DSA-44: yes, expected bad signature"
         in ours.loc["tampering-breaks-validation", "evidence"]
     )
-    few = compare.claims("mini-blockchain", frames={"blocks": frames.blocks(["Falcon-512"])})
+    few = registry.get("mini-blockchain").claims(frames={"blocks": frames.blocks(["Falcon-512"])})
     ours = few[few["source"] == "run"].set_index("claim_id")
     assert ours.loc["tampering-breaks-validation", "verdict"] == OPEN
     assert (
         "no block of ML-DSA-44 was measured" in ours.loc["tampering-breaks-validation", "evidence"]
     )
     lacking = blocks.assign(status="unsupported", reason="needs avx2")
-    found = compare.claims("mini-blockchain", frames={"blocks": lacking})
+    found = registry.get("mini-blockchain").claims(frames={"blocks": lacking})
     ours = found[found["source"] == "run"].set_index("claim_id")
     assert ours.loc["tampering-breaks-validation", "verdict"] == OPEN
     assert "needs avx2" in ours.loc["tampering-breaks-validation", "evidence"]

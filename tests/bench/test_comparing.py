@@ -48,7 +48,7 @@ def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.Da
 def test_what_is_alike_is_no_difference_and_what_is_not_is() -> None:
     base = with_samples(machine("a"), 1)
     for factor, verdict in ((1.0, "no difference"), (1.1, "slower"), (0.9, "faster")):
-        compared = pq.compare.runs([base, with_samples(machine("b", factor), 2)])
+        compared = pq.bench.compare_runs([base, with_samples(machine("b", factor), 2)])
         assert set(compared["verdict"]) == {verdict}
         assert set(compared["interval"]) == {"bootstrap"}
         assert compared["ratio"].to_numpy() == pytest.approx(factor)
@@ -61,7 +61,7 @@ def test_rounds_that_drift_widen_the_interval() -> None:
     """Samples of one round are not independent; a bootstrap of samples alone would not see it."""
     widths = [
         (lambda row: row["high"] - row["low"])(
-            pq.compare.runs(
+            pq.bench.compare_runs(
                 [with_samples(machine("a"), 1, drift=drift), with_samples(machine("b", 1.03), 2)]
             ).iloc[0]
         )
@@ -71,19 +71,19 @@ def test_rounds_that_drift_widen_the_interval() -> None:
 
 
 def test_without_samples_the_spread_is_that_of_the_mad() -> None:
-    compared = pq.compare.runs(machine("a"), machine("b", 1.01))
+    compared = pq.bench.compare_runs(machine("a"), machine("b", 1.01))
     assert set(compared["interval"]) == {"MAD"}
     assert set(compared["verdict"]) == {"no difference"}
     spread = math.log(compared.loc[0, "high"] / compared.loc[0, "ratio"]) / 1.96
     expected = 1.2533 * 1.4826 * 0.02 / 3**0.5 * 2**0.5
     assert spread == pytest.approx(expected)
-    assert set(pq.compare.runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
+    assert set(pq.bench.compare_runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
 
 
 def test_what_one_run_lacks_has_a_row_that_says_so() -> None:
     less = machine("b").query("operation == 'verify'")
     less.attrs = machine("b").attrs
-    compared = pq.compare.runs(machine("a"), less)
+    compared = pq.bench.compare_runs(machine("a"), less)
     rows = compared[compared["operation"] == "sign"]
     assert (rows["reason"] == "not measured in this run").all()
     assert rows["ratio"].isna().all()
@@ -98,7 +98,7 @@ def test_runs_are_named_by_machine_or_file(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.csv" for name in "abc"]
     assert list(comparing.named_runs(files)) == ["a", "b", "m2"]
     assert list(comparing.named_runs([machine("m"), machine("m")])) == ["m", "m (2)"]
-    compared = pq.compare.runs(files)
+    compared = pq.bench.compare_runs(files)
     assert compared["run"].unique().tolist() == ["b", "m2"]
     assert compared.attrs["runs"]["m2"]["cpu_model"] == "Imaginary 9000"
 
@@ -108,7 +108,7 @@ def test_samples_beside_a_file_are_found(tmp_path: Path) -> None:
         frame = with_samples(machine(name), seed)
         results.save(frame.attrs.pop("samples"), tmp_path / f"{name}-samples.csv", provenance={})
         results.save(frame, tmp_path / f"{name}.csv")
-    compared = pq.compare.runs([tmp_path / "a.csv", tmp_path / "b.csv"])
+    compared = pq.bench.compare_runs([tmp_path / "a.csv", tmp_path / "b.csv"])
     assert set(compared["interval"]) == {"bootstrap"}
 
 
@@ -117,7 +117,7 @@ def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
     for day in (1, 2, 3):
         whole = comparing.append(machine("m", day, date=f"2026-11-0{day}", commit="abc"), path)
     assert whole["date"].nunique() == 3
-    together = pq.compare.together([path])
+    together = pq.bench.concat_runs([path])
     assert together["run"].unique().tolist() == ["2026-11-01", "2026-11-02", "2026-11-03"]
     axes = pq.plots.plot_history(together)
     line = axes.get_lines()[0]
@@ -129,7 +129,7 @@ def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
 
 
 def test_two_machines_are_never_drawn_alike() -> None:
-    both = pq.compare.together({"laptop": machine("a"), "board": machine("b", 9)})
+    both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
     labels = [each.get_text() for each in pq.plots.plot_speed(both).get_yticklabels()]
     assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
     colours = {
@@ -137,16 +137,16 @@ def test_two_machines_are_never_drawn_alike() -> None:
     }
     assert colours["laptop"] != colours["board"]
     mixed = pd.concat([machine("a"), machine("b")], ignore_index=True)
-    with pytest.raises(DataError, match=r"occurs twice.*pqchain\.compare\.together"):
+    with pytest.raises(DataError, match=r"got two of .*pqchain\.bench\.concat_runs"):
         pq.plots.plot_speed(mixed)
-    with pytest.raises(DataError, match="occurs twice"):
+    with pytest.raises(DataError, match="got two of"):
         pq.plots.plot_tradeoff(mixed)
 
 
 @pytest.mark.parametrize(("given", "message"), [([], "0 run"), ([frames.blocks()], "measurement")])
 def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: str) -> None:
     with pytest.raises((UsageError, DataError), match=message):
-        pq.compare.runs(given)
+        pq.bench.compare_runs(given)
 
 
 def test_quartiles_are_those_of_the_counted_samples() -> None:

@@ -15,9 +15,8 @@ from pqchain.conform import formats
 from pqchain.errors import DataError, UsageError
 from pqchain.reencode import replay
 from pqchain.reencode.storage.store import Manifest
-from pqchain.study import reading
+from pqchain.study import reading, ready
 from pqchain.study.provers import read as read_prover
-from pqchain.study.ready import ready
 from pqchain.works import papers
 
 READERS = {

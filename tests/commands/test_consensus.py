@@ -266,7 +266,7 @@ def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
     asked = ["--network", "star", "--nodes", "3", "--vote-phases", "2", "--mode", "virtual"]
     code, out, err = run(capsys, *asked, "--transport", registry.default())
     assert code == 0
-    assert out.splitlines()[0].split()[-4:] == ["over", "plain", "costs", "more"]
+    assert out.splitlines()[0].split()[-5:] == ["plain", "latency", "more", "than", "plain"]
     assert float(out.splitlines()[2].split()[-2].lstrip("+")) > 0
     assert f"Replayed in virtual time over {registry.default()}" in err
     plain = run(capsys, *asked, "--json")

@@ -10,16 +10,12 @@ import sys
 import pytest
 
 import pqchain as pq
-from pqchain import plots
+from pqchain import figures, plots
 from pqchain.bench import presets, tables
 from pqchain.commands import main as cli
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.changes import ScenarioChanges
 from pqchain.installation import HOME, read_toml
-from pqchain.render import numbers
-from pqchain.study import Plan
-from pqchain.study.changes import PlanChanges
-from pqchain.study.wiring import WIRES
 from tests import frames
 
 REFUSED = {
@@ -80,8 +76,6 @@ def test_the_preset_of_the_environment_reaches_every_measurement(
 def test_what_with_takes_is_what_there_is() -> None:
     fields = {each.name for each in dataclasses.fields(Scenario)}
     assert set(ScenarioChanges.__annotations__) == fields
-    inputs = {each.name for each in dataclasses.fields(Plan)} | set(WIRES)
-    assert set(PlanChanges.__annotations__) == inputs
 
 
 def test_a_misspelt_field_is_refused_at_run_time_too() -> None:
@@ -126,7 +120,7 @@ def test_the_kinds_that_plot_offers_are_those_of_the_package() -> None:
     ("value", "shown"), [(-0.04, "0.0 %"), (0.0, "0.0 %"), (-0.06, "-0.1 %"), (3.14, "+3.1 %")]
 )
 def test_a_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) -> None:
-    assert numbers.percent(value).replace(numbers.NARROW_SPACE, " ") == shown
+    assert figures.percent(value).replace(figures.NARROW_SPACE, " ") == shown
 
 
 def test_a_missing_file_of_costs_is_said_to_be_missing(capsys) -> None:

@@ -66,12 +66,12 @@ def test_a_machine_of_which_no_run_comes_along_is_told(saved: Path, tmp_path, mo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plot", "sped", "mine.csv"], "invalid choice: 'sped'"),
+        (["plot", "sped", "mine.csv"], "unknown plot 'sped'"),
         (["plot", "speed", "none.csv"], "there is no file none.csv"),
         (["plot", "speed"], "is drawn from a file"),
         (["plot", "speed", "mine.csv", "--what", "bytes"], "speed takes none"),
         (["plot", "blocks", "mine.csv"], "blocks needs --what QUANTITY"),
-        (["plot", "speed", "mine.csv", "--width", "wide"], "expected single, double"),
+        (["plot", "speed", "mine.csv", "--width", "wide"], "must be single, double"),
         (["plot", "speed", "mine.csv", "--output", "a.gif"], "ends in .pdf"),
         (["plot", "speed", "mine.csv", "--output", "a.png", "--format", "pdf"], "differ"),
         (["compare", "mine.csv"], "at least two"),

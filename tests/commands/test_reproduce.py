@@ -78,7 +78,7 @@ def test_reproduce_prints_table_1_of_round3(tmp_path, once, monkeypatch, capsys)
     cells = json.loads(capsys.readouterr().out)["frames"]["round3"]["table1"]
     assert len({(cell["printed_name"], cell["variant"]) for cell in cells}) == 14
     times = [cell for cell in cells if cell["quantity"].endswith("_seconds")]
-    assert {cell["status"] for cell in times} == {"ok"}
+    assert {cell["verdict"] for cell in times} == {"ok"}
     assert main(["reproduce", "--output", str(output)]) == 0, "all works: tables are on the page"
     assert capsys.readouterr().out.strip() == str(output / "index.html")
 

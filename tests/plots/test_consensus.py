@@ -57,7 +57,7 @@ def runs() -> pd.DataFrame:
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
 def test_cells_that_were_run_stand_beside_with_their_intervals(cells, runs, quantity):
-    axes = plots.plot_cells(measured.beside(cells, runs), quantity)
+    axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
     assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = runs[(runs["setting"] == measured.TABLES) & (runs["algorithm"] == "Dilithium2")]
@@ -123,7 +123,7 @@ def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
 def test_networks_leave_out_what_did_not_run(laws):
     broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
     assert "star" not in lines(plots.plot_networks(broken))
-    with pytest.raises(UsageError, match="no rows to draw"):
+    with pytest.raises(UsageError, match="must have rows"):
         plots.plot_networks(laws.assign(status="unsupported"))
 
 
@@ -158,15 +158,15 @@ def test_an_odd_number_of_questions_leaves_no_empty_frame(won):
 
 
 def test_wrong_frames_are_refused(cells, won):
-    with pytest.raises(UsageError, match="expected one of latency, throughput"):
+    with pytest.raises(UsageError, match="must be one of latency, throughput"):
         plots.plot_cells(cells, "speed")
     with pytest.raises(DataError, match="published_latency_seconds"):
         plots.plot_cells(cells.drop(columns="published_latency_seconds"))
-    with pytest.raises(UsageError, match="no rows to draw"):
+    with pytest.raises(UsageError, match="must have rows"):
         plots.plot_cells(cells.iloc[:0])
     with pytest.raises(DataError, match="lead"):
         plots.plot_winners(won.drop(columns="lead"))
-    with pytest.raises(UsageError, match="no rows to draw"):
+    with pytest.raises(UsageError, match="must have rows"):
         plots.plot_winners(won.iloc[:0])
 
 

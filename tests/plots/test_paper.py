@@ -82,7 +82,7 @@ def test_widths(width: float | str, expected: float) -> None:
 
 @pytest.mark.parametrize("width", ["wide", "1in", "-3in", "100in", "3.5 miles", 0, "1.2.3"])
 def test_a_width_that_cannot_be_is_refused(width: float | str) -> None:
-    with pytest.raises(UsageError, match="expected single, double"), plots.style(width=width):
+    with pytest.raises(UsageError, match="must be single, double"), plots.style(width=width):
         pass
 
 

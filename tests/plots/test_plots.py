@@ -121,7 +121,7 @@ def test_what_was_not_measured_keeps_its_row_and_says_so() -> None:
 
 def test_ratio_is_drawn_around_one_and_names_the_published_implementation() -> None:
     """The reference line is at 1, inside the axis."""
-    compared = frames.comparison().assign(published_implementation="ref")
+    compared = frames.times().assign(variant="ref")
     axes = plots.plot_ratio(compared)
     assert axes.get_xscale() == "log"
     assert "Kyber512 (ref)" in rows(axes)
@@ -151,7 +151,7 @@ def test_speedups_of_nothing_are_an_empty_frame() -> None:
 
 def test_speedup_without_a_pair_says_what_to_measure() -> None:
     """Nothing to divide is wrong use, not an empty plot."""
-    with pytest.raises(UsageError, match="measure both implementations"):
+    with pytest.raises(UsageError, match="Measure both implementations"):
         plots.plot_speedup(frames.measurements(["Ed25519"]))
 
 
@@ -242,7 +242,7 @@ def test_empty_and_unknown_are_refused() -> None:
         plots.plot_sizes([])
     with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
         plots.plot_sizes(["Falcon-521"])
-    with pytest.raises(UsageError, match="no verification"):
+    with pytest.raises(UsageError, match="must have a verification"):
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
 
 
@@ -253,7 +253,7 @@ def test_the_accelerator_is_drawn_by_kind_and_labelled() -> None:
     table = accelerator.table3()
     axes = plots.plot_accelerator(table)
     assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
-        sorted(table["seconds"] * 1e3)
+        sorted(table["ours"] * 1e3)
     )
     assert axes.get_xlim()[0] == 0
     legend = axes.get_legend()
@@ -291,13 +291,13 @@ def test_transports_stand_beside_what_the_link_alone_needs() -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["aioquic", "tcp-tls", "grpc"]
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in axes.get_xlabel()
-    assert legend_texts(axes) == ["the link alone"]
+    assert legend_texts(axes) == ["limit of the link"]
 
 
 @pytest.mark.parametrize("name", ["phases", "streams", "transports"])
 def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
     frame = {"phases": "table1", "streams": "figure1", "transports": "transports"}[name]
-    with pytest.raises(UsageError, match="no rows to draw"):
+    with pytest.raises(UsageError, match="must have rows"):
         getattr(plots, f"plot_{name}")(frames.replays()[frame].head(0))
 
 
@@ -355,7 +355,7 @@ def test_links_have_a_dot_for_each_way_that_ran():
     ]
     axes = plots.plot_links(sweep.SWEEP.frame(rows))
     dots = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
-    assert dots == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("link alone", 0.5)}
+    assert dots == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("limit of the link", 0.5)}
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms, 2 %", "10 Mbit/s, 20 ms, 0 %"]
     assert "netns" in axes.get_xlabel()

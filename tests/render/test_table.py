@@ -8,15 +8,16 @@ import subprocess
 import pandas as pd
 import pytest
 
-from pqchain.render import html, latex, numbers
+from pqchain.figures import SECONDS
+from pqchain.render import html, latex
 from pqchain.render.table import Column, Shown, Table, ours, verdict
 from tests.render.test_html import Reader
 
 COLUMNS = (
     Column("scheme", key="algorithm"),
     Column("from"),
-    Column("sign", "time", True, numbers.seconds, "sign_seconds"),
-    Column("verify", "time", True, numbers.seconds, "verify_seconds"),
+    Column("sign", "time", True, SECONDS.text, "sign_seconds"),
+    Column("verify", "time", True, SECONDS.text, "verify_seconds"),
 )
 
 FRAME = pd.DataFrame(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from pqchain import report
-from pqchain.render import html, numbers
+from pqchain.figures import SECONDS
+from pqchain.render import html
 from pqchain.render.table import Column, Table
 
 SCRIPT = Path(report.__file__).with_name("tables.js").read_text(encoding="utf-8")
@@ -42,7 +43,7 @@ def table() -> Table:
         ["Mine" if index < 3 else "Yours", f"{index}", each] for index, each in enumerate(seconds)
     ]
     return Table(
-        columns=[Column("family"), Column("name"), Column("time", "here", True, numbers.seconds)],
+        columns=[Column("family"), Column("name"), Column("time", "here", True, SECONDS.text)],
         rows=[*rows, *[["Mine", f"1{index}", 1.0 + index] for index in range(4)]],
         remarks=["", "slow start", *[""] * 8],
         row_headers=2,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pqchain.algorithms import get
-from pqchain.consensus import named
 from pqchain.costs import Costs, CostTable
 from pqchain.study import Plan
-from pqchain.study.findings import Findings, answered
-from pqchain.study.times import Times
+from pqchain.study.sampling import Findings, Times, sample
 
 _SECONDS = {
     "ECDSA-secp256k1": (35e-6, 45e-6), "ML-DSA-44": (75e-6, 33e-6), "Falcon-512": (300e-6, 44e-6),
@@ -39,14 +37,14 @@ def plan(**changes: Any) -> Plan:
     """Return a plan of sixteen nodes around a hub."""
     values: dict[str, Any] = {
         "schemes": ("Falcon-512", "ML-DSA-44"), "transactions_per_second": 2.0,
-        "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "network": named("star"),
+        "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "law": "star",
     }  # fmt: skip
     return Plan(**(values | changes))
 
 
 def found(one: Plan, costs: CostTable = COSTS, *, seeds: int = 1) -> Findings:
     """Return the findings of a plan with these costs."""
-    return answered(one, Times((costs,)), seeds=seeds)
+    return sample(one, Times((costs,)), seeds=seeds)
 
 
 GOOD = """

@@ -9,7 +9,7 @@ from pqchain.errors import UsageError
 from pqchain.study import load
 from pqchain.study.aggregation import Tree, aggregate, of_plan, proven_by
 from pqchain.study.provers import PROVERS
-from pqchain.study.sheet import trees_table
+from pqchain.study.text import trees_table
 
 SMALL = Tree(validators=64, groups=2, aggregators=4)
 
@@ -118,7 +118,8 @@ def test_how_near_beamsims_report_is():
     ("change", "message"),
     [
         ({"peers": 7}, "give an even number"), ({"groups": 60}, "groups is 60"),
-        ({"final_threshold": 0.95}, "never cover so many"), ({"topology": "ring"}, "topology is"),
+        ({"final_threshold": 0.95}, "must be at most group_threshold"),
+        ({"topology": "ring"}, "topology is"),
         ({"aggregators": 33}, "aggregators is 33"), ({"merge_per_second": 0.0}, "merge_per_second"),
     ],
 )  # fmt: skip

@@ -61,12 +61,12 @@ def test_labels_say_units_and_what_matters_most_comes_first(explorer):
     )
     strongest, *_ = explorer._tabs.children
     assert strongest.children[0] is explorer.sliders["nodes"]
-    assert explorer._tabs.titles[0] == "matters most"
+    assert explorer._tabs.titles[0] == "strongest"
 
 
 def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_path):
     explorer.sliders["block_bytes"].value = 100_000
-    explorer.sliders["public_key"].value = "registered"
+    explorer.sliders["key_mode"].value = "registered"
     explorer._schemes.value = ("Dilithium2", "Falcon-512")
     made: dict[str, pd.DataFrame] = {}
     exec(explorer.python, made)
@@ -79,15 +79,15 @@ def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_pat
 
 def test_what_cannot_be_is_said_and_nothing_is_shown_for_it(explorer):
     explorer._schemes.value = ()
-    assert "schemes is ()" in explorer._said.value
+    assert "schemes must be a list" in explorer._said.value
     explorer._schemes.value = ("Falcon-512",)
     assert explorer._said.value == "" and capacity(explorer.frame) > 0
 
 
 def test_another_law_brings_its_own_inputs(explorer):
-    assert "latency_seconds" not in explorer.sliders
+    assert "link_latency_seconds" not in explorer.sliders
     explorer.sliders["law"].value = "mesh"
-    assert explorer.plan.network.law == "mesh" and "latency_seconds" in explorer.sliders
+    assert explorer.plan.network.law == "mesh" and "link_latency_seconds" in explorer.sliders
     assert explorer.command.startswith("pqchain study pqdpol --set law=mesh")
 
 

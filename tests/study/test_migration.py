@@ -7,7 +7,7 @@ import pytest
 
 from pqchain.errors import UsageError
 from pqchain.study import load
-from pqchain.study.migration import Migration, of_study, series
+from pqchain.study.migration import Migration, series
 from tests.study.plans import found, plan
 
 BITCOIN = Migration(accounts=186.7e6, moves_per_block=17_020, blocks_per_day=144)
@@ -62,21 +62,22 @@ def test_longer_transactions_crowd_out_others_on_the_way():
 def test_a_study_moves_its_own_accounts():
     chain = load("bitcoin").with_(nodes=64, schemes=("Falcon-512",))
     answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
-    moving = of_study(answer, "Falcon-512")
+    moving = answer.migration("Falcon-512")
     # Two inputs of each transaction move: 9590 a block, where the literature's bound is 17,020.
     assert moving.moves_per_block == pytest.approx(9590, abs=3)
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
-    with pytest.raises(UsageError, match="no accounts"):
-        of_study(found(plan()), "Falcon-512")
+    with pytest.raises(UsageError, match="needs accounts"):
+        found(plan()).migration("Falcon-512")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"share": 0.0}, "share is 0.0"), ({"accounts": 0.0}, "accounts is 0.0"),
-        ({"phase_a_days": 9.0, "phase_b_days": 8.0}, "phase B follows"),
+        ({"share": 0.0}, "share must be above 0 and at most 1; got 0.0"),
+        ({"accounts": 0.0}, "accounts must be above 0; got 0.0"),
+        ({"phase_a_days": 9.0, "phase_b_days": 8.0}, "must be at least phase_a_days, 9; got 8"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(change, message):

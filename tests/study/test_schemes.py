@@ -9,7 +9,7 @@ from pqchain.consensus import Scenario, named
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.study import reading, sheet, times
+from pqchain.study import reading, sampling, text
 from tests import frames
 from tests.study import plans
 
@@ -45,7 +45,7 @@ def test_a_table_of_a_file_is_compared_and_labelled():
     for name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         assert tuple(rows.loc[name, ["kind", "source"]]) == ("given", "given: my thesis, table 2")
     assert "given: my thesis, table 2" in rows.loc["final_seconds", "source"]
-    assert ">given<" in sheet.figures_table(found).html()
+    assert ">given<" in text.figures_table(found).html()
 
 
 def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
@@ -61,8 +61,8 @@ def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
 
 
 def test_a_named_scheme_is_not_compared_twice():
-    text = reading.ready("ethereum").replace('schemes = ["ML-DSA-44"', 'schemes = ["Mine"')
-    plan = reading.parse(text + TABLE, "mine.toml")
+    file = reading.ready("ethereum").replace('schemes = ["ML-DSA-44"', 'schemes = ["Mine"')
+    plan = reading.parse(file + TABLE, "mine.toml")
     assert plan.schemes.count("Mine") == 1
     assert plan.with_(schemes=("mine",)).schemes == ("Mine",)
 
@@ -79,9 +79,9 @@ def test_a_named_scheme_is_not_compared_twice():
     ],
 )
 def test_what_is_wrong_with_a_table_is_said(old, new, message):
-    text = reading.ready("ethereum") + TABLE.replace(old, new)
+    file = reading.ready("ethereum") + TABLE.replace(old, new)
     with pytest.raises(UsageError, match=message):
-        reading.parse(text, "mine.toml")
+        reading.parse(file, "mine.toml")
 
 
 def test_an_unknown_name_may_mean_ones_own():
@@ -123,12 +123,12 @@ def test_models_of_consensus_take_it():
 
 def test_measurements_are_joined_by_what_is_given():
     plan = plans.plan(schemes=("Mine", "Falcon-512"), own_schemes=(MINE,))
-    found = times.known(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
+    found = sampling.known(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
     assert list(found.middle) == ["Falcon-512", "ECDSA-secp256k1", "Mine"]
     assert found.drawn(1)["Mine"] == MINE
 
 
 def test_a_study_of_nothing_to_measure_says_so():
     plan = plans.plan(schemes=("Mine",), baseline="", own_schemes=(MINE,), migration={})
-    with pytest.raises(UsageError, match="all schemes are given"):
-        times.measured(plan, passes=1)
+    with pytest.raises(UsageError, match="schemes must name one of the registry"):
+        sampling.measured(plan, passes=1)

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from pqchain.errors import UnknownName, UsageError
-from pqchain.study import model, plane, tornado
+from pqchain.study import plane, tornado
+from pqchain.study.figures import models
 from tests.study.plans import COSTS, plan
 
 
@@ -51,7 +52,7 @@ def test_small_signatures_win_where_keys_are_known():
     found = plane(one, COSTS, across_factors=(1 / 256, 1.0), upwards_factors=(1.0,))
     assert list(found["winner"]) == ["MAYO-2", "Falcon-512"]
     assert (found["margin"] > 1).all()
-    at = model.figures(one, COSTS)["Falcon-512"]["capacity_per_second"]
+    at = models(one, COSTS)["Falcon-512"]["capacity_per_second"]
     assert found["capacity_per_second"].iloc[1] == at
 
 
@@ -60,7 +61,7 @@ def test_classical_schemes_never_win():
     found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert list(found["winner"]) == ["ML-DSA-44"]
     assert math.isnan(found["margin"].iloc[0])
-    with pytest.raises(UsageError, match="no post-quantum scheme"):
+    with pytest.raises(UsageError, match="must name a post-quantum scheme"):
         plane(plan(schemes=("ECDSA-secp256k1",)), COSTS)
     with pytest.raises(UnknownName, match="input to vary"):
         plane(plan(), COSTS, across="weather")

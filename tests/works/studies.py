@@ -20,7 +20,7 @@ PLAN = measured.Plan(
 
 def ran(one, mode, computer):
     """A run as the law says that it would be, a little later each time."""
-    hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.APART)
+    hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.SEPARATE)
     seconds = model.run(hosted.with_(blocks=1)).latency_seconds
     watched = one.nodes - one.delegate_count
     laps = [
@@ -48,7 +48,7 @@ def runs(costs, plan=None, *, progress=False):
     computer = Computer(prices=HostPrices(), costs=costs, processors=2)
     done = [
         (setting, computer.predicted(ran(one, how["mode"], computer)))
-        for setting, one, how in measured._asked(costs, PLAN)
+        for setting, one, how in measured._orders(costs, PLAN)
     ]
     return measured.frames(done, computer)
 

@@ -8,9 +8,9 @@ from pqchain import results
 from pqchain.consensus import landscape
 from pqchain.costs import CostTable
 from pqchain.errors import DataError
-from pqchain.works import compare, papers
+from pqchain.works import papers, registry
 from pqchain.works.pqdpol import rebuilt as pqdpol
-from pqchain.works.pqdpol.work import PqDpol, softening
+from pqchain.works.pqdpol.work import PqDpol, judge_delegation
 from pqchain.works.verdicts import FITTED, OPEN
 from pqchain.works.work import Bench
 from tests import frames
@@ -98,18 +98,18 @@ def test_tables_with_other_costs_keep_what_those_costs_have():
 
 
 def test_no_statement_is_decided_by_the_model_that_was_fitted_to_it(rebuilt):
-    frame = compare.claims("pqdpol", frames={"table5-6": rebuilt})
+    frame = registry.get("pqdpol").claims(frames={"table5-6": rebuilt})
     ours = frame[frame["source"] == "modelled"].set_index("claim_id")
     assert set(ours["verdict"]) == {FITTED, OPEN}
     assert ours.loc["throughput-falls-with-network", "verdict"] == FITTED
     assert ours.loc["latency-order", "verdict"] == OPEN  # 103 ms and 117 ms, errors to 7.3 %
     assert "too close to rank" in ours.loc["latency-order", "evidence"]
     assert set(ours["setting"]) == {
-        "costs: paper:pqdpol; prices fitted to Table 6, which they miss by up to 7.3 %"
+        "costs: paper:pqdpol; coefficients fitted to Table 6 with errors of up to 7.3 %"
     }
     measured = frame[frame["source"] == "measured"]
     assert not set(measured["claim_id"]) & set(ours.index)
-    without = compare.claims("pqdpol")
+    without = registry.get("pqdpol").claims()
     assert set(without[without["claim_id"] == "latency-order"]["source"]) == {
         "published", "measured",
     }  # fmt: skip
@@ -117,7 +117,7 @@ def test_no_statement_is_decided_by_the_model_that_was_fitted_to_it(rebuilt):
 
 def test_claims_on_a_model_that_lacks_cells_stay_open(rebuilt):
     part = rebuilt[rebuilt["algorithm"] != "Falcon-512"]
-    frame = compare.claims("pqdpol", frames={"table5-6": part})
+    frame = registry.get("pqdpol").claims(frames={"table5-6": part})
     ours = frame[frame["source"] == "modelled"].set_index("claim_id")
     assert ours.loc["latency-order", "verdict"] == OPEN
     assert "no model of the latency of Falcon 512, n = 1" in ours.loc["latency-order", "evidence"]
@@ -125,7 +125,7 @@ def test_claims_on_a_model_that_lacks_cells_stay_open(rebuilt):
 
 def test_a_fitted_model_that_disagrees_refutes_nothing(rebuilt):
     turned = rebuilt.assign(latency_seconds=1 / rebuilt["latency_seconds"])
-    frame = compare.claims("pqdpol", frames={"table5-6": turned})
+    frame = registry.get("pqdpol").claims(frames={"table5-6": turned})
     row = frame[frame["source"] == "modelled"].set_index("claim_id").loc["sphincs-worst"]
     assert row["verdict"] == FITTED
     assert "is not below Sphincs" in row["evidence"]
@@ -133,14 +133,14 @@ def test_a_fitted_model_that_disagrees_refutes_nothing(rebuilt):
 
 def test_a_wrong_frame_is_refused(rebuilt):
     with pytest.raises(DataError, match="pqdpol-cells"):
-        compare.claims("pqdpol", frames={"table5-6": rebuilt.drop(columns="note")})
+        registry.get("pqdpol").claims(frames={"table5-6": rebuilt.drop(columns="note")})
 
 
-def test_that_delegation_softens_the_fall_is_left_open():
-    judged = softening(landscape.delegation(PAPER))
+def test_the_model_does_not_decide_the_effect_of_delegation():
+    judged = judge_delegation(landscape.delegation(PAPER))
     assert (judged.word, judged.source) == (OPEN, "modelled")
     assert (
-        "paper-serial, 8 to 32 nodes: 6.28 % of the throughput is left if all vote, 100 % if 8 do"
+        "paper-serial, 8 to 32 nodes: 6.28 % of the throughput remains if all vote, 100 % if 8 do"
         in judged.evidence
     )
     assert "by construction" in judged.evidence
@@ -214,5 +214,5 @@ def test_the_page_labels_every_table_and_never_mixes(computed):
         ["published", "modelled", "measured"], ["published", "modelled", "measured"],
         ["published", "fitted"], ["published", "fitted"], ["modelled"], ["modelled"],
     ]  # fmt: skip
-    note = PqDpol().words["calibrated"]["note"]
+    note = PqDpol().chapter.tables["calibrated"]["note"]
     assert note.replace("'", "&#x27;") in written[0]

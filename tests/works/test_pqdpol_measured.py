@@ -12,7 +12,7 @@ from pqchain.consensus.delegate.prices import Computer
 from pqchain.consensus.network import HostPrices
 from pqchain.costs import CostTable
 from pqchain.errors import Unsupported
-from pqchain.works import compare, papers
+from pqchain.works import papers, registry
 from pqchain.works.pqdpol import judging, measured, rebuilt
 from tests.works import studies
 
@@ -51,7 +51,7 @@ def test_prices_that_made_the_processor_time_are_found_again():
     price = dict(zip(measured.AMOUNTS, (3e-4, 4e-9, 6e-5, 1.25, 2e-3), strict=True))
     computer = Computer(prices=HostPrices(), costs=COSTS, processors=2)
     runs = []
-    for _, one, how in measured._asked(COSTS, studies.PLAN):
+    for _, one, how in measured._orders(COSTS, studies.PLAN):
         if how["mode"] == "loopback":
             done = studies.ran(one, "loopback", computer)
             amounts = measured.amounts(one, done.laps[0], COSTS)
@@ -66,7 +66,7 @@ def test_prices_that_made_the_processor_time_are_found_again():
 
 
 def test_order_and_growth_get_a_verdict_by_the_run_for_what_was_run(frames):
-    claims = compare.claims("pqdpol", frames=frames | {"table5-6": rebuilt.tables(COSTS)})
+    claims = registry.get("pqdpol").claims(frames=frames | {"table5-6": rebuilt.tables(COSTS)})
     run = claims[claims["source"] == "run"].set_index("claim_id")
     assert run.loc["throughput-falls-with-network", "verdict"] == "holds"
     assert "n = 4" not in run.loc["throughput-falls-with-network", "evidence"]
@@ -79,39 +79,41 @@ def test_order_and_growth_get_a_verdict_by_the_run_for_what_was_run(frames):
 
 
 def test_delegation_is_judged_by_when_the_last_node_has_the_block(frames):
-    verdict = judging.observed(frames["run"])
+    verdict = judging.judge_runs(frames["run"])
     assert verdict.word == "holds"
     assert "from 8 to 16 nodes" in verdict.evidence
     few = frames["run"][frames["run"]["nodes"] < 16]
-    assert judging.observed(few).word == "cannot be decided here"
+    assert judging.judge_runs(few).word == "cannot be decided here"
 
 
 def test_a_size_that_was_not_run_leaves_a_statement_open(frames):
     run = frames["run"][frames["run"]["nodes"] < 4]
-    claims = compare.claims("pqdpol", frames={"table5-6": rebuilt.tables(COSTS)} | {"run": run})
+    claims = registry.get("pqdpol").claims(
+        frames={"table5-6": rebuilt.tables(COSTS)} | {"run": run}
+    )
     own = claims[claims["source"] == "run"].set_index("claim_id")
     assert own.loc["throughput-falls-with-network", "verdict"] == "cannot be decided here"
     assert own.loc["throughput-falls-with-network", "evidence"] == "too few sizes were run"
 
 
 def test_runs_stand_beside_the_print_cell_by_cell(frames):
-    both = measured.beside(rebuilt.tables(COSTS), frames["run"])
+    both = measured.with_runs(rebuilt.tables(COSTS), frames["run"])
     assert len(both) == 30
     assert both["run_latency_seconds"].notna().sum() == 18
     assert set(both.loc[both["run_latency_seconds"].notna(), "n"]) == {1, 2, 3}
 
 
-def test_sentences_say_what_was_found(frames):
+def test_facts_are_those_of_the_runs(frames):
     facts = judging.facts(frames)
     assert facts["host_worst"] < 1
     assert (facts["run_nodes"], facts["slowest"]) == (8, "Falcon-512")
     wide = frames["run"].assign(latency_seconds_half_width=1.0)
     assert "slowest" not in judging.facts(frames | {"run": wide})
     assert facts["grows_one"].startswith(("1.9", "2.0"))
-    assert facts["whence"].startswith("so it is one computer's work")
+    assert facts["cause"].startswith("so the cause is that one computer")
     slow = frames["growth"].assign(exponent=2.0)
     facts = judging.facts(frames | {"growth": slow})
-    assert facts["whence"] == "which does not settle what makes latency grow so fast"
+    assert facts["cause"] == "which does not decide the cause of the growth"
 
 
 def test_where_processes_cannot_be_bound_nothing_is_run(monkeypatch):

@@ -13,7 +13,7 @@ from pqchain.reencode.replay import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
-from pqchain.works import compare, papers
+from pqchain.works import papers, registry
 from pqchain.works.quic_reencoding import frames as built
 from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.quic_reencoding.work import QuicReencoding
@@ -37,7 +37,7 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
 def test_every_frame_keeps_its_contract(found):
     contracts = {
         "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
-        "libraries": built.LIBRARIES, "trouble": built.TROUBLE, "transports": built.TRANSPORTS,
+        "libraries": built.LIBRARIES, "trouble": built.IMPAIRED, "transports": built.TRANSPORTS,
     }  # fmt: skip
     assert set(found) == set(contracts)
     for name, frame in found.items():
@@ -102,7 +102,7 @@ def test_transports_that_cannot_run_stay_as_rows(found):
 )
 def test_the_saving_is_judged_by_its_interval(found, savings, verdict):
     contrast = built.contrast(frames.exchanges(savings))
-    claims = compare.claims(built.KEY, frames={**found, "contrast": contrast})
+    claims = registry.get(built.KEY).claims(frames={**found, "contrast": contrast})
     decided, evidence = judged(claims, "multiplexing-saves-time", "replayed")
     assert decided == verdict
     assert f"over {len(savings)} pairs" in evidence
@@ -114,8 +114,8 @@ def test_one_pair_gives_no_comparison():
 
 
 def test_our_runs_answer_what_the_print_cannot(found):
-    before = compare.claims(built.KEY)
-    after = compare.claims(built.KEY, frames=found)
+    before = registry.get(built.KEY).claims()
+    after = registry.get(built.KEY).claims(frames=found)
     assert list(dict.fromkeys(after["claim_id"])) == list(dict.fromkeys(before["claim_id"]))
     assert judged(after, "single-stream-first-chunk", "replayed")[0] == "holds"
     assert judged(after, "transfer-decisive", "measured")[0] == "holds"
@@ -125,7 +125,7 @@ def test_our_runs_answer_what_the_print_cannot(found):
 
 
 def test_what_was_fitted_to_the_print_neither_supports_nor_refutes_it(found):
-    claims = compare.claims(built.KEY, frames=found)
+    claims = registry.get(built.KEY).claims(frames=found)
     shares = claims[claims["evidence"].str.startswith((built.CALIBRATED, built.LINK_ONLY))]
     assert len(shares) and set(shares["verdict"]) <= {"fitted", "cannot be decided here"}
 
@@ -138,7 +138,7 @@ def test_only_runs_of_the_papers_size_refute(found, blocks, size, word):
     runs = frames.exchanges((-5.0, -5.1, -5.2, -5.1))
     runs = runs.assign(nodes=10, blocks=blocks, block_bytes=size)
     contrast = built.contrast(runs)
-    claims = compare.claims(built.KEY, frames={**found, "runs": runs, "contrast": contrast})
+    claims = registry.get(built.KEY).claims(frames={**found, "runs": runs, "contrast": contrast})
     assert judged(claims, "multiplexing-saves-time", "replayed")[0] == word
     assert judged(claims, "multiplexing-more-efficient", "replayed")[0] == word
     (setting,) = set(claims.loc[claims["claim_id"] == "multiplexing-more-efficient", "setting"]) - {
@@ -178,7 +178,7 @@ def test_unknown_preset_is_refused():
 def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
     options = ["--experiment", "exchange", "--block-bytes", "7000", "--seed", "5"]
     steps: list[int] = []
-    apart = replays._apart([("a", options, 2)], lambda: steps.append(1))["a"]
+    apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
     assert steps == [1]
     assert apart["repeat"].tolist() == [2]
     here = replay.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5))
@@ -187,7 +187,7 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
 
 
 def test_a_process_that_fails_leaves_a_row_that_says_why():
-    row = replays._apart([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
+    row = replays._run_processes([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
     assert "loss is 2.0; expected a number from 0 to 1" in row["verdict"]
 
@@ -234,7 +234,7 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
             return frames.exchanges((float(one.seed % 3),), mode=one.mode)
         return frames.replay_runs(about)
 
-    monkeypatch.setattr(replays, "_apart", apart)
+    monkeypatch.setattr(replays, "_run_processes", apart)
     monkeypatch.setattr(replays, "_attempt", attempt)
     found = replays.reproduce("paper")
     pairs = found["contrast"].set_index("mode")["repeats"]
@@ -274,10 +274,10 @@ def apart_of(orders, one: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def test_both_presets_replay_the_papers_size_with_pairs(monkeypatch):
     for preset in replays.PRESETS.values():
-        orders = [*replays._table1(preset), *replays._series(preset), *replays._trouble(preset)]
+        orders = [*replays._table1(preset), *replays._series(preset), *replays._impaired(preset)]
         counts = asked_of(orders)
         assert counts[built.LINK_ONLY] == 10 and max(preset.series)[0] == 10
-        assert max(preset.series)[1] >= 3 <= preset.trouble_repeats
+        assert max(preset.series)[1] >= 3 <= preset.impaired_repeats
         whole = [options for name, options, _ in orders if name in (built.LINK_ONLY, "series")]
         assert all("64000000" in options for options in whole)
 
@@ -290,7 +290,7 @@ def test_without_the_native_library_aioquic_replays_all_at_its_own_size(monkeypa
         seen.extend(options for _, options, _ in orders)
         return apart_of(orders, frames.replay_runs({}))
 
-    monkeypatch.setattr(replays, "_apart", apart)
+    monkeypatch.setattr(replays, "_run_processes", apart)
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: frames.replay_runs({}))
     found = replays.reproduce("quick")
     assert not any("64000000" in options for options in seen)
@@ -299,12 +299,12 @@ def test_without_the_native_library_aioquic_replays_all_at_its_own_size(monkeypa
 
 def test_blocks_after_each_other_add_up():
     ten = frames.replay_runs(*({"repeat": at} for at in range(10)))
-    table = built.table1({"here": replays._one_after_the_other(ten)}).query("run == 'here'")
+    table = built.table1({"here": replays._as_sequence(ten)}).query("run == 'here'")
     row = table.set_index("phase").loc["transfer"]
     assert (row["blocks"], row["payload_bytes"]) == (10, 20_000_000)
     assert row["seconds"] == pytest.approx(4e-2) and row["share_percent"] == pytest.approx(40)
     ten.loc[3, ["status", "verdict"]] = ["failed", "no room"]
-    table = built.table1({"here": replays._one_after_the_other(ten)}).query("run == 'here'")
+    table = built.table1({"here": replays._as_sequence(ten)}).query("run == 'here'")
     assert set(table["status"]) == {"failed"} and table["seconds"].isna().all()
 
 
@@ -315,16 +315,16 @@ def test_libraries_are_compared_at_the_same_size(found):
 
 
 @pytest.mark.parametrize(("claim", "word", "figure"), [
-    ("zero-rtt-starts-earlier", "holds", "40 (95 % interval 40 to 40) ms sooner"),
+    ("zero-rtt-starts-earlier", "holds", "40 (95 % interval 40 to 40) ms earlier"),
     ("streams-independent", "not at this size", "-607 (95 % interval"),
 ])  # fmt: skip
 def test_latency_and_loss_decide_what_the_print_does_not_try(found, claim, word, figure):
-    claims = compare.claims(built.KEY, frames=found)
+    claims = registry.get(built.KEY).claims(frames=found)
     verdict, evidence = judged(claims, claim, "replayed")
     assert verdict == word
     assert figure in evidence
     few = {**found, "trouble": found["trouble"].query("repeat == 0")}
-    left = compare.claims(built.KEY, frames=few)
+    left = registry.get(built.KEY).claims(frames=few)
     assert left[(left["claim_id"] == claim) & (left["source"] == "replayed")].empty
 
 

@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_statement_has_its_quote(tmp_path):
     (one,) = statements.read(written(tmp_path, SENTENCES + CLAIM + 'sentence = "one"\n'))
-    assert (one.id, one.quote, one.ours, one.computed) == ("so", "It is so.", False, False)
+    assert (one.id, one.quote, one.ours, one.is_computed) == ("so", "It is so.", False, False)
 
 
 def test_a_statement_of_ours_needs_no_sentence(tmp_path):
@@ -41,10 +41,10 @@ def test_a_statement_of_ours_needs_no_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (CLAIM, "claim 'so' names no sentence of the source"),
-        (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "names a sentence and is ours"),
+        (CLAIM, "claim 'so' has no sentence"),
+        (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "has a sentence and is ours"),
         (SENTENCES + CLAIM + 'sentence = "two"\n', "which \\[sentences\\] does not quote"),
-        (SENTENCES + CLAIM + "ours = true\n", "no claim is about the sentences \\['one'\\]"),
+        (SENTENCES + CLAIM + "ours = true\n", "no claim has the sentences \\['one'\\]"),
         (CLAIM + "ours = true\nverdict = 1\n", "unexpected keyword argument 'verdict'"),
     ],
 )

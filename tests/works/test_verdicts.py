@@ -16,7 +16,7 @@ from pqchain.works.verdicts import (
     NOT_HERE,
     OPEN,
     SIZE,
-    WORDS,
+    VERDICTS,
     Standing,
     Verdict,
 )  # fmt: skip
@@ -33,8 +33,8 @@ STANDINGS = st.builds(
 )
 
 
-def test_the_words():
-    assert WORDS == (
+def test_the_verdicts():
+    assert VERDICTS == (
         "holds", "does not hold", "not with this code", "not at this size", "not on this machine",
         "fitted", "cannot be decided here",
     )  # fmt: skip
@@ -43,7 +43,7 @@ def test_the_words():
 @given(outcome=st.sampled_from(OUTCOMES), standing=STANDINGS)
 def test_only_the_works_own_setting_refutes_and_only_what_is_not_fitted_confirms(outcome, standing):
     word = standing.word(outcome)
-    assert word in WORDS
+    assert word in VERDICTS
     if word == FAILS:
         assert not standing.elsewhere and not standing.fitted
     if word == HOLDS:

@@ -1,24 +1,36 @@
 """What holds for every work: its key, its folder, and tables and figures that are data."""
 
 import inspect
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pqchain import plots
-from pqchain.errors import UnknownName, UnknownPaper
+from pqchain.errors import DataError, UnknownName, UnknownPaper
+from pqchain.figures import Kind
 from pqchain.installation import read_toml
-from pqchain.render import html
 from pqchain.report import figures
-from pqchain.works import papers, registry, shown
+from pqchain.works import chapter, papers, registry
 from pqchain.works.work import Bench, Work
+from tests.works.sixth.test_sixth import FOLDER
 
 
 def test_all_are_there_in_the_order_of_the_report():
     works = registry.works()
     assert {work.key for work in works} == set(papers.keys())
     assert [work.paper.place for work in works] == list(range(1, len(works) + 1))
+
+
+def test_works_do_not_import_each_other():
+    folder = Path(papers.__file__).parent
+    names = {path.name for path in folder.iterdir() if (path / "work.py").is_file()}
+    assert len(names) >= 5
+    for file in folder.glob("*/*.py"):
+        text = file.read_text(encoding="utf-8")
+        imported = set(re.findall(r"pqchain\.works\.(\w+)", text)) & names
+        assert imported <= {file.parent.name}, file
 
 
 def test_an_unknown_one_is_refused():
@@ -28,44 +40,44 @@ def test_an_unknown_one_is_refused():
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_every_figure_names_a_plot_that_takes_its_options(work):
-    file = work.paper.folder / "figures.toml"
-    rows = read_toml(file)["figures"] if file.is_file() else []
+    rows = work.chapter.figures
     assert len({row["name"] for row in rows}) == len(rows)
     for row in rows:
-        plot = getattr(plots, f"plot_{row['plot']}")
+        plot = plots.find(row["plot"])
         inspect.signature(plot).bind(None, **row.get("options", {}))
         assert row["description"] and row["caption"] and row["part"]
 
 
 def test_every_figure_of_this_machine_names_a_plot():
     rows = read_toml(Path(figures.__file__).with_name("figures.toml"))["figures"]
-    assert [row["name"] for row in rows if hasattr(plots, f"plot_{row['plot']}")] == [
+    assert [row["name"] for row in rows if row["plot"] in plots.KINDS] == [
         "speed-signatures", "speed-kems", "speedup", "tradeoff", "sizes",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_every_table_has_columns_that_can_be_shown(work):
-    for said in work.words.values():
-        for each in said.get("columns", []):
-            assert shown.column(**each).title == each["title"]
-        if "frame" in said:
-            assert said["part"] and said["caption"] and set(said["source"]) <= set(html.LABELS)
+    for entry in work.chapter.tables.values():
+        for fields in entry.get("columns", []):
+            assert chapter.column(**fields).title == fields["title"]
+        if "frame" in entry:
+            assert entry["frame"] in work.frame_names
+            assert entry["part"] and entry["caption"] and set(entry["source"]) <= set(Kind)
 
 
 def test_a_table_that_is_data_shows_its_frame(tmp_path):
     text = """
-    [one]
+    [tables.one]
     frame = "f"
     caption = "C."
     source = ["modelled"]
     columns = [
       { title = "name" },
       { title = "ms", key = "seconds", numeric = true, show = "{:.1f}", scale = 1e3 },
-      { title = "gain", numeric = true, show = "ratio", digits = 2, blank = "none" },
+      { title = "gain", numeric = true, unit = "×", digits = 2, blank = "none" },
     ]
     """
-    (tmp_path / "tables.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "chapter.toml").write_text(text, encoding="utf-8")
     rows = {"name": ["a", "b"], "seconds": [0.0104, 2.0], "gain": [float("nan"), 1.5]}
     (table,) = Work(tmp_path).tables({"f": pd.DataFrame(rows)})
     assert [line.split() for line in table.text().splitlines()[3:]] == [
@@ -74,9 +86,9 @@ def test_a_table_that_is_data_shows_its_frame(tmp_path):
     assert list(Work(tmp_path).tables({"f": pd.DataFrame()})) == []
 
 
-def test_a_way_to_show_that_is_none_is_refused_with_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean 'seconds'"):
-        shown.column("time", show="second")
+def test_an_unknown_text_format_is_refused_with_the_nearest():
+    with pytest.raises(UnknownName, match="did you mean 'shortened'"):
+        chapter.column("time", show="shorten")
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
@@ -88,8 +100,8 @@ def test_without_a_clock_nothing_is_measured_and_nothing_fails(work):
 
 
 def test_a_work_is_complete_without_a_line_of_code():
-    work = Work(registry.get("falcon-hls").paper.folder)
-    assert work.schemes() == ("Falcon-512", "Falcon-1024")
+    work = Work(FOLDER)
+    assert work.schemes() == ("Falcon-512",)
     assert work.compute(Bench()) == {}
     assert list(work.tables({})) == list(work.figures({})) == []
 
@@ -99,7 +111,61 @@ def test_a_figure_of_no_plot_is_refused_with_the_nearest(tmp_path):
     fields = texts | {"plot": "speeds", "frame": "f"}
     lines = [f'{field} = "{value}"' for field, value in fields.items()]
     text = "\n".join(["[[figures]]", *lines])
-    (tmp_path / "figures.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "chapter.toml").write_text(text, encoding="utf-8")
     frames = {"f": pd.DataFrame({"x": [1]})}
     with pytest.raises(UnknownName, match="did you mean 'speed'"):
         list(Work(tmp_path).figures(frames))
+
+
+def test_a_figure_of_an_unknown_frame_is_refused(tmp_path):
+    fields = 'name = "n"\nplot = "speed"\nframe = "tabel1"\ndescription = "d"\ncaption = "c"'
+    (tmp_path / "chapter.toml").write_text(f"[[figures]]\n{fields}", encoding="utf-8")
+    work = Work(tmp_path)
+    work.frame_names = ("table1",)
+    with pytest.raises(UnknownName, match="did you mean 'table1'"):
+        list(work.figures({}))
+
+
+def test_an_unknown_part_of_a_chapter_is_refused(tmp_path):
+    (tmp_path / "chapter.toml").write_text("[[finding]]\ntext = 'It is so.'", encoding="utf-8")
+    with pytest.raises(DataError, match="only tables, figures and findings; got finding"):
+        _ = Work(tmp_path).chapter
+
+
+@pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+def test_every_finding_names_facts_of_the_work(work):
+    # Without frames there are no facts, but misspelt names are found all the same.
+    assert list(work.findings({})) == []
+    names = {
+        name for entry in work.chapter.findings for name in re.findall(r"{([^}:]+)", entry["text"])
+    }
+    assert names and names <= set(work.fact_names())
+
+
+class Fast(Work):
+    """A work with one fact."""
+
+    def fact_names(self):
+        return ("gain",)
+
+    def facts(self, frames):
+        return {"gain": 2.0} if frames else {}
+
+
+def finding(folder: Path, text: str) -> Fast:
+    (folder / "chapter.toml").write_text(f'[[findings]]\npart = "A b"\ntext = "{text}"')
+    return Fast(folder)
+
+
+def test_a_finding_without_its_fact_is_left_out(tmp_path):
+    work = finding(tmp_path, "{gain:.0f} times")
+    assert list(work.findings({})) == []
+    (shown,) = work.findings({"f": pd.DataFrame()})
+    assert (shown.text, shown.place) == ("2 times", f"{tmp_path.name}-a-b")
+
+
+@pytest.mark.parametrize("frames", [{}, {"f": pd.DataFrame()}], ids=["no run", "a run"])
+def test_a_finding_with_a_misspelt_fact_is_refused(tmp_path, frames):
+    work = finding(tmp_path, "{gain:.0f} and {gian:.0f} times")
+    with pytest.raises(DataError, match=r"unknown facts \['gian'\]"):
+        list(work.findings(frames))

@@ -244,7 +244,7 @@ def link(scenario: Scenario) -> Link:
 
 
 def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
-    """Raise UsageError for a choice that a mode does not have, Unsupported if it cannot run here."""
+    """Raise UsageError for a choice a mode does not have, Unsupported if it cannot run here."""
     setting.refuse(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(

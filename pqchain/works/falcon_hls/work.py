@@ -1,8 +1,9 @@
-"""The signing accelerator: the paper's Table 3 beside what our model gives."""
+"""The signing accelerator: Tables 2 and 3 of the paper next to a model and RTL of ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,19 +11,14 @@ import pandas as pd
 
 from pqchain import algorithms
 from pqchain.falcon import model, rtl
+from pqchain.figures import Kind
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
+from pqchain.works.printed import PRINTED, Ours, next_to
 from pqchain.works.readers import Number, Reader, Undecided
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
-from pqchain.works.work import Bench, Frames, Work
-
-TABLE3 = Contract.of(
-    "accelerator",
-    ("str", "algorithm row kind"),
-    ("float64", "seconds published_seconds ratio"),
-    ("str", "assumptions"),
-)
+from pqchain.works.work import Frames, Work
 
 ENGINES = Contract.of(
     "engines",
@@ -32,10 +28,10 @@ ENGINES = Contract.of(
 )
 
 _DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740}
-"""What an XC7A200T has; Table 2's percentages are shares of it."""
+"""The cells of an XC7A200T; Table 2's percentages are shares of them."""
 
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
-"""The printed implementations as rows."""
+"""Rows of the printed implementations."""
 
 RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 MODULUS = 12289
@@ -43,26 +39,33 @@ MODULUS = 12289
 
 _SOFTWARE = "cortex-m4"
 
-_OURS = "RTL of ours"
+_PRINTED_ENGINE, _OURS = "printed, with software", "RTL of ours"
 
 _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
-"""What cells of our engine are worth against a statement of the paper's."""
+"""The standing of the cells of our engine."""
 
 
 class FalconHls(Work):
-    """Table 3 rebuilt from a census of operations, Table 2 beside RTL of ours; none on hardware."""
+    """Rebuilds Table 3 from counted operations; Table 2 next to RTL of ours; none on hardware."""
 
     key = "falcon-hls"
+    frame_names = ("table3", "engines")
 
-    def compute(self, bench: Bench) -> Frames:
+    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
         """Return `table3` and `engines`."""
-        return {"table3": table3(), "engines": engines()}
+        return {"table3": table3, "engines": engines}
+
+    def fact_names(self) -> Collection[str]:
+        """Return times of Falcon-512 in milliseconds, and cycles and cells of our RTL."""
+        times = ("printed_software", "printed_engine", "elsewhere", "quickest", "slowest")
+        return [*times, *_DEVICE, "cycles"]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return milliseconds of Falcon-512: of software, of possible schedules, of our RTL."""
+        """Return times of Falcon-512 in software and on possible schedules, and our RTL."""
         if "table3" not in frames:
             return {}
-        rows = frames["table3"].query("algorithm == 'Falcon-512'").set_index("row")["seconds"]
+        table = frames["table3"].query("algorithm == 'Falcon-512'")
+        rows = table.set_index("implementation")["ours"]
         schedules = [rows[model.split_row(engine)] for engine in model.SCHEDULES]
         texts = {
             "printed_software": rows[_PRINTED["cortex-m4"]],
@@ -78,17 +81,18 @@ class FalconHls(Work):
         return {**times, **cells, "cycles": f"{cycles:,.0f}"}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read our parameters, our RTL, what was published of an M4, and the modelled engine."""
-        yield Reader("registry", _parameter, ("ring_degree", "modulus"))
+        """Read our parameters, our RTL, published times of an M4, and the modelled engine."""
+        yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
-        yield Reader("synthesised", _synthesised, (*_DEVICE, *shares), decides=False)
+        yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
             seconds = _seconds(frames)
-            yield Reader("cited", partial(_elsewhere, seconds), ("sign_seconds",), decides=False)
-            yield Reader("modelled", partial(_modelled, seconds), ("sign_seconds",))
+            cited = partial(_elsewhere, seconds)
+            yield Reader(Kind.CITED, cited, ("sign_seconds",), decides=False)
+            yield Reader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge by the census of our signer, which is bit for bit that of liboqs."""
+        """Judge by operation counts of our signer, which equals that of liboqs bit for bit."""
         if claim == "about-ten-times-faster" and "table3" in frames:
             yield _ten_times(_seconds(frames))
         if claim in _JUDGED:
@@ -98,12 +102,12 @@ class FalconHls(Work):
 def _seconds(frames: Frames) -> dict[Any, float]:
     """Return the times of Table 3 by algorithm and row."""
     seconds: dict[Any, float]
-    seconds = frames["table3"].set_index(["algorithm", "row"])["seconds"].to_dict()
+    seconds = frames["table3"].set_index(["algorithm", "implementation"])["ours"].to_dict()
     return seconds
 
 
 def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
-    """Judge the speed-up on every schedule that may be the paper's, against pqm4's cycles."""
+    """Judge the speed-up over pqm4's cycles, on every schedule that may be the paper's."""
     ratios = {
         name: [
             seconds[name, model.ALONE] / seconds[name, model.split_row(engine)]
@@ -111,7 +115,8 @@ def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
         ]
         for name in RING
     }
-    inside = [10 / ABOUT <= ratio <= 10 * ABOUT for each in ratios.values() for ratio in each]
+    # The paper states no latency and no overlap, so no single schedule can decide.
+    inside = [10 / ABOUT <= ratio <= 10 * ABOUT for row in ratios.values() for ratio in row]
     outcome = HOLDS if all(inside) else OPEN if any(inside) else FAILS
     listed = [
         f"{engine.name}: {ratios['Falcon-512'][index]:.1f} for Falcon-512, "
@@ -121,65 +126,67 @@ def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
     evidence = "; ".join(
         [*listed, f"'about 10' is read as within a factor of {ABOUT:g}, our choice"]
     )
-    return Verdict(outcome, evidence, "modelled", Standing("pqm4's cycles and a modelled engine"))
+    return Verdict(
+        outcome, evidence, Kind.MODELLED, Standing("pqm4's cycles and a modelled engine")
+    )
 
 
-def _census() -> tuple[pd.Series[float], float, float]:
-    """Return operations, NTT instructions and all instructions of a signature of Falcon-512."""
+def _counts() -> tuple[pd.Series[float], float, float]:
+    """Return operations, NTT instructions and all instructions of a Falcon-512 signature."""
     operations = model.operations(512).sum()
     return operations, model.NTT_INSTRUCTIONS[512], model.SIGN_INSTRUCTIONS[512]
 
 
-def _both_kinds() -> Verdict:
-    operations, ntt, _ = _census()
+def _integers_and_reals() -> Verdict:
+    operations, ntt, _ = _counts()
     evidence = (
         f"a signature of Falcon-512 has {operations['add']:.0f} additions and "
         f"{operations['multiply']:.0f} multiplications of real numbers, and {ntt} instructions of "
         "integers in the NTT"
     )
-    return Verdict(HOLDS if operations["add"] > 0 and ntt > 0 else FAILS, evidence, "run")
+    return Verdict(HOLDS if operations["add"] > 0 and ntt > 0 else FAILS, evidence, Kind.RUN)
 
 
 def _conversions() -> Verdict:
-    operations, _, _ = _census()
+    operations, _, _ = _counts()
     count = operations[["from_integer", "round", "truncate", "floor"]].sum()
     evidence = f"a signature of Falcon-512 has {count:.0f} conversions"
-    return Verdict(HOLDS if count else FAILS, evidence, "run")
+    return Verdict(HOLDS if count else FAILS, evidence, Kind.RUN)
 
 
 def _repeats() -> Verdict:
     means = {n: attempts / (2 * n) for n, attempts in model.MEAN_ATTEMPTS.items()}
     listed = ", ".join(f"{mean:.2f} with Falcon-{n}" for n, mean in means.items())
-    evidence = f"attempts for each draw, mean of thousands of signatures: {listed}"
-    return Verdict(HOLDS if min(means.values()) > 1 else FAILS, evidence, "run")
+    evidence = f"attempts per sample, mean of thousands of signatures: {listed}"
+    return Verdict(HOLDS if min(means.values()) > 1 else FAILS, evidence, Kind.RUN)
 
 
 def _cause() -> Verdict:
-    """Say how much works on integers; the rest holds random bits, so it decides no cause."""
-    _, _, whole = _census()
+    """Return the share of integer code; the rest includes random bits, so no cause is decided."""
+    _, _, total = _counts()
     rest = sum(count[512] for count in model.PART_INSTRUCTIONS.values())
     evidence = (
-        f"of {whole / 1e6:.1f} million instructions of portable C for Falcon-512, counted under "
-        f"QEMU, {100 * rest / whole:.1f} % are in parts without real numbers; the rest holds their "
-        "emulation, but random bits, too, and nothing was timed with a unit for them"
+        f"of {total / 1e6:.1f} million instructions of portable C for Falcon-512, counted under "
+        f"QEMU, {100 * rest / total:.1f} % are in parts without real numbers; the rest includes "
+        "their emulation, but also random bits, and nothing was timed with a floating-point unit"
     )
-    return Verdict(OPEN, evidence, "estimated")
+    return Verdict(OPEN, evidence, Kind.ESTIMATED)
 
 
 def _few_resources() -> Verdict:
-    """Judge our own engine, which has one unit of each kind, too."""
+    """Judge by our engine, which has one unit of each kind like the paper's."""
     shares = {quantity: _synthesised("", f"{quantity}_percent", "") for quantity in _DEVICE}
     listed = ", ".join(
         f"{_cells(quantity):,.0f} {quantity.replace('_', ' ')} ({share.value:.1f} %)"
         for quantity, share in shares.items()
     )
     evidence = f"{listed} of an XC7A200T; 'few' is read as at most 10 %, our choice"
-    few = all(share.value <= 10 for share in shares.values())
-    return Verdict(HOLDS if few else FAILS, evidence, "synthesised", _RTL)
+    is_few = all(share.value <= 10 for share in shares.values())
+    return Verdict(HOLDS if is_few else FAILS, evidence, Kind.SYNTHESISED, _RTL)
 
 
 _JUDGED: dict[str, Callable[[], Verdict]] = {
-    "integers-and-reals": _both_kinds,
+    "integers-and-reals": _integers_and_reals,
     "conversions-needed": _conversions,
     "sampler-repeats": _repeats,
     "floating-point-is-the-cause": _cause,
@@ -192,19 +199,19 @@ def _parameter(name: str, quantity: str, implementation: str) -> Number:
 
 
 def _cells(quantity: str) -> float:
-    """Return the cells of our engine for xc7; lookup tables with those that are memory."""
+    """Return the cells of our engine for xc7; lookup tables include those used as memory."""
     frame = rtl.cells().query("configuration == 'standard' and family == 'xc7'")
-    whole = frame[frame["module"] == "design_hierarchy"]
+    design = frame[frame["module"] == "design_hierarchy"]
     columns = {
         "lookup_tables": ["lut", "lutram", "shift_register"],
         "flip_flops": ["flip_flop"],
         "dsp_blocks": ["dsp"],
     }
-    return float(whole[columns[quantity]].to_numpy().sum())
+    return float(design[columns[quantity]].to_numpy().sum())
 
 
 def _synthesised(name: str, quantity: str, implementation: str) -> Number:
-    """Return cells of our engine, or their share of the paper's device."""
+    """Return the cells of our engine, or their share of the paper's device."""
     base = quantity.removesuffix("_percent")
     if base == quantity:
         return Number(_cells(base), standing=_RTL)
@@ -216,7 +223,7 @@ def _elsewhere(
 ) -> Number:
     base, _, side = name.rpartition("/")
     if (side if base else implementation) != _SOFTWARE:
-        raise Undecided(f"nothing was published elsewhere of {name} on {side or implementation}")
+        raise Undecided(f"no time of {name} on {side or implementation} was published elsewhere")
     value = seconds[algorithms.get(base or name).name, model.ALONE]
     return Number(value, unit="s", standing=Standing("pqm4's cycles at 168 MHz"))
 
@@ -224,9 +231,10 @@ def _elsewhere(
 def _modelled(
     seconds: Mapping[Any, float], name: str, quantity: str, implementation: str
 ) -> Number:
-    """Return the time of a schedule, which is off by as much as the schedules differ."""
+    """Return the time of a schedule; its error is the difference between the schedules."""
     base, _, side = name.rpartition("/")
     side = side if base else implementation
+    # The software alone was published by others; the model adds only the engine.
     if side == _SOFTWARE:
         return _elsewhere(seconds, name, quantity, implementation)
     algorithm = algorithms.get(base or name).name
@@ -237,38 +245,41 @@ def _modelled(
 
 
 def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
-    """Return the paper's Table 3, printed and rebuilt.
+    """Return Table 3, printed and rebuilt, as a printed frame.
 
-    Columns: algorithm, row, kind ("published", "cited", "estimated" or "modelled", one in a row),
-    seconds, published_seconds (of the row's counterpart), ratio (seconds over published_seconds)
-    and assumptions. Nothing in it was measured on hardware.
+    Kinds are "published", "cited", "estimated" and "modelled"; implementation is the name of the
+    row, ours its time in seconds, printed that of its counterpart, and note the assumptions.
+    Nothing in it was measured on hardware.
     """
-    printed = papers.published(FalconHls.key).query("quantity == 'sign_seconds'")
-    seconds = printed.set_index(["algorithm", "implementation"])["value"]
+    published = papers.published(FalconHls.key)
+    times = published[(published["quantity"] == "sign_seconds") & (published["algorithm"] != "")]
+    printed = {(row["algorithm"], row["implementation"]): row for row in times.to_dict("records")}
     rows = []
     for algorithm, rebuilt in model.rebuild_table3(engine).groupby("algorithm", sort=False):
         for implementation, label in _PRINTED.items():
-            value = seconds[algorithm, implementation]
-            rows.append([algorithm, label, "published", value, value, 1.0, "168 MHz, Artix-7"])
-        for row in rebuilt.to_dict("records"):
-            software = row["row"] in (model.ALONE, model.ALONE_UNCALIBRATED)
-            value = seconds[algorithm, "cortex-m4" if software else "cortex-m4+artix-7"]
-            ratio = row["seconds"] / value
-            about = [algorithm, row["row"], row["kind"]]
-            rows.append([*about, row["seconds"], value, ratio, row["assumptions"]])
-    return TABLE3.frame(rows)
+            row = printed[algorithm, implementation]
+            same = Ours(value=row["value"], implementation=label, note="168 MHz, Artix-7")
+            rows.append(next_to(row, Kind.PUBLISHED, same))
+        for model_row in rebuilt.to_dict("records"):
+            name, note = model_row["row"], model_row["assumptions"]
+            # Each rebuilt row is compared with the printed row of the same hardware.
+            software = name in (model.ALONE, model.ALONE_UNCALIBRATED)
+            row = printed[algorithm, _SOFTWARE if software else f"{_SOFTWARE}+artix-7"]
+            ours = Ours(value=model_row["seconds"], implementation=name, note=note)
+            rows.append(next_to(row, model_row["kind"], ours))
+    return PRINTED.frame(rows)
 
 
 def engines() -> pd.DataFrame:
-    """Return engines in hardware: as printed, and ours in RTL.
+    """Return hardware engines, as printed and our RTL.
 
-    Columns: engine, kind ("published" or "synthesised"), device, lookup_tables (those that are
-    memory included), flip_flops, dsp_blocks, clock_megahertz, cycles_512, cycles_1024, seconds_512
-    and seconds_1024 (of a signature as printed, software included; of one attempt with ours).
-    Cells stand with xc7, which ours were synthesised for and not placed; clocks and times with the
-    ECP5 that ours were routed for. What is not known is NaN.
+    Columns: engine, kind ("published" or "synthesised"), device, lookup_tables (with those used as
+    memory), flip_flops, dsp_blocks, clock_megahertz, cycles_512, cycles_1024, seconds_512 and
+    seconds_1024 (of a signature with software as printed; of one attempt with ours). Cells are in
+    the row of xc7, for which ours were synthesised and not placed; clocks and times in the row of
+    the ECP5 for which ours were routed. Unknown values are NaN.
     """
-    nothing = float("nan")
+    unknown = math.nan
     printed = papers.table(FalconHls.key, "table2").iloc[0]
     published = papers.published(FalconHls.key).query("implementation == 'cortex-m4+artix-7'")
     seconds = published.query("quantity == 'sign_seconds'").set_index("algorithm")["value"]
@@ -276,16 +287,25 @@ def engines() -> pd.DataFrame:
     clock = float(printed["clock_megahertz"])
     times = [float(seconds[name]) for name in RING]
     rows = [
-        ["printed, with software", "published", "Artix-7", *cells, clock, nothing, nothing, *times]
+        [
+            "printed, with software",
+            Kind.PUBLISHED,
+            "Artix-7",
+            *cells,
+            clock,
+            unknown,
+            unknown,
+            *times,
+        ]
     ]
     routed = rtl.times().query("configuration == 'standard'").sort_values("degree")
     cycles = routed["cycles"].tolist()
-    own = [_cells(quantity) for quantity in _DEVICE]
-    rows.append([_OURS, "synthesised", "xc7", *own, nothing, *cycles, nothing, nothing])
+    ours = [_cells(quantity) for quantity in _DEVICE]
+    rows.append([_OURS, Kind.SYNTHESISED, "xc7", *ours, unknown, *cycles, unknown, unknown])
     megahertz = routed["clock_hertz"].iloc[0] / 1e6
     times = routed["seconds"].tolist()
     proxy = "ECP5, for the clock alone"
     rows.append(
-        [_OURS, "synthesised", proxy, nothing, nothing, nothing, megahertz, *cycles, *times]
+        [_OURS, Kind.SYNTHESISED, proxy, unknown, unknown, unknown, megahertz, *cycles, *times]
     )
     return ENGINES.frame(rows)

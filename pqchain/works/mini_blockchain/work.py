@@ -1,157 +1,117 @@
-"""The mini blockchain: its printed block beside one of real transactions measured here."""
+"""The mini blockchain: its printed block next to a block of real transactions measured here."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, installation, results
+from pqchain import algorithms, figures, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.state import Reason
-from pqchain.installation import read_toml
-from pqchain.render import numbers
+from pqchain.figures import SECONDS, Kind
 from pqchain.render.table import Table
-from pqchain.results import Contract
-from pqchain.works import papers
+from pqchain.works import chapter
+from pqchain.works.printed import with_units
 from pqchain.works.readers import Number, Reader, Undecided
 from pqchain.works.verdicts import FAILS, HOLDS, OPEN, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
-BLOCK_COMPARISON = Contract.of(
-    "block-comparison",
-    ("str", "paper table algorithm printed_name quantity published here"),
-    ("float64", "ratio"),
-    ("str", "note"),
-)
+BLOCK_PART = "A block, side by side"
 
-_TABLE = "blockchain"
-"""The table that prints a block."""
+_COUNTS = {
+    "wallet_count": "wallets",
+    "transaction_count": "transactions",
+    "block_validation_iterations": "rounds",
+    "block_bytes": "block_bytes",
+    "transaction_bytes": "transaction_bytes",
+}
+"""Columns of a block frame by printed quantity."""
+
+_MEDIANS = {
+    "wallet_generate_keypair_seconds": ("wallet", "wallets", False),
+    "transaction_sign_seconds": ("sign", "transactions", False),
+    "block_verify_seconds": ("verify", "rounds", False),
+    "transaction_verify_seconds": ("verify", "rounds", True),
+}
+"""By printed quantity: the prefix of a median, the number of its samples, whether it is printed per
+transaction."""
 
 
 class MiniBlockchain(Work):
     """Measures a block of every scheme that the work names."""
 
     key = "mini-blockchain"
+    frame_names = ("blocks", "block-comparison")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `blocks`, a block frame, and `block-comparison`; nothing without a clock."""
+        """Return `blocks`, a block frame, and `block-comparison`, the printed block next to it.
+
+        Without a clock there is neither.
+        """
         if bench.measure_blocks is None:
             return {}
-        wanted = [name for name in algorithms.ALGORITHMS if name in self.schemes()]
-        blocks = bench.measure_blocks(wanted)
-        table = papers.table(self.paper, _TABLE)
-        compared = compare_blocks(blocks, table, paper=self.key, table=_TABLE)
+        schemes = [name for name in algorithms.ALGORITHMS if name in self.schemes()]
+        blocks = bench.measure_blocks(schemes)
+        printed = self.printed(bench.measurements, {"blocks": blocks})
+        compared = printed[printed["table"] == "blockchain"].reset_index(drop=True)
+        compared.attrs["provenance"] = blocks.attrs.get("provenance", {})
         return {"blocks": blocks, "block-comparison": compared}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read what the blocks counted, and medians of their times."""
+        """Read counts of the blocks, and medians of their times."""
         if "blocks" in frames:
-            blocks = results.check(frames["blocks"], BLOCK)
-            yield _counts(blocks)
-            yield _medians(blocks)
+            single = _single(results.check(frames["blocks"], BLOCK))
+            yield _counts(single)
+            yield _medians(single)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Say what became of the blocks, whole and with a flipped bit."""
-        if claim in _ABOUT and "blocks" in frames:
-            names, column = _ABOUT[claim]
-            yield _validated(
-                results.check(frames["blocks"], BLOCK), names or self.schemes(), column
-            )
+        """Judge the validation of the blocks, intact and with a flipped bit."""
+        if claim in _VALIDATIONS and "blocks" in frames:
+            names, column = _VALIDATIONS[claim]
+            single = _single(results.check(frames["blocks"], BLOCK))
+            yield _validated(single, names or self.schemes(), column)
+
+    def fact_names(self) -> Collection[str]:
+        """Return the facts about the blocks, two of each scheme."""
+        names = ("schemes", "smallest", "smallest_bytes", "quickest", "quickest_verify", "tampered")
+        return [*names, *(f"{name} {fact}" for name in self.schemes() for fact in _FACTS)]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the blocks of single threads: bytes and checking time per transaction."""
+        """Return bytes and verification time per transaction of the blocks on one thread."""
         if "blocks" not in frames:
             return {}
-        ran = [row for row in _single(frames["blocks"]).values() if row["status"] == "ok"]
-        if not ran:
+        rows = [row for row in _single(frames["blocks"]).values() if row["status"] == "ok"]
+        if not rows:
             return {}
-        smallest = min(ran, key=lambda row: row["transaction_bytes"])
-        quickest = min(ran, key=_verify_seconds)
+        smallest = min(rows, key=lambda row: row["transaction_bytes"])
+        quickest = min(rows, key=_verify_seconds)
         return {
-            "schemes": len(ran),
+            "schemes": len(rows),
             "smallest": smallest["algorithm"],
-            "smallest_bytes": numbers.integer(smallest["transaction_bytes"]),
+            "smallest_bytes": figures.integer(smallest["transaction_bytes"]),
             "quickest": quickest["algorithm"],
-            "quickest_verify": numbers.seconds(_verify_seconds(quickest)),
-            "tampered": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in ran),
-            "by": {
-                row["algorithm"]: {
-                    "bytes": numbers.integer(row["transaction_bytes"]),
-                    "verify": numbers.seconds(_verify_seconds(row)),
-                }
-                for row in ran
+            "quickest_verify": SECONDS.text(_verify_seconds(quickest)),
+            "tampered": sum(row["tampered"] == Reason.BAD_SIGNATURE.value for row in rows),
+            **{
+                f"{row['algorithm']} {fact}": text(row)
+                for row in rows
+                for fact, text in _FACTS.items()
             },
         }
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the printed block beside ours, and ours of every scheme."""
-        yield from super().tables(frames)
+        """Return the printed block next to ours, and our blocks of every scheme."""
         if frames:
-            yield bench_tables.block_table(frames["blocks"], part="A block, side by side")
-
-
-@cache
-def _answers() -> dict[str, dict[str, Any]]:
-    """Return what of a block frame answers each published quantity, and the note on it."""
-    return read_toml(installation.data("papers") / MiniBlockchain.key / "answers.toml")
-
-
-def compare_blocks(
-    measured: pd.DataFrame, published: pd.DataFrame, *, paper: str, table: str
-) -> pd.DataFrame:
-    """Put our block beside a printed one, line by line; none is left out.
-
-    Takes a block frame, of which one thread counts, and a table of `pqchain.papers.table` in the
-    layout of the mini blockchain. Columns: paper, table, algorithm, printed_name, quantity,
-    published and here (as text, with unit), ratio (here over published; NaN for what is no
-    measurement), note. Raises DataError if the block frame breaks its contract.
-    """
-    single = {
-        row["algorithm"]: row
-        for row in results.check(measured, BLOCK).to_dict("records")
-        if row["threads"] == 1 and row["status"] == "ok"
-    }
-    rows = []
-    for line in published.to_dict("records"):
-        name, quantity = line["algorithm"], line["quantity"]
-        about = _answers().get(quantity, {})
-        ours = _answer(single[name], about) if name in single else ""
-        value, unit = float(line["value"]), str(line["unit"])
-        theirs = numbers.quantity(value, quantity, unit)
-        comparable = isinstance(ours, int | float) and unit in ("s", "B")
-        ratio = float(ours) / value if comparable else float("nan")
-        shown = [line["printed"] if theirs == numbers.MISSING else theirs]
-        shown.append(_shown(ours, quantity, unit))
-        place = [paper, table, name, line["printed_name"], quantity]
-        rows.append([*place, *shown, ratio, about.get("note", "")])
-    frame = BLOCK_COMPARISON.frame(rows)
-    frame.attrs["provenance"] = measured.attrs.get("provenance", {})
-    return frame
-
-
-def _answer(row: Mapping[Any, Any], about: Mapping[str, Any]) -> Any:
-    if "answer" not in about:
-        return about.get("value", "")
-    answer = row[about["answer"]]
-    return answer / row[about["over"]] if "over" in about else answer
-
-
-def _shown(value: Any, quantity: str, unit: str) -> str:
-    if not isinstance(value, int | float):
-        return str(value)
-    if unit == "s":
-        return numbers.seconds(value)
-    if quantity == "transaction_bytes":
-        return f"{value:.2f}{numbers.NARROW_SPACE}B"
-    return numbers.quantity(value, quantity, unit)
+            entry = self.chapter.tables["comparison"]
+            yield chapter.table(entry, with_units(frames["block-comparison"]))
+            yield bench_tables.block_table(frames["blocks"], part=BLOCK_PART)
 
 
 def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:
-    """Return the rows of one thread by algorithm."""
+    """Return the rows of one thread by algorithm; the paper's program has no other thread."""
     return {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
 
 
@@ -168,65 +128,61 @@ def _verify_seconds(row: Mapping[Any, Any]) -> float:
     return float(row["verify_median_seconds"] / row["transactions"])
 
 
-def _counts(blocks: pd.DataFrame) -> Reader:
+_FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
+    "bytes": lambda row: figures.integer(row["transaction_bytes"]),
+    "verify": lambda row: SECONDS.text(_verify_seconds(row)),
+}
+"""Facts about the block of one scheme, as text."""
+
+
+def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
     """Read what was counted: wallets, transactions, rounds, bytes."""
-    single = _single(blocks)
-    counted = {
-        name: about
-        for name, about in _answers().items()
-        if "samples" not in about and name not in _WORDS
-    }
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         unit = "B" if quantity.endswith("_bytes") else ""
-        return Number(float(_answer(_row(single, name), counted[quantity])), unit=unit)
+        return Number(float(_row(single, name)[_COUNTS[quantity]]), unit=unit)
 
-    return Reader("run", read, counted)
-
-
-_WORDS = ("algorithm", "previous_hash", "block_hash", "validation_result",
-          "tampered_validation_result")  # fmt: skip
-"""Answers that are no numbers."""
+    return Reader(Kind.RUN, read, _COUNTS)
 
 
-def _medians(blocks: pd.DataFrame) -> Reader:
+def _medians(single: Mapping[str, dict[Any, Any]]) -> Reader:
     """Read times, per transaction where the work prints them so."""
-    single = _single(blocks)
-    medians = {name: about for name, about in _answers().items() if "samples" in about}
 
     def read(name: str, quantity: str, implementation: str) -> Number:
-        row, about = _row(single, name), medians[quantity]
-        deviation = row[about["answer"].replace("median", "mad")]
-        over = row[about["over"]] if "over" in about else 1
-        return Number.median(row[about["answer"]], deviation, row[about["samples"]], over=over)
+        row, (prefix, samples, is_per_transaction) = _row(single, name), _MEDIANS[quantity]
+        median, deviation = (row[f"{prefix}_{end}_seconds"] for end in ("median", "mad"))
+        over = row["transactions"] if is_per_transaction else 1
+        return Number.median(median, deviation, row[samples], over=over)
 
-    return Reader("measured", read, medians)
+    return Reader(Kind.MEASURED, read, _MEDIANS)
 
 
-def _validated(blocks: pd.DataFrame, names: Collection[str], column: str) -> Verdict:
-    """Judge that the blocks of all these schemes were validated as they should."""
-    single = _single(blocks)
-    wanted = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
-    ran, wrong, left = [], [], []
+def _validated(
+    single: Mapping[str, dict[Any, Any]], names: Collection[str], column: str
+) -> Verdict:
+    """Judge whether the blocks of all these schemes were validated as they should be."""
+    expected = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
+    ran, wrong, missing = [], [], []
     for name in names:
         try:
             row = _row(single, name)
         except Undecided as reason:
-            left.append(str(reason))
+            missing.append(str(reason))
             continue
         ran.append(name)
-        if row[column] != wanted:
-            wrong.append(f"{name}: {row[column]}, expected {wanted}")
-    what = "taken whole" if column == "valid" else f"refused with one bit flipped: {wanted}"
-    good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {what}"] * bool(ran and not wrong)
-    outcome = FAILS if wrong else OPEN if left else HOLDS
-    return Verdict(outcome, "; ".join([*wrong, *left, *good]), "run")
+        if row[column] != expected:
+            wrong.append(f"{name}: {row[column]}, expected {expected}")
+    result = "accepted" if column == "valid" else f"refused with one bit flipped: {expected}"
+    good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {result}"] * bool(ran and not wrong)
+    # A scheme that could not run leaves the statement open, but a wrong validation refutes it.
+    outcome = FAILS if wrong else OPEN if missing else HOLDS
+    return Verdict(outcome, "; ".join([*wrong, *missing, *good]), Kind.RUN)
 
 
-_ABOUT: dict[str, tuple[Collection[str], str]] = {
+_VALIDATIONS: dict[str, tuple[Collection[str], str]] = {
     "tampering-breaks-validation": ((), "tampered"),
     "flipped-bit-breaks-validation": (("Falcon-512",), "tampered"),
     "block-validates": (("Falcon-512",), "valid"),
     "signature-verifies": (("Falcon-512",), "valid"),
 }
-"""Statements that the blocks decide: of which schemes (none: all), and by which column."""
+"""Statements that the blocks decide: their schemes (empty: all) and the column."""

@@ -1,9 +1,9 @@
-"""Where the prices of paper-serial come from, and how far they can be trusted.
+"""Calibration of the coefficients of paper-serial, and how reliable they are.
 
-The PQ-DPoL paper prints latencies and says neither which network nor which machine's clock they
-come from. What its Table 6 establishes is the form: latency grows with N^2, a node's pair with
-itself included, and with size and verification time. The four prices fit it best among positive
-ones, but other combinations fit nearly as well: they describe the table and explain nothing.
+The PQ-DPoL paper prints latencies and names neither the network nor the clock. Its Table 6
+establishes the form: latency grows with N^2, pairs of a node with itself included, and with size
+and verification time. The four coefficients are the best non-negative fit, but other combinations
+fit nearly as well: they describe the table and explain nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from pqchain import figures
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
 from pqchain.fitting import nonnegative
-from pqchain.render import numbers
 from pqchain.results import Contract
 
 LEFT_OUT = Contract.of(
@@ -47,14 +47,14 @@ FORMS: dict[str, Callable[[Floats], Floats]] = {
     "N^2 log N": lambda n: n**2 * np.log2(n),
     "N": lambda n: n,
 }
-"""Laws of growth that are compared, as functions of the number of nodes."""
+"""Laws of growth as functions of the number of nodes."""
 
 _TERMS = ("pair_seconds", "byte_seconds", "verifies", "signs")
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Prices with the table that they were fitted to."""
+    """Coefficients with the residuals of their fit."""
 
     law: SerialLaw
     residuals: pd.DataFrame
@@ -67,74 +67,81 @@ class Fit:
 
     @property
     def worst_percent(self) -> float:
-        """Greatest relative error of a cell."""
+        """Largest relative error of a cell."""
         return float(self.residuals["error_percent"].abs().max())
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row with the columns of `leave_out`: nothing was left out."""
-        return LEFT_OUT.frame([_missed("nothing", self.residuals["error_percent"], self.law)])
+        """One row with the columns of `leave_out`, for the fit to all cells."""
+        return LEFT_OUT.frame([_errors("nothing", self.residuals["error_percent"], self.law)])
 
 
 def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
-    """Fit the four prices of paper-serial to latencies: least squares of relative errors.
+    """Fit the four coefficients of paper-serial to latencies: least squares of relative errors.
 
     `cells` has the columns algorithm, n (2^n nodes) and latency_seconds; `costs` the sizes and
-    times behind them. Prices are not negative. Raises DataError if there are fewer cells than
-    prices.
+    times of the algorithms. Coefficients are not negative. Raises DataError for fewer cells than
+    coefficients.
     """
     require_columns(cells, ("algorithm", "n", "latency_seconds"), "a table of latencies")
     if len(cells) < len(_TERMS):
-        raise DataError(f"{len(cells)} latencies cannot fix {len(_TERMS)} prices; give more")
+        raise DataError(
+            f"cells must have at least {len(_TERMS)} latencies, one per coefficient; "
+            f"got {len(cells)}"
+        )
     matrix = _terms(cells, costs)
+    coefficients = _fitted(matrix, cells)
+    law = SerialLaw(**dict(zip(_TERMS, map(float, coefficients), strict=True)))
+    return Fit(law, _residuals(cells, matrix @ coefficients))
+
+
+def _fitted(matrix: Floats, cells: pd.DataFrame) -> Floats:
+    """Return the non-negative coefficients with the least squares of relative errors."""
+    # Dividing by the latency weighs all cells alike: they span three orders of magnitude.
     latency = cells["latency_seconds"].to_numpy(dtype=float)
-    prices = nonnegative(matrix / latency[:, None], np.ones(len(latency)))
-    law = SerialLaw(**dict(zip(_TERMS, map(float, prices), strict=True)))
-    return Fit(law, _residuals(cells, matrix @ prices))
+    return nonnegative(matrix / latency[:, None], np.ones(len(latency)))
 
 
 def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
-    """Fit without one algorithm, or without one n, and predict what was left out.
+    """Fit without one algorithm, or without one n, and predict the cells left out.
 
-    Columns: left_out ("Falcon-512", "n = 5"), cells, rms_percent, worst_percent (of the cells
-    that were left out), pair_seconds, byte_seconds, verifies, signs (how far the prices move).
+    Columns: left_out ("Falcon-512", "n = 5"), cells, rms_percent, worst_percent (of the cells left
+    out), pair_seconds, byte_seconds, verifies, signs (the coefficients of that fit).
     """
     rows = []
-    for name, out in _parts(cells):
-        law = fit(cells[~out], costs).law
-        prices = np.array([getattr(law, term) for term in _TERMS])
-        kept = cells[out]
-        errors = _residuals(kept, _terms(kept, costs) @ prices)["error_percent"]
-        rows.append(_missed(name, errors, law))
+    for name, is_left_out in _parts(cells):
+        law = fit(cells[~is_left_out], costs).law
+        coefficients = np.array([getattr(law, term) for term in _TERMS])
+        predicted = cells[is_left_out]
+        errors = _residuals(predicted, _terms(predicted, costs) @ coefficients)["error_percent"]
+        rows.append(_errors(name, errors, law))
     return LEFT_OUT.frame(rows)
 
 
 def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
-    """Fit with other terms than the four: what describes the table nearly as well is not excluded.
+    """Fit with other terms than the four; those that fit nearly as well cannot be excluded.
 
-    Columns: terms (what is left out or put in), rms_percent, worst_percent of all cells.
+    Columns: terms (the change of terms), rms_percent, worst_percent of all cells.
     """
-    whole = _terms(cells, costs)
-    latency = cells["latency_seconds"].to_numpy(dtype=float)
+    terms = _terms(cells, costs)
     nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
     sign = np.array([costs[name].sign_seconds for name in cells["algorithm"]])
-    matrices = {"all four": whole}
+    matrices = {"all four": terms}
     for index, term in enumerate(_TERMS):
-        matrices[f"without {numbers.spoken(term)}"] = np.delete(whole, index, axis=1)
-    instead = np.column_stack([whole[:, :2], nodes**2 * sign])
+        matrices[f"without {figures.humanize(term)}"] = np.delete(terms, index, axis=1)
+    instead = np.column_stack([terms[:, :2], nodes**2 * sign])
     matrices["a signature for each pair in place of verifies and signs"] = instead
     rows = []
-    for terms, matrix in matrices.items():
-        modelled = matrix @ nonnegative(matrix / latency[:, None], np.ones(len(latency)))
-        errors = _residuals(cells, modelled)["error_percent"]
-        rows.append([terms, _rms(errors), float(errors.abs().max())])
+    for name, matrix in matrices.items():
+        errors = _residuals(cells, matrix @ _fitted(matrix, cells))["error_percent"]
+        rows.append([name, _rms(errors), float(errors.abs().max())])
     return ALTERNATIVES.frame(rows)
 
 
 def forms(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compare laws of growth, with one free constant for each algorithm.
+    """Compare laws of growth with one free constant for each algorithm.
 
-    Columns: form, rms_percent, worst_percent. What this shows does not depend on any cost.
+    Columns: form, rms_percent, worst_percent. The result depends on no cost.
     """
     rows = []
     for name, law in FORMS.items():
@@ -149,7 +156,7 @@ def forms(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
-    """Return what each price is multiplied by, for every cell."""
+    """Return the factor of each coefficient, shape (cells, coefficients)."""
     nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
     rows = [costs[name] for name in cells["algorithm"]]
     size = np.array([row.public_key_bytes + row.signature_bytes for row in rows], dtype=float)
@@ -171,9 +178,9 @@ def _parts(cells: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
         yield f"n = {n}", cells["n"] == n
 
 
-def _missed(name: str, errors: pd.Series[float], law: SerialLaw) -> list[Any]:
-    prices = [getattr(law, term) for term in _TERMS]
-    return [name, len(errors), _rms(errors), float(errors.abs().max()), *prices]
+def _errors(name: str, errors: pd.Series[float], law: SerialLaw) -> list[Any]:
+    coefficients = [getattr(law, term) for term in _TERMS]
+    return [name, len(errors), _rms(errors), float(errors.abs().max()), *coefficients]
 
 
 def _rms(errors: Any) -> float:

@@ -1,4 +1,4 @@
-"""What runs of Tables 5 and 6 say: of the paper's statements, and in sentences of the report."""
+"""Verdicts and facts from runs of Tables 5 and 6."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 import pandas as pd
 
 from pqchain import results
+from pqchain.figures import Kind
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol.measured import (
     ALL_VOTE,
+    AMOUNTS,
     EACH,
     FEW_VOTE,
     GROWTH,
@@ -28,28 +30,29 @@ UNITS = {"latency_seconds": "s", "throughput_per_second": "1/s"}
 """Quantities of Tables 5 and 6."""
 
 
-def observed(run: pd.DataFrame) -> Verdict:
-    """Say what runs tell of delegation: throughput until the last of all nodes has the block."""
+def judge_runs(run: pd.DataFrame) -> Verdict:
+    """Judge delegation by runs: throughput until the last node has verified the block."""
     frame = results.check(run, RUN)
-    few, everybody = (
+    few, all_nodes = (
         frame[frame["setting"] == setting].sort_values("nodes") for setting in (FEW_VOTE, ALL_VOTE)
     )
-    if len(few) < 2 or len(everybody) < 2:
-        return Verdict(OPEN, "too few networks were run", "run")
-    kept, errors = zip(*map(_kept_by, (few, everybody)), strict=True)
+    if len(few) < 2 or len(all_nodes) < 2:
+        return Verdict(OPEN, "too few networks were run", Kind.RUN)
+    shares, errors = zip(*map(_kept_share, (few, all_nodes)), strict=True)
     voters = few["delegates"].max()
     evidence = (
-        f"from {few['nodes'].min()} to {few['nodes'].max()} nodes {kept[0]:.3g} % of the "
-        f"throughput is left if {voters} vote and the others verify what they are given, "
-        f"{kept[1]:.3g} % if all vote, both until the last node has verified the block"
+        f"from {few['nodes'].min()} to {few['nodes'].max()} nodes {shares[0]:.3g} % of the "
+        f"throughput remains if {voters} vote and the others verify received blocks, "
+        f"{shares[1]:.3g} % if all vote, both until the last node has verified the block"
     )
-    far = abs(kept[0] - kept[1]) > sum(errors)
-    outcome = OPEN if not far else HOLDS if kept[0] > kept[1] else FAILS
-    return Verdict(outcome, evidence, "run", _setting(everybody))
+    # Both shares carry the noise of two networks; a smaller difference could be either.
+    differs = abs(shares[0] - shares[1]) > sum(errors)
+    outcome = OPEN if not differs else HOLDS if shares[0] > shares[1] else FAILS
+    return Verdict(outcome, evidence, Kind.RUN, _standing(all_nodes))
 
 
-def _kept_by(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return the share of throughput that the largest network keeps, in percent, and its error."""
+def _kept_share(rows: pd.DataFrame) -> tuple[float, float]:
+    """Return the percentage of throughput that the largest network keeps, and its error."""
     first, last = rows.iloc[0], rows.iloc[-1]
     name = "spread_seconds"
     share = 100 * first[name] / last[name]
@@ -57,28 +60,28 @@ def _kept_by(rows: pd.DataFrame) -> tuple[float, float]:
     return float(share), float(share * noise)
 
 
-def _setting(run: pd.DataFrame) -> Standing:
-    """Return what runs are worth against the paper's statements."""
-    one = run.iloc[0]
+def _standing(run: pd.DataFrame) -> Standing:
+    """Return the standing of runs on this machine."""
     return Standing(
-        f"run on loopback over {one['transport']}, {run['processors'].min()} processors for all "
-        f"delegates, {run['heights'].max()} blocks of each, every signature made and verified",
+        f"run on loopback over {run['transport'].iloc[0]}, {run['processors'].min()} processors "
+        f"for all delegates, {run['heights'].max()} blocks of each, every signature made and "
+        "verified",
         (MACHINE,),
     )
 
 
 def cells(run: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that are cells of Tables 5 and 6."""
+    """Return the runs of cells of Tables 5 and 6."""
     frame = results.check(run, RUN)
     return frame[frame["setting"] == TABLES]
 
 
 def reader(paper: Paper, run: pd.DataFrame) -> Reader:
-    """Read what was run; its noise is half of the 95 % interval."""
-    of = cells(run)
+    """Read latency and throughput of runs; their noise is half of the 95 % interval."""
+    table = cells(run)
     printed = {name: printed for printed, name in paper.names.items()}
-    rows = {printed[row["algorithm"]] + step(row["n"]): row for row in of.to_dict("records")}
-    standing = _setting(of)
+    rows = {printed[row["algorithm"]] + step(row["n"]): row for row in table.to_dict("records")}
+    standing = _standing(table)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if name not in rows:
@@ -87,11 +90,11 @@ def reader(paper: Paper, run: pd.DataFrame) -> Reader:
         half = float(row[f"{quantity}_half_width"])
         return Number(float(row[quantity]), half, half, UNITS[quantity], standing)
 
-    return Reader("run", read, UNITS, steps=sorted(set(of["n"])))
+    return Reader(Kind.RUN, read, UNITS, steps=sorted(set(table["n"])))
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:
-    """Return what the chapter shows of the runs: a frame for each table."""
+    """Return the frames of the chapter's tables of runs."""
     if "run" not in frames:
         return {}
     run = results.check(frames["run"], RUN)
@@ -103,46 +106,57 @@ def parts(frames: Frames) -> dict[str, pd.DataFrame]:
     }
 
 
-def _whence(growth: pd.DataFrame) -> str:
-    """Say what the exponents tell of where a square comes from."""
+def explain_growth(growth: pd.DataFrame) -> str:
+    """Return the conclusion from the exponents about the cause of quadratic growth."""
     if not {ONE, EACH} <= set(growth.index):
-        return "where it comes from was not asked"
-    one, each = growth.loc[ONE], growth.loc[EACH]
-    apart = one["exponent"] - one["half_width"] > each["exponent"] + each["half_width"]
-    if apart and each["exponent"] + each["half_width"] < SQUARE:
-        return "so it is one computer's work for all that makes latency grow so fast"
-    return "which does not settle what makes latency grow so fast"
+        return "the runs that would show its cause are missing"
+    shared, separate = growth.loc[ONE], growth.loc[EACH]
+    least_shared = shared["exponent"] - shared["half_width"]
+    most_separate = separate["exponent"] + separate["half_width"]
+    if least_shared > most_separate and most_separate < SQUARE:
+        return "so the cause is that one computer does the work of all delegates"
+    return "which does not decide the cause of the growth"
 
 
 SQUARE = 2.0
-"""The power with which the printed latencies grow."""
+"""The exponent of the printed latencies."""
 
 
-def _far(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+def _differ(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
     """Return whether two latencies differ by more than their intervals."""
     name = "latency_seconds"
-    noise = one[f"{name}_half_width"] + other[f"{name}_half_width"]
-    return bool(abs(one[name] - other[name]) > noise)
+    noise = first[f"{name}_half_width"] + second[f"{name}_half_width"]
+    return bool(abs(first[name] - second[name]) > noise)
+
+
+_SETTINGS = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}
+"""Settings in the names of facts."""
+
+FACT_NAMES = (
+    *(f"{fact}_{name}" for name in _SETTINGS.values() for fact in ("grows", "most")),
+    *(f"share_{name}" for name in AMOUNTS),
+    "cause", "host_worst", "host_median", "quickest", "slowest", "run_nodes",
+)  # fmt: skip
 
 
 def facts(frames: Frames) -> dict[str, Any]:
-    """Return the figures of the sentences on what was run."""
-    of = cells(frames["run"])
-    found: dict[str, Any] = {}
+    """Return the facts about runs."""
+    table = cells(frames["run"])
+    facts: dict[str, Any] = {}
     by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency'")
     for row in by_setting.to_dict("records"):
-        name = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}[row["setting"]]
-        found[f"grows_{name}"] = (
+        name = _SETTINGS[row["setting"]]
+        facts[f"grows_{name}"] = (
             f"{row['exponent']:.2f} \N{PLUS-MINUS SIGN} {row['half_width']:.2f}"
         )
-        found[f"most_{name}"] = row["largest"]
-    found["whence"] = _whence(by_setting.set_index("setting"))
-    errors = of["prediction_error_percent"].dropna()
+        facts[f"most_{name}"] = row["largest"]
+    facts["cause"] = explain_growth(by_setting.set_index("setting"))
+    errors = table["prediction_error_percent"].dropna()
     if len(errors):
-        found |= {"host_worst": errors.abs().max(), "host_median": errors.abs().median()}
-    largest = of[of["nodes"] == of["nodes"].max()].sort_values("latency_seconds")
-    for what, rows in (("quickest", largest), ("slowest", largest.iloc[::-1])):
-        if len(rows) > 1 and _far(*rows.head(2).to_dict("records")):
-            found |= {what: rows["algorithm"].iloc[0], "run_nodes": rows["nodes"].iloc[0]}
+        facts |= {"host_worst": errors.abs().max(), "host_median": errors.abs().median()}
+    largest = table[table["nodes"] == table["nodes"].max()].sort_values("latency_seconds")
+    for rank, rows in (("quickest", largest), ("slowest", largest.iloc[::-1])):
+        if len(rows) > 1 and _differ(*rows.head(2).to_dict("records")):
+            facts |= {rank: rows["algorithm"].iloc[0], "run_nodes": rows["nodes"].iloc[0]}
     percents = results.check(frames["shares"], SHARES).set_index("what")["percent"]
-    return found | {f"share_{what}": percent for what, percent in percents.items()}
+    return facts | {f"share_{name}": percent for name, percent in percents.items()}

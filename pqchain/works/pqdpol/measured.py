@@ -1,9 +1,9 @@
-"""Tables 5 and 6 run on this computer, and where their growth comes from.
+"""Tables 5 and 6 run on this computer, and the causes of their growth.
 
 Every delegate is a process with a ledger, every signature is made and verified, and as in Table 6
-each delegate sends its copy of the block to every other. Heights of one run are the samples. Beside
-the tables: the same on one processor, on two and with a computer for each (in virtual time), and a
-few delegates with observers beside all.
+each delegate sends its copy of the block to every other. The heights of a run are the samples.
+Further runs: on one processor, on two, and with a computer per delegate (in virtual time), and
+with few delegates and the other nodes as observers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QUANTITIES: dict[str, Callable[[Lap], float]] = {
     "cpu_seconds": lambda lap: lap.cpu_seconds,
     "spread_seconds": lambda lap: lap.spread_seconds,
 }
-"""What each height gives; of each there is a mean and a half width."""
+"""Quantities of a height; a run has the mean and the half width of each."""
 
 RUN = Contract.of(
     "pqdpol-run",
@@ -63,34 +63,34 @@ SHARES = Contract.of(
 )
 
 TABLES, ONE, TWO, EACH = "all processors", "one processor", "two processors", "one each"
-"""Settings: the tables' own, and where the same was run again."""
+"""Settings: that of the tables, and those of further runs with one scheme."""
 
 ALL_VOTE, FEW_VOTE = "all vote", "few vote"
 
 VIRTUAL = ", virtual time"
 
-APART = named("star", rate_bits_per_second=1e9, latency_seconds=50e-6)
-"""What connects computers in virtual time."""
+SEPARATE = named("star", rate_bits_per_second=1e9, latency_seconds=50e-6)
+"""The network between computers in virtual time."""
 
 SINGLE = "Falcon-512"
-"""What is run where one scheme is enough."""
+"""The scheme of the runs with one scheme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How much is run."""
+    """The runs of a preset."""
 
     exponents: tuple[int, ...]
-    """Of the six schemes."""
+    """Exponents n of the runs with all six schemes."""
     heights: int
-    """Of a run."""
+    """Heights of a run."""
     computers: tuple[int, ...]
-    """Exponents of the runs on one processor, on two, and apart."""
+    """Exponents n of the runs on one processor, on two, and on a computer per delegate."""
     delegation: tuple[int, ...]
-    """Nodes of which all vote, and of which `voters` do."""
+    """Numbers of nodes of which all vote, and of which `voters` do."""
     voters: int
     mixed: tuple[tuple[str, int], ...]
-    """Schemes and nodes of the runs that tell prices apart, beside the tables."""
+    """Schemes and nodes of the runs that make the service times separable."""
 
 
 PLANS = {
@@ -118,59 +118,62 @@ MIXES: tuple[Mapping[str, Any], ...] = (
     {"block_bytes": 150_000},
     {"block_bytes": 150_000, "layout": Layout(data_bytes=30_000)},
 )
-"""Blocks and exchanges in which messages, bytes, transactions and signatures do not go together."""
+"""Changes of a scenario that decouple messages, bytes, transactions and signatures.
+
+In the tables they all grow with the number of nodes, so their costs could not be separated.
+"""
 
 
 def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd.DataFrame]:
-    """Run the plan; `costs` say what the schemes cost here.
+    """Run the plan with the costs of the schemes on this machine.
 
     Returns "run" (contract "pqdpol-run", a row for each cell: means over the heights and half of
-    their 95 % intervals), "growth" (exponents of N) and "shares" (what processor time goes to).
-    Empty where delegates cannot run.
+    their 95 % intervals), "growth" (exponents of N) and "shares" (of processor time). Empty where
+    delegates cannot run.
     """
-    asked = list(_asked(costs, plan))
-    # What several settings have in common is run once.
+    orders = list(_orders(costs, plan))
+    # Settings that coincide on this machine share one run.
     known: dict[tuple[str, str], Ran] = {}
-    with modes.nursery(asked[0][1]) as using:
+    with modes.nursery(orders[0][1]) as using:
         try:
             computer = prices.calibrate(costs, using=using, progress=progress)
         except Unsupported:
             return {}
-        for _, one, how in tqdm(asked, disable=not progress, unit="run"):
-            if (case := (one.identifier, how["mode"])) not in known:
-                known[case] = computer.predicted(modes.run(one, **how, using=using))
-    return frames(
-        ((setting, known[one.identifier, how["mode"]]) for setting, one, how in asked), computer
-    )
+        for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):
+            if (case := (scenario.identifier, how["mode"])) not in known:
+                known[case] = computer.predicted(modes.run(scenario, **how, using=using))
+    runs = [(setting, known[scenario.identifier, how["mode"]]) for setting, scenario, how in orders]
+    return frames(runs, computer)
 
 
-def frames(done: Iterable[tuple[str, Ran]], computer: Computer) -> dict[str, pd.DataFrame]:
-    """Return what runs, each with its setting, come to."""
-    runs = list(done)
-    table = RUN.frame(row(setting, ran) for setting, ran in runs if setting)
-    measured = {id(ran): ran for _, ran in runs if ran.mode == "loopback"}.values()
+def frames(runs: Sequence[tuple[str, Ran]], computer: Computer) -> dict[str, pd.DataFrame]:
+    """Return the frames of runs, each with its setting."""
+    table = RUN.frame(row(setting, run) for setting, run in runs if setting)
+    measured = {id(run): run for _, run in runs if run.mode == "loopback"}.values()
     return {"run": table, "growth": growth(runs), "shares": shares(measured, computer.costs)}
 
 
-Asked = tuple[str, Scenario, dict[str, Any]]
-"""A setting, what is run, and how."""
+Order = tuple[str, Scenario, dict[str, Any]]
+"""A setting, a scenario, and the options of its run."""
 
 
-def _asked(costs: CostTable, plan: Plan) -> Iterator[Asked]:
-    """Yield all runs; without a setting those that only tell prices apart."""
+def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
+    """Yield all runs; those of MIXES have no setting."""
     printed = dict.fromkeys(papers.table("pqdpol", "table6")["algorithm"])
     names = [name for name in printed if name in costs]
 
-    def scenario(algorithm: str, nodes: int, network: Network, **more: Any) -> Scenario:
-        given: dict[str, Any] = {"exchange": "all-to-all"} if "vote_phases" not in more else {}
+    def scenario(algorithm: str, nodes: int, network: Network, **changes: Any) -> Scenario:
+        is_mix = "vote_phases" in changes
+        exchange: dict[str, Any] = {} if is_mix else {"exchange": "all-to-all"}
         return Scenario(
             algorithm=algorithm, costs=costs, nodes=nodes, network=network,
-            blocks=plan.heights + (network == APART), **given, **more,
+            blocks=plan.heights + (network == SEPARATE), **exchange, **changes,
         )  # fmt: skip
 
+    # All processors of the machine are the setting of the tables; one and two show the cause.
     here = host.processors()
     live: dict[str, Any] = {"mode": "loopback"}
-    apart: dict[str, Any] = {"mode": "virtual", "transport": "native"}
+    virtual: dict[str, Any] = {"mode": "virtual", "transport": "native"}
     everywhere = named("host", processors=here)
     for n in plan.exponents:
         for name in names:
@@ -180,50 +183,50 @@ def _asked(costs: CostTable, plan: Plan) -> Iterator[Asked]:
         yield ONE, scenario(single, 2**n, named("host")), live
         if here > 1:
             yield TWO, scenario(single, 2**n, named("host", processors=2)), live
-        yield EACH, scenario(single, 2**n, APART), {"mode": "virtual"}
+        yield EACH, scenario(single, 2**n, SEPARATE), {"mode": "virtual"}
     for nodes in plan.delegation:
-        for what, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(plan.voters, nodes))):
-            yield what, scenario(single, nodes, everywhere, delegates=delegates), live
-            yield what + VIRTUAL, scenario(single, nodes, APART, delegates=delegates), apart
+        for setting, delegates in ((ALL_VOTE, nodes), (FEW_VOTE, min(plan.voters, nodes))):
+            yield setting, scenario(single, nodes, everywhere, delegates=delegates), live
+            separate = scenario(single, nodes, SEPARATE, delegates=delegates)
+            yield setting + VIRTUAL, separate, virtual
     for name, nodes in plan.mixed:
         if name in names:
             for mix in MIXES:
                 yield "", scenario(name, nodes, everywhere, **mix), live
 
 
-def settled(ran: Ran) -> tuple[Lap, ...]:
-    """Return the heights that count: in virtual time all but the first, when QUIC finds its rate.
+def settled(run: Ran) -> tuple[Lap, ...]:
+    """Return the heights without warm-up."""
+    # The congestion window of QUIC still grows at the first height in virtual time; live runs
+    # exclude that height themselves.
+    return run.laps[1:] if run.mode == "virtual" else run.laps
 
-    On sockets such a height was run already, and is none of these.
-    """
-    return ran.laps[1:] if ran.mode == "virtual" else ran.laps
 
-
-def row(setting: str, ran: Ran) -> dict[str, Any]:
+def row(setting: str, run: Ran) -> dict[str, Any]:
     """Return a run as a row of RUN."""
-    one, laps = ran.scenario, settled(ran)
-    network = one.network
+    scenario, laps = run.scenario, settled(run)
     values: dict[str, Any] = {}
     for name, of in QUANTITIES.items():
         samples = [float(of(lap)) for lap in laps]
         values[name] = _mean(samples)
         values[f"{name}_half_width"] = half_width(samples)
-    predicted = ran.predicted_seconds
+    predicted = run.predicted_seconds
+    is_live = run.mode == "loopback"
     return values | {
         "setting": setting,
-        "algorithm": one.algorithm,
-        "kind": ran.kind,
-        "transport": ran.transport,
-        "exchange": one.exchange,
-        "n": one.nodes.bit_length() - 1,
-        "nodes": one.nodes,
-        "delegates": one.delegate_count,
-        "processors": network.processors if ran.mode == "loopback" else one.nodes,
+        "algorithm": scenario.algorithm,
+        "kind": run.kind,
+        "transport": run.transport,
+        "exchange": scenario.exchange,
+        "n": scenario.nodes.bit_length() - 1,
+        "nodes": scenario.nodes,
+        "delegates": scenario.delegate_count,
+        "processors": scenario.network.processors if is_live else scenario.nodes,
         "heights": len(laps),
         "transactions_per_block": _mean([lap.transactions for lap in laps]),
         "predicted_latency_seconds": predicted,
         "prediction_error_percent": 100 * (predicted / values["latency_seconds"] - 1),
-        "scenario": one.identifier,
+        "scenario": scenario.identifier,
     }
 
 
@@ -231,42 +234,41 @@ def _mean(samples: Sequence[float]) -> float:
     return float(np.mean(samples)) if samples else math.nan
 
 
-def growth(runs: Iterable[tuple[str, Ran]]) -> pd.DataFrame:
+def growth(runs: Sequence[tuple[str, Ran]]) -> pd.DataFrame:
     """Return the exponents with which latency and processor time grow with N.
 
-    Of all schemes of a setting together, each with a constant of its own; each height is a sample.
-    A frame of the contract "pqdpol-growth": half_width is that of the 95 % interval, cells counts
-    runs, largest is their greatest N.
+    All schemes of a setting share the exponent and have a constant each; each height is a sample.
+    A frame of the contract "pqdpol-growth": half_width is that of the 95 % interval, cells is the
+    number of runs, largest their largest N.
     """
-    found = list(runs)
     rows = []
     for setting in (TABLES, ONE, TWO, EACH):
-        of = [ran for name, ran in found if name == setting and ran.laps]
-        if len({ran.scenario.nodes for ran in of}) < 2:
+        selected = [run for name, run in runs if name == setting and run.laps]
+        sizes = {run.scenario.nodes for run in selected}
+        if len(sizes) < 2:
             continue
-        largest = max(ran.scenario.nodes for ran in of)
         for name, quantity in GROWING.items():
             if setting == EACH and quantity == "cpu_seconds":
-                continue  # nobody measures processors in virtual time
-            exponent, half = _exponent(of, quantity)
-            rows.append([setting, name, exponent, half, len(of), largest])
+                continue  # virtual time charges no processor time
+            exponent, half = _exponent(selected, quantity)
+            rows.append([setting, name, exponent, half, len(selected), max(sizes)])
     return GROWTH.frame(rows)
 
 
 GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
-"""What is asked how it grows."""
+"""Quantities whose growth is fitted, by name."""
 
 
 def _exponent(runs: list[Ran], quantity: str) -> tuple[float, float]:
-    names = list(dict.fromkeys(ran.scenario.algorithm for ran in runs))
+    names = list(dict.fromkeys(run.scenario.algorithm for run in runs))
     matrix, values = [], []
-    for ran in runs:
-        own = [float(ran.scenario.algorithm == name) for name in names]
-        for lap in settled(ran):
-            matrix.append([math.log(ran.scenario.nodes), *own])
+    for run in runs:
+        constants = [float(run.scenario.algorithm == name) for name in names]
+        for lap in settled(run):
+            matrix.append([math.log(run.scenario.nodes), *constants])
             values.append(math.log(QUANTITIES[quantity](lap)))
-    found, half = linear(np.array(matrix), np.array(values))
-    return float(found[0]), float(half[0])
+    coefficients, half = linear(np.array(matrix), np.array(values))
+    return float(coefficients[0]), float(half[0])
 
 
 AMOUNTS = {
@@ -276,59 +278,59 @@ AMOUNTS = {
     "signatures": "of the bare time",
     "heights": "s each",
 }
-"""What processor time is explained by, and the unit of its price."""
+"""The terms of processor time, and the units of their coefficients."""
 
 
-def amounts(one: Scenario, lap: Lap, costs: CostTable) -> list[float]:
-    """Return what a height has of each of AMOUNTS: signatures in seconds of the bare scheme."""
-    cost, count = costs[one.algorithm], one.delegate_count
-    blocks = count * (count if one.exchange == "all-to-all" else 1)
+def amounts(scenario: Scenario, lap: Lap, costs: CostTable) -> list[float]:
+    """Return the amounts of a height in the order of AMOUNTS; signatures in seconds."""
+    cost, count = costs[scenario.algorithm], scenario.delegate_count
+    blocks = count * (count if scenario.exchange == "all-to-all" else 1)
     verified = blocks * lap.transactions
-    votes = one.phases * count
+    votes = scenario.phases * count
     bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
     return [float(lap.messages), float(lap.bytes), float(verified), bare, float(count)]
 
 
 def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
-    """Return what processor time goes to: least squares of relative errors, no price negative.
+    """Return the shares of processor time: non-negative least squares of relative errors.
 
-    A frame of the contract "pqdpol-shares": what, unit, price with half of its 95 % interval, and
-    percent: its part of the largest network in which all vote on SINGLE.
+    A frame of the contract "pqdpol-shares": what, unit, price (the coefficient) with half of its
+    95 % interval, and percent: its share in the largest network in which all vote with SINGLE.
     """
     rows: list[Any] = []
     largest, most = np.full(len(AMOUNTS), math.nan), 0
-    for ran in runs:
-        one, laps = ran.scenario, ran.laps
-        if not laps or one.delegate_count < one.nodes:
+    for run in runs:
+        scenario, laps = run.scenario, run.laps
+        # Observers verify too, but do not count as delegates, so their work would be unexplained.
+        if not laps or scenario.delegate_count < scenario.nodes:
             continue
-        amount = np.mean([amounts(one, lap, costs) for lap in laps], axis=0)
+        amount = np.mean([amounts(scenario, lap, costs) for lap in laps], axis=0)
         seconds = float(np.mean([lap.cpu_seconds for lap in laps]))
         rows.append(amount / seconds)
-        if one.algorithm == SINGLE and one.nodes >= most and one.block_bytes == 50_000:
-            most, largest = one.nodes, amount
+        is_single = scenario.algorithm == SINGLE and scenario.block_bytes == 50_000
+        if is_single and scenario.nodes >= most:
+            most, largest = scenario.nodes, amount
     if len(rows) <= len(AMOUNTS):
         return SHARES.frame([])
     matrix, ones = np.array(rows), np.ones(len(rows))
-    found, half = nonnegative(matrix, ones), nonnegative_spread(matrix, ones)
-    whole = float(found @ largest)
+    prices, half = nonnegative(matrix, ones), nonnegative_spread(matrix, ones)
+    percent = 100 * prices * largest / float(prices @ largest)
     return SHARES.frame(
-        [what, unit, price, width, 100 * price * has / whole]
-        for (what, unit), price, width, has in zip(
-            AMOUNTS.items(), found, half, largest, strict=True
-        )
+        [*term, *values]
+        for term, *values in zip(AMOUNTS.items(), prices, half, percent, strict=True)
     )
 
 
-def beside(cells: pd.DataFrame, run: pd.DataFrame) -> pd.DataFrame:
-    """Return cells of Tables 5 and 6 with what was run in the same, for `plots.plot_cells`.
+def with_runs(cells: pd.DataFrame, run: pd.DataFrame) -> pd.DataFrame:
+    """Return cells of Tables 5 and 6 with the runs of the same cells, for `plots.plot_cells`.
 
-    New columns: run_latency_seconds, run_throughput_per_second, and of each _half_width; NaN where
-    nothing was run.
+    New columns: run_latency_seconds, run_throughput_per_second, and the _half_width of each; NaN
+    for cells without a run.
     """
     names = [f"{name}{end}" for name in _OF_THE_TABLES for end in ("", "_half_width")]
-    own = run.loc[run["setting"] == TABLES, ["algorithm", "n", *names]]
+    ours = run.loc[run["setting"] == TABLES, ["algorithm", "n", *names]]
     return cells.merge(
-        own.rename(columns={name: f"run_{name}" for name in names}),
+        ours.rename(columns={name: f"run_{name}" for name in names}),
         on=["algorithm", "n"],
         how="left",
     )

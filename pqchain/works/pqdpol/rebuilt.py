@@ -1,4 +1,4 @@
-"""Tables 5 and 6 of the PQ-DPoL paper: printed, modelled, and how far apart they are."""
+"""Tables 5 and 6 of the PQ-DPoL paper: printed, modelled, and the error of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CELLS = Contract.of(
 )
 
 QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
-"""What each table prints."""
+"""The quantity of each table."""
 
 
 def errata(table: str) -> dict[tuple[str, int], Erratum]:
@@ -41,7 +41,7 @@ def errata(table: str) -> dict[tuple[str, int], Erratum]:
 
 
 def cells(*, corrected: bool = True) -> pd.DataFrame:
-    """Return the 30 cells of Tables 5 and 6, errata corrected or as printed.
+    """Return the 30 cells of Tables 5 and 6, with errata corrected or as printed.
 
     Columns: algorithm, n, latency_seconds, throughput_per_second, note (the erratum, or "").
     """
@@ -59,20 +59,20 @@ def cells(*, corrected: bool = True) -> pd.DataFrame:
 
 
 def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.DataFrame:
-    """Run the `paper` preset for every cell of Tables 5 and 6, with the paper's costs or others.
+    """Model every cell of Tables 5 and 6 by preset `paper`, with the paper's costs or others.
 
     Columns: algorithm, n, nodes, transactions_per_block; published_latency_seconds (as printed),
-    corrected_latency_seconds (the same but for errata), latency_seconds, latency_error_percent (of
+    corrected_latency_seconds (errata corrected), latency_seconds, latency_error_percent (of
     the printed number) and latency_error_corrected_percent; the same of throughput_per_second; and
     costs, scenario, note. Throughput is the mean number of transactions that fill a block over the
-    latency of a block. With costs measured here only the agreement of the order means something:
-    the prices belong to the paper's machine.
+    latency of a block. With costs measured here only the order of the schemes is meaningful: the
+    coefficients belong to the paper's machine.
     """
     used = costs if costs is not None else papers.costs("pqdpol")
     network = named("paper-serial", serial=law or SerialLaw())
     rows = []
-    both = zip(cells(corrected=False).to_dict("records"), cells().to_dict("records"), strict=True)
-    for printed, right in both:
+    pairs = zip(cells(corrected=False).to_dict("records"), cells().to_dict("records"), strict=True)
+    for printed, corrected in pairs:
         if printed["algorithm"] not in used:
             continue
         scenario = preset(
@@ -84,31 +84,31 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
         )
         fill = scenario.transactions_per_block()
         latency = model.run(scenario).latency_seconds
-        about = [scenario.algorithm, int(printed["n"]), scenario.nodes, fill]
+        keys = [scenario.algorithm, int(printed["n"]), scenario.nodes, fill]
         ours = {"latency_seconds": latency, "throughput_per_second": fill / latency}
         numbers = []
         for quantity, value in ours.items():
-            pair = [printed[quantity], right[quantity]]
+            pair = [printed[quantity], corrected[quantity]]
             numbers += [*pair, value, *(100 * (value / other - 1) for other in pair)]
-        rows.append([*about, *numbers, used.source, scenario.identifier, printed["note"]])
+        rows.append([*keys, *numbers, used.source, scenario.identifier, printed["note"]])
     return CELLS.frame(rows)
 
 
 def calibrate() -> calibration.Fit:
-    """Fit the prices of paper-serial to Table 6, as the defaults of SerialLaw were."""
+    """Fit the coefficients of paper-serial to Table 6; they are the defaults of SerialLaw."""
     return calibration.fit(cells(), papers.costs("pqdpol"))
 
 
 def left_out() -> pd.DataFrame:
-    """Fit without one algorithm, or without one n, and predict it: `calibration.leave_out`."""
+    """Return `calibration.leave_out` for Table 6."""
     return calibration.leave_out(cells(), papers.costs("pqdpol"))
 
 
 def alternatives() -> pd.DataFrame:
-    """Fit with other terms than the four: `calibration.alternatives`."""
+    """Return `calibration.alternatives` for Table 6."""
     return calibration.alternatives(cells(), papers.costs("pqdpol"))
 
 
 def forms() -> pd.DataFrame:
-    """Compare laws of growth on Table 6: `calibration.forms`."""
+    """Return `calibration.forms` for Table 6."""
     return calibration.forms(cells())

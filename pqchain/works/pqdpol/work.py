@@ -1,56 +1,68 @@
-"""PQ-DPoL: Tables 5 and 6 rebuilt by a model, its fit judged, and other networks beside them."""
+"""PQ-DPoL: Tables 5 and 6 by a fitted model, by runs on this machine, and on other networks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pqchain import results
+from pqchain import figures, results
 from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable, from_frame
 from pqchain.errors import DataError
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.figures import COUNT, SECONDS, Kind
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, rebuilt
+from pqchain.works.pqdpol.judging import UNITS
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
 from pqchain.works.readers import Number, Reader, Undecided, spoken, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
-_UNITS = {"latency_seconds": "s", "throughput_per_second": "1/s"}
-"""Quantities that the model gives and no stopwatch."""
-
 _EXPONENTS = (1, 3, 5, 7, 10, 15, 20)
-"""Networks of 2^n nodes that the table of networks shows."""
+"""Exponents n of the networks in the table of networks."""
 
 
 class PqDpol(Work):
-    """Models the consensus with the paper's costs, and with costs measured here."""
+    """Models the consensus with the paper's costs and with costs measured here, and runs it."""
 
     key = "pqdpol"
+    frame_names = (
+        "table5-6", "fit", "forms", "delegation", "networks", "winners", "growth", "shares",
+        "run-cells", "run-computers", "run-voting",
+    )  # fmt: skip
+
+    def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
+        """Return `table5-6` and `delegation`, with the paper's costs."""
+        costs = papers.costs(self.key)
+        return {
+            "table5-6": partial(rebuilt.tables, costs),
+            "delegation": partial(landscape.delegation, costs),
+        }
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `table5-6` and `delegation`, and with a clock all that the chapter shows.
+        """Return the frames of `models`, and with a clock all frames of the chapter.
 
-        The contest ends at 2^16 nodes, with the preset "paper" at 2^20.
+        The contest ends at 2^16 nodes, with preset "paper" at 2^20.
         """
         costs = papers.costs(self.key)
-        frames = {"table5-6": rebuilt.tables(costs), "delegation": landscape.delegation(costs)}
+        frames = dict(super().compute(bench))
         if bench.measurements is None:
             return frames
         costs_here = _measured(bench.measurements)
         here = rebuilt.tables(costs_here)
         exponents = (4, 8, 12, 16, 20) if bench.preset == "paper" else (4, 8, 12, 16)
         names = list(dict.fromkeys(frames["table5-6"]["algorithm"]))
+        # A machine without these schemes measures none of the cells.
         if len(here):
             frames["table5-6-here"] = here
-        # Without a stopwatch nothing is run either.
+        # Runs need a clock as blocks do.
         if len(here) and bench.measure_blocks is not None:
             plan = measured.PLANS[bench.preset]
             frames |= measured.run(costs_here, plan, progress=bench.progress)
@@ -66,7 +78,7 @@ class PqDpol(Work):
         }
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read latencies and throughputs of the model, for each table of costs."""
+        """Read latencies and throughputs of the model for each cost table, and of runs."""
         if "table5-6" not in frames:
             return
         error = float(frames["table5-6"]["latency_error_corrected_percent"].abs().max())
@@ -77,66 +89,70 @@ class PqDpol(Work):
             yield judging.reader(self.paper, frames["run"])
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Say what the model is worth where the paper prints nothing."""
+        """Judge the statement about delegation by the model and by runs."""
         if claim != "delegation-softens-the-fall":
             return
         if "delegation" in frames:
-            yield softening(frames["delegation"])
+            yield judge_delegation(frames["delegation"])
         if "run" in frames:
-            yield judging.observed(frames["run"])
+            yield judging.judge_runs(frames["run"])
+
+    def fact_names(self) -> Collection[str]:
+        """Return the facts about the model of the paper's network, and about runs."""
+        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.schemes())]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return what the model of the paper's network says, and how well it is known."""
+        """Return the facts that the frames contain."""
         facts = _facts(frames) if "fit" in frames else {}
         return facts | (judging.facts(frames) if "run" in frames else {})
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show the rebuilt tables, what the fit is worth, and other networks."""
+        """Return Tables 5 and 6, the quality of the fit, runs, and other networks."""
         if "fit" in frames:
-            yield from tables_5_and_6(frames, self.words)
+            yield from tables_5_and_6(frames, self.chapter.tables)
             fit = pd.concat([frames["fit"], frames["left-out"]])
             yield from super().tables({**frames, **judging.parts(frames), "fit": fit})
-            yield networks(frames, self.words)
+            yield networks(frames, self.chapter.tables)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw Tables 5 and 6 beside ours, latency on other networks, and who wins there."""
+    def figures(self, frames: Frames) -> Iterable[Plot]:
+        """Return figures of Tables 5 and 6, of latency on other networks, and of the best there."""
         winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
-        shown = {**frames, **judging.parts(frames), **winners}
+        drawn = {**frames, **judging.parts(frames), **winners}
         if "run" in frames:
-            shown["table5-6"] = measured.beside(frames["table5-6"], frames["run"])
-        return super().figures(shown)
+            drawn["table5-6"] = measured.with_runs(frames["table5-6"], frames["run"])
+        return super().figures(drawn)
 
 
-def softening(delegation: pd.DataFrame) -> Verdict:
-    """Say what a frame of `landscape.delegation` tells of the fall of throughput: nothing decisive.
+def judge_delegation(delegation: pd.DataFrame) -> Verdict:
+    """Judge by a frame of `landscape.delegation` how throughput falls; the outcome is always open.
 
-    In the model who does not vote costs nothing and the voters are fixed, so delegation softens the
-    fall by construction.
+    In the model nodes that do not vote cost nothing and the number of voters is fixed, so
+    delegation slows the fall by construction.
     """
     frame = results.check(delegation, LANDSCAPE)
     evidence = []
     for law, group in frame.groupby("setting", sort=False):
         rate = group.pivot(index="nodes", columns="question", values="throughput_per_second")
-        left = 100 * rate.sort_index().iloc[-1] / rate.sort_index().iloc[0]
+        kept = 100 * rate.sort_index().iloc[-1] / rate.sort_index().iloc[0]
         few = group.loc[group["question"] == "few vote", "delegates"].max()
         evidence.append(
-            f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {left['all vote']:.3g} % of "
-            f"the throughput is left if all vote, {left['few vote']:.3g} % if {few} do"
+            f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {kept['all vote']:.3g} % of "
+            f"the throughput remains if all vote, {kept['few vote']:.3g} % if {few} do"
         )
     evidence.append(
-        "the model softens the fall by construction: who does not vote costs nothing in it, and "
+        "the model slows the fall by construction: nodes that do not vote cost nothing in it, and "
         "the number of voters is fixed"
     )
     evidence.append(
-        "the printed Table 5, made with delegation, keeps {:.1f} to {:.1f} % from n = 3 to n = 5, "
-        "what the model gives when all vote".format(*_kept())
+        "the printed Table 5, with delegation, keeps {:.1f} to {:.1f} % from n = 3 to n = 5, as "
+        "the model does when all vote".format(*_kept())
     )
     setting = f"costs: {frame['costs'].iloc[0]}"
-    return Verdict(OPEN, "; ".join(evidence), "modelled", Standing(setting))
+    return Verdict(OPEN, "; ".join(evidence), Kind.MODELLED, Standing(setting))
 
 
 def _kept() -> tuple[float, float]:
-    """Return the least and greatest share of throughput that Table 5 keeps from n = 3 to 5."""
+    """Return the least and greatest percentage of throughput in Table 5 from n = 3 to 5."""
     rate = rebuilt.cells(corrected=False).pivot(
         index="algorithm", columns="n", values="throughput_per_second"
     )
@@ -148,19 +164,20 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
     try:
         return from_frame(measurements)
     except DataError:
-        return CostTable(rows=(), source="measured")
+        return CostTable(rows=(), source=Kind.MEASURED)
 
 
 def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
-    """Read what the model gives: no rank of smaller differences than the error of its fit."""
+    """Read latencies and throughputs of the model; its noise is the error of its fit."""
     printed = {name: printed for printed, name in paper.names.items()}
     values = {
         (printed[row["algorithm"]] + step(row["n"]), quantity): row[quantity]
         for row in frame.to_dict("records")
-        for quantity in _UNITS
+        for quantity in UNITS
     }
+    # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
-        f"costs: {frame['costs'].iloc[0]}; prices fitted to Table 6, which they miss by up to "
+        f"costs: {frame['costs'].iloc[0]}; coefficients fitted to Table 6 with errors of up to "
         f"{error_percent:.1f} %"
     )
 
@@ -169,101 +186,115 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
             raise Undecided(f"no model of the {spoken(quantity)} of {name} is given")
         value = float(values[name, quantity])
         error = value * error_percent / 100
-        return Number(value, error, error, _UNITS[quantity], standing)
+        return Number(value, error, error, UNITS[quantity], standing)
 
-    return Reader("modelled", read, _UNITS, fitted=_UNITS)
+    return Reader(Kind.MODELLED, read, UNITS, fitted=UNITS)
 
 
-def tables_5_and_6(frames: Frames, words: Mapping[str, Any]) -> Iterator[Table]:
+def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
     """Yield Tables 5 and 6, with the paper's costs and with ours if there are any."""
-    notes = [words["calibrated"]["note"]]
-    for name, costs in words["costs"].items():
+    notes = [entries["calibrated"]["note"]]
+    for name, costs in entries["costs"].items():
         if name not in frames:
             continue
         for table in QUANTITIES:
-            said = words[table]
+            entry = entries[table]
             exponents = sorted(set(frames[name]["n"]))
-            own = name == "table5-6"  # the costs that the prices were fitted with
-            title = "fitted" if own else "modelled"
+            # With other costs than those of the fit its coefficients only extrapolate.
+            is_fit = name == "table5-6"
+            kind = Kind.FITTED if is_fit else Kind.MODELLED
             across = (Column(f"n = {n}", numeric=True) for n in exponents)
             yield Table(
-                columns=[Column(said["unit"]), Column("from"), *across],
-                rows=list(_rows(frames[name], table, said["quantity"], exponents, title)),
+                columns=[Column(entry["unit"]), Column("from"), *across],
+                rows=list(_rows(frames[name], table, entry["quantity"], exponents, kind)),
                 row_headers=2,
-                caption=said["caption"].format(costs=costs),
-                source=("published", title) + ("measured",) * (not own),
+                caption=entry["caption"].format(costs=costs),
+                source=(Kind.PUBLISHED, kind) + (Kind.MEASURED,) * (not is_fit),
                 notes=notes,
-                part=said["part"],
+                part=entry["part"],
             )
             notes = []
 
 
 def _rows(
-    frame: pd.DataFrame, table: str, quantity: str, exponents: list[int], title: str
+    frame: pd.DataFrame, table: str, quantity: str, exponents: list[int], kind: str
 ) -> Iterator[list[Any]]:
-    """Yield for each algorithm the print, ours and the error, across n; `title` says what ours is.
+    """Yield printed values, ours and errors over n for each algorithm; `kind` is that of ours.
 
-    Where the print errs, the corrected value and the error against it follow in lines of their own.
+    For a misprint the corrected value and the error relative to it follow in separate rows.
     """
-    column, wrong = QUANTITIES[table], errata(table)
-    percent = numbers.percent
-    lines: dict[str, tuple[str, Callable[[float], str]]] = {
-        "printed": (f"published_{column}", numbers.exact),
-        "corrected": (f"corrected_{column}", numbers.exact),
-        title: (column, lambda value: numbers.significant(value, 4)),
+    column, misprints = QUANTITIES[table], errata(table)
+    percent = figures.percent
+    sources: dict[str, tuple[str, Callable[[float], str]]] = {
+        "printed": (f"published_{column}", partial(COUNT.text, exact=True)),
+        "corrected": (f"corrected_{column}", partial(COUNT.text, exact=True)),
+        str(kind): (column, lambda value: figures.significant(value, 4)),
         "error": (f"{quantity}_error_percent", percent),
         "error, corrected": (f"{quantity}_error_corrected_percent", percent),
     }
     for name, group in frame.groupby("algorithm", sort=False):
         at = group.set_index("n")
-        marked = {n for n in exponents if (name, n) in wrong}
-        for line, (source, show) in lines.items():
-            only = marked if "corrected" in line else set(exponents)
-            if not only:
+        marked = {n for n in exponents if (name, n) in misprints}
+        for label, (source, show) in sources.items():
+            filled = marked if "corrected" in label else set(exponents)
+            if not filled:
                 continue
-            sign = " !" if line == "printed" else ""
-            shown = (
-                Shown(value, show(value) + sign * (n in marked)) if n in only else ""
+            sign = " !" if label == "printed" else ""
+            cells = (
+                Shown(value, show(value) + sign * (n in marked)) if n in filled else ""
                 for n, value in at.loc[exponents, source].items()
             )
-            yield [str(name), line, *shown]
+            yield [str(name), label, *cells]
 
 
-def networks(frames: Frames, words: Mapping[str, Any]) -> Table:
-    """Show latencies on other networks, and what the model says on the whole."""
+def networks(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return latencies on other networks, with notes on the validity of the model."""
     ran = frames["networks"].query("status == 'ok'")
-    shown = [n for n in _EXPONENTS if 2**n in set(ran["nodes"])]
+    exponents = [n for n in _EXPONENTS if 2**n in set(ran["nodes"])]
     rows = []
     for setting, group in ran.groupby("setting", sort=False):
         latency = group.groupby("nodes")["latency_seconds"].median()
         voting = "all" if setting in landscape.EVERYBODY else str(group["delegates"].max())
-        rows.append([str(setting), voting, *(latency.get(2**n, float("nan")) for n in shown)])
-    across = (Column(f"2^{n}", numeric=True, show=numbers.seconds) for n in shown)
+        rows.append([str(setting), voting, *(latency.get(2**n, float("nan")) for n in exponents)])
+    across = (Column(f"2^{n}", numeric=True, show=SECONDS.text) for n in exponents)
     columns = [Column("network"), Column("delegates"), *across]
-    said = words["networks"]
-    wrong = dict.fromkeys(f"! {note}" for note in frames["table5-6"]["note"] if note)
+    entry = entries["networks"]
+    misprints = dict.fromkeys(f"! {note}" for note in frames["table5-6"]["note"] if note)
     facts = _facts(frames)
-    notes = [*(note.format(**facts) for note in said["notes"]), *wrong]
-    return Table(columns=columns, rows=rows, **said | {"notes": notes})
+    notes = [*(note.format(**facts) for note in entry["notes"]), *misprints]
+    return Table(columns=columns, rows=rows, **{**entry, "notes": notes})
+
+
+_FACT_NAMES = (
+    "best", "kept_least", "kept_most", "all_vote", "form", "next", "next_form", "hardest",
+    "hardest_verifies", "hardest_percent", "verifies", "worst", "worst_printed", "instead",
+    "without_signs", "without_verifies", "rms", "fills",
+)  # fmt: skip
+
+
+def _per_block(scheme: str) -> str:
+    """Return the name of the fact about transactions per block."""
+    return f"{scheme} per block"
 
 
 def _facts(frames: Frames) -> dict[str, Any]:
-    """Return the figures in the notes on the model."""
-    frame, left, fit = frames["table5-6"], frames["left-out"], frames["fit"].iloc[0]
-    other = frames["alternatives"].set_index("terms")["rms_percent"]
+    """Return the facts about the model, for findings and notes."""
+    frame, left_out, fit = frames["table5-6"], frames["left-out"], frames["fit"].iloc[0]
+    by_terms = frames["alternatives"].set_index("terms")["rms_percent"]
     by_form = frames["forms"].set_index("form")["rms_percent"]
     second = by_form.drop("N^2").sort_values()
-    schemes = left[left["left_out"].isin(set(frame["algorithm"]))]
+    schemes = left_out[left_out["left_out"].isin(set(frame["algorithm"]))]
     hardest = schemes.sort_values("rms_percent").iloc[-1]
     fills = ", ".join(
         f"{row['algorithm']} {row['transactions_per_block']:.4g}"
         for row in frame.drop_duplicates("algorithm").to_dict("records")
     )
-    held = dict(zip(frame["algorithm"], frame["transactions_per_block"], strict=True))
+    filled = zip(frame["algorithm"], frame["transactions_per_block"], strict=True)
     best = frame.sort_values("published_throughput_per_second").groupby("n")["algorithm"].last()
     quickest = frame.sort_values("published_latency_seconds").groupby("n")["algorithm"].first()
-    first = {*best, *quickest}
-    winner = {"best": first.pop()} if len(first) == 1 else {}
+    # The finding names one scheme, so it needs the same one in every network.
+    winners = {*best, *quickest}
+    winner = {"best": winners.pop()} if len(winners) == 1 else {}
     kept_least, kept_most = _kept()
     all_vote = frames["delegation"].query("setting == 'paper-serial' and question == 'all vote'")
     rate = all_vote.sort_values("nodes")["throughput_per_second"]
@@ -271,7 +302,7 @@ def _facts(frames: Frames) -> dict[str, Any]:
         "kept_least": kept_least,
         "kept_most": kept_most,
         "all_vote": 100 * rate.iloc[-1] / rate.iloc[0],
-        "held": {name: f"{count:.3g}" for name, count in held.items()},
+        **{_per_block(name): f"{count:.3g}" for name, count in filled},
         "form": by_form["N^2"],
         "next": second.index[0],
         "next_form": second.iloc[0],
@@ -281,9 +312,9 @@ def _facts(frames: Frames) -> dict[str, Any]:
         "verifies": fit["verifies"],
         "worst": frame["latency_error_corrected_percent"].abs().max(),
         "worst_printed": frame["latency_error_percent"].abs().max(),
-        "instead": other.iloc[-1],
-        "without_signs": other["without signs"],
-        "without_verifies": other["without verifies"],
+        "instead": by_terms.iloc[-1],
+        "without_signs": by_terms["without signs"],
+        "without_verifies": by_terms["without verifies"],
         "rms": fit["rms_percent"],
         "fills": fills,
     }

@@ -1,4 +1,4 @@
-"""What the replays say of the re-encoding paper's statements, each with its figures."""
+"""Verdicts of the replays on the statements of the re-encoding paper."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from pqchain.figures import BYTES, Kind
 from pqchain.intervals import half_width
-from pqchain.render import numbers
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding.frames import EARLY, KEY, LINK_ONLY, LOSSY, kind_of
@@ -18,7 +18,7 @@ from pqchain.works.work import Frames
 
 
 def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
-    """Yield the verdicts on a statement; none if no replay speaks of it."""
+    """Yield the verdicts on a statement; none if no replay decides it."""
     if claim in ("multiplexing-saves-time", "multiplexing-more-efficient"):
         exactly = claim == "multiplexing-saves-time"
         yield from _saving(frames["contrast"], frames["runs"], exactly=exactly)
@@ -29,30 +29,31 @@ def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
     if claim == "streams-independent":
         yield from _independent(frames["trouble"])
     if claim == "single-stream-first-chunk":
-        yield from _earlier(frames["runs"])
+        yield from _earlier_chunks(frames["runs"])
     if claim in _BY_SHARES:
         yield from _shares(_BY_SHARES[claim], frames["table1"])
 
 
 def decisive(share: pd.Series[float]) -> str:
-    """Ask that the transfer takes more than the other tasks, our hashing among them or not."""
+    """Compare the transfer with the other tasks, with and without our hashing."""
+    # The paper does not mention hashing, so a result that depends on it is open.
     tasks = share["decode"] + share["encode"] + share["io"]
     above = {share["transfer"] > rest for rest in (tasks, tasks + share["other"])}
     return OPEN if len(above) > 1 else HOLDS if above.pop() else FAILS
 
 
 def _coding_small(share: pd.Series[float]) -> str:
-    """Ask that decoding and encoding each take less than the transfer."""
+    """Check that decoding and encoding each take less than the transfer."""
     return HOLDS if max(share["decode"], share["encode"]) < share["transfer"] else FAILS
 
 
 def _io_negligible(share: pd.Series[float]) -> str:
-    """Ask that files take no more than LITTLE_PERCENT; hashing is no part of it."""
+    """Check that files, without hashing, take at most LITTLE_PERCENT."""
     return HOLDS if share["io"] <= LITTLE_PERCENT else FAILS
 
 
 LITTLE_PERCENT = 1.0
-"""What counts as little influence. The paper gives no bound; this one is ours."""
+"""The bound of "little influence". The paper gives none; this one is ours."""
 
 _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
     "propagation-large-influence": decisive,
@@ -60,33 +61,33 @@ _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
     "coding-small": _coding_small,
     "input-output-negligible": _io_negligible,
 }
-"""Statements that the shares of a run in percent decide."""
+"""Statements that the shares of the phases decide."""
 
 
 def _standing(row: pd.Series[Any], nodes: int) -> Standing:
-    """Say with what a run was done, and whether that is the paper's setting; `nodes` is its."""
+    """Return the standing of a run; `nodes` is the number of nodes in the paper."""
     regime = papers.paper(KEY).regime
-    alike = row["nodes"] == nodes
-    alike = alike and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
+    same = row["nodes"] == nodes
+    same = same and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
     clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
     setting = (
-        f"{row['nodes']} nodes, {row['blocks']} x {numbers.byte_count(row['block_bytes'])},"
+        f"{row['nodes']} nodes, {row['blocks']} x {BYTES.text(row['block_bytes'], exact=True)},"
         f" {regime['code']}, {row['transport']}, {clock}"
     )
-    if not alike:
+    if not same:
         setting += f"; the paper's: {regime['words']}"
-    return Standing(setting, () if alike else (SIZE,))
+    return Standing(setting, () if same else (SIZE,))
 
 
 def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge each run of Table 1; those on the virtual clock decode, encode and write at its rates.
+    """Judge the shares of each run of Table 1.
 
-    So what they say of shares is fitted to that very table.
+    Runs on the virtual clock decode, encode and write at its rates, so they are fitted to it.
     """
     left = papers.paper(KEY).regime["nodes_left"]
-    for run, group in table[table["kind"] != "published"].groupby("run", sort=False):
+    for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
         if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
-            continue  # the paper speaks of QUIC
+            continue  # the statements are about QUIC
         first, share = group.iloc[0], group.set_index("phase")["share_percent"]
         shares = ", ".join(f"{name} {value:.1f} %" for name, value in share.items())
         evidence = f"{run}: {shares}; other is mostly our hashing, which the paper does not mention"
@@ -95,9 +96,9 @@ def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> It
 
 
 def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
-    """Judge the saving by its interval: above 0, and if `exactly` with the claimed one inside."""
+    """Judge the saving by its interval: above 0, and if `exactly` including the claimed one."""
     groups = dict(_pairs(runs))
-    for row in contrast.to_dict("records"):  # none if there was one pair only
+    for row in contrast.to_dict("records"):  # empty for a single pair
         mode, group = row["mode"], groups[row["mode"]]
         low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
         outcome = HOLDS if low > 0 else FAILS if high < 0 else OPEN
@@ -112,7 +113,7 @@ def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Ite
 
 
 def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge that each run ended with every block decoded, checked against its hash and encoded."""
+    """Judge whether each run ended with every block decoded, verified by hash and encoded."""
     ran = runs[(runs["experiment"] == "reencode") & (runs["status"] != "unsupported")]
     if len(ran):
         failed = ran[ran["status"] != "ok"]
@@ -122,19 +123,19 @@ def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
         )
         left = papers.paper(KEY).regime["nodes_left"]
         outcome = FAILS if len(failed) else HOLDS
-        at = table[table["run"] == LINK_ONLY].iloc[0]
-        yield Verdict(outcome, evidence, "run", _standing(at, left))
+        first = table[table["run"] == LINK_ONLY].iloc[0]
+        yield Verdict(outcome, evidence, Kind.RUN, _standing(first, left))
 
 
 def _pairs(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the exchanges of the most and largest blocks, by mode."""
+    """Yield the exchanges of the largest number of largest blocks, by mode."""
     exchanges = runs.query("experiment == 'exchange' and status == 'ok'")
     most = exchanges[exchanges["blocks"] == exchanges["blocks"].max()]
     for mode, group in most.groupby("mode", sort=False):
         yield str(mode), group[group["block_bytes"] == group["block_bytes"].max()]
 
 
-def _earlier(runs: pd.DataFrame) -> Iterator[Verdict]:
+def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
     """Judge whether chunks are complete earlier with single streams, in every pair of runs."""
     for mode, group in _pairs(runs):
         paired = group.pivot_table(
@@ -151,9 +152,9 @@ def _earlier(runs: pd.DataFrame) -> Iterator[Verdict]:
         yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
 
 
-def _starts_earlier(trouble: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether the first chunk is complete sooner over 0-RTT than over full handshakes."""
-    runs = _compared(trouble, EARLY)
+def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge whether the first chunk is complete earlier with 0-RTT than with full handshakes."""
+    runs = _compared(impaired, EARLY)
     pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
     if len(pairs) < 2:
@@ -162,14 +163,14 @@ def _starts_earlier(trouble: pd.DataFrame) -> Iterator[Verdict]:
     full, early = 1e3 * pairs["full"].mean(), 1e3 * pairs["0-rtt"].mean()
     evidence = (
         f"over fresh sessions the first chunk is complete after {early:.4g} ms with 0-RTT, "
-        f"{full:.4g} ms with full handshakes; {_interval(gained)} ms sooner"
+        f"{full:.4g} ms with full handshakes; {_interval(gained)} ms earlier"
     )
-    yield Verdict(_above_0(gained), evidence, "replayed", _troubled(runs.iloc[0]))
+    yield Verdict(_above_0(gained), evidence, Kind.REPLAYED, _impaired_standing(runs.iloc[0]))
 
 
-def _independent(trouble: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether loss delays a chunk less on a stream of its own than behind others."""
-    runs = _compared(trouble, LOSSY)
+def _independent(impaired: pd.DataFrame) -> Iterator[Verdict]:
+    """Judge whether loss delays a chunk less on its own stream than behind others on one."""
+    runs = _compared(impaired, LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],
         columns=runs["loss"].gt(0).map({True: "with", False: "without"}),
@@ -179,17 +180,17 @@ def _independent(trouble: pd.DataFrame) -> Iterator[Verdict]:
     if len(delays) < 2:
         return
     saved = delays["single"] - delays["multiplexed"]
-    lost = 100 * runs["loss"].max()
+    loss_percent = 100 * runs["loss"].max()
     evidence = (
-        f"{lost:g} % of loss delays a chunk by {delays['multiplexed'].mean():.4g} ms on a stream "
-        f"of its own, {delays['single'].mean():.4g} ms behind others on one; {_interval(saved)} ms "
-        "less. Streams share the congestion window, which each loss closes for all"
+        f"{loss_percent:g} % of loss delays a chunk by {delays['multiplexed'].mean():.4g} ms on a "
+        f"stream of its own, {delays['single'].mean():.4g} ms behind others on one; "
+        f"{_interval(saved)} ms less. Streams share the congestion window, which each loss reduces"
     )
-    yield Verdict(_above_0(saved), evidence, "replayed", _troubled(runs.iloc[0]))
+    yield Verdict(_above_0(saved), evidence, Kind.REPLAYED, _impaired_standing(runs.iloc[0]))
 
 
-def _compared(trouble: pd.DataFrame, comparison: str) -> pd.DataFrame:
-    return trouble[(trouble["comparison"] == comparison) & (trouble["status"] == "ok")]
+def _compared(impaired: pd.DataFrame, comparison: str) -> pd.DataFrame:
+    return impaired[(impaired["comparison"] == comparison) & (impaired["status"] == "ok")]
 
 
 def _interval(values: pd.Series[float]) -> str:
@@ -202,9 +203,9 @@ def _above_0(values: pd.Series[float]) -> str:
     return HOLDS if mean - margin > 0 else FAILS if mean + margin < 0 else OPEN
 
 
-def _troubled(row: pd.Series[Any]) -> Standing:
-    """Say under what a comparison ran; the paper's links had neither such latency nor loss."""
-    size = numbers.byte_count(row["block_bytes"])
+def _impaired_standing(row: pd.Series[Any]) -> Standing:
+    """Return the standing of a comparison under latency or loss, which the paper's links lack."""
+    size = BYTES.text(row["block_bytes"], exact=True)
     delay = f"{1e3 * row['delay_seconds']:g} ms each way"
     setting = f"{row['blocks']} x {size}, {delay}, {row['transport']}, virtual clock"
     return Standing(setting, (SIZE,))

@@ -1,4 +1,4 @@
-"""The replays behind the re-encoding paper's Table 1 and Figure 1: what each preset runs."""
+"""The replays of Table 1 and Figure 1 of the re-encoding paper, by preset."""
 
 from __future__ import annotations
 
@@ -27,40 +27,41 @@ from pqchain.works.quic_reencoding.frames import (
     LOSSY,
     contrast,
     figure1,
+    impaired_links,
     libraries,
     table1,
     transports,
-    trouble,
 )
 
 DATAGRAM_SECONDS = 4.7e-6
 """Modelled processor time of one datagram sent or received, calibrated on Table 1.
 
-4.9978 s for ten blocks, of each of which a node takes in and gives away eight chunks of 9.14 MB in
-datagrams of 1452 bytes, are 9.9 us for one in and one out; acknowledgements take the rest.
+4.9978 s for ten blocks, of each of which a node receives and sends eight chunks of 9.14 MB in
+datagrams of 1452 bytes, are 9.9 us for one datagram received and one sent; the rest is
+acknowledgements.
 """
 
 
 WHOLE_BLOCK_BYTES = 64_000_000
-"""The paper's block."""
+"""The size of a block in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """How much a preset replays."""
+    """The replays of a preset."""
 
     block_bytes: int = WHOLE_BLOCK_BYTES
     blocks: int = 10
-    """Of Table 1 with the link alone; with a processor time for datagrams it is one."""
+    """Blocks of Table 1 with the link alone; one block with processor time for datagrams."""
     series: tuple[tuple[int, int], ...]
     """Figure 1: (blocks, repeats)."""
     series_block_bytes: int = WHOLE_BLOCK_BYTES
     series_datagram_bytes: int = 1452
     reference_block_bytes: int
-    """Of the block that aioquic, the library that the toolkit was asked to replay with, gathers."""
+    """The size of the block for aioquic, which takes fifty times as long per datagram."""
     reference_series: tuple[int, int, int]
-    """Its exchange: blocks, bytes of each, repeats."""
-    trouble_repeats: int
+    """The exchange over aioquic: blocks, bytes of each, repeats."""
+    impaired_repeats: int
     """Pairs of runs under latency and loss."""
     live_pairs: int = 0
     """Repeats of single and multiplexed streams on real sockets."""
@@ -73,68 +74,68 @@ PRESETS = {
         series_datagram_bytes=8952,
         reference_block_bytes=2_000_000,
         reference_series=(10, 70_000, 1),
-        trouble_repeats=3,
+        impaired_repeats=3,
     ),
     "paper": Amount(
         series=((1, 10), (2, 10), (5, 10), (10, 10)),
         reference_block_bytes=WHOLE_BLOCK_BYTES,
         reference_series=(10, 640_000, 10),
-        trouble_repeats=10,
+        impaired_repeats=10,
         live_pairs=10,
         transport_repeats=5,
     ),
 }
 """Both replay the paper's size. `quick` takes two to three minutes on two processors; `paper`,
-with ten repeats of everything and aioquic at whole size, about an hour."""
+with ten repeats and aioquic at the paper's size, about an hour."""
 
-TROUBLED = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss": 0.01}
-"""Exchanges of many streams across a continent, and the loss that the second of a pair has."""
+IMPAIRMENT = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss": 0.01}
+"""Exchanges of many streams across a continent; the second of a pair has the loss."""
 
 SHAPED_BITS_PER_SECOND = 10e6
-"""Rate of the links in the comparison of transports: slow, so that no processor binds."""
+"""Rate of the links in the comparison of transports: so slow that no processor limits it."""
 
 _LIVE_DATAGRAM_BYTES = 8952
-"""On loopback; a version of aioquic that sends no such datagrams sends its longest."""
+"""Datagrams on loopback; versions of aioquic with a lower limit send their longest."""
 
 _LIVE_BLOCKS, _LIVE_BLOCK_BYTES = 10, 200_000
 _SHAPED_BLOCK_BYTES = 640_000
 _LIVE_TIMEOUT_SECONDS, _LIVE_STALL_SECONDS = 5.0, 60.0
-"""Nobody is taken for dead, or slow, because ten processes share two processors."""
+"""Relaxed timeouts for live runs: ten processes share two processors."""
 
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
-"""Runs of Table 1 on sockets, by transport."""
+"""Names of the live runs of Table 1 by transport."""
 
 Order = tuple[str, list[str], int]
-"""A virtual replay in a process of its own: what it is for, its options, its first repeat."""
+"""A virtual replay in a process of its own: name, options, first repeat."""
 
 
 def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.DataFrame]:
-    """Run every replay of a preset, as frames.
+    """Run every replay of a preset and return the frames.
 
-    They are runs, table1, figure1, contrast, libraries (aioquic beside the native transport),
-    trouble (latency and loss) and transports. Virtual runs go side by side, each in a process of
-    its own; those on sockets one after the other, as they share the processor. A run that cannot
-    be done is a row that says why. Without the native transport, whose datagrams cost a fiftieth,
-    aioquic replays all at its own smaller size. Raises UnknownName for an unknown preset.
+    They are runs, table1, figure1, contrast, libraries (aioquic and the native transport), trouble
+    (latency and loss) and transports. A run that is impossible here is a row with the reason.
+    Without the native transport aioquic replays all experiments at its smaller size. Raises
+    UnknownName for an unknown preset.
     """
     if preset not in PRESETS:
         raise UnknownName("preset", preset, PRESETS)
     amount = PRESETS[preset]
     if registry.default() != "native":
         amount = _without_native(amount)
-    # The longest first.
-    orders = [*_series(amount), *_table1(amount), *_reference(amount), *_trouble(amount)]
+    # Virtual runs occupy one processor each and run in parallel, the longest first so that none is
+    # left alone at the end. Live runs follow one by one: in parallel they would share processors.
+    orders = [*_series(amount), *_table1(amount), *_reference(amount), *_impaired(amount)]
     count = len(orders) + len(_LIVE) + amount.live_pairs
     count += amount.transport_repeats * len(registry.TRANSPORTS)
-    with _bar(count, progress) as step:
-        found = _apart(orders, step)
+    with _progress_bar(count, progress) as step:
+        virtual = _run_processes(orders, step)
         live = dict(_live(amount, step))
-        series = pd.concat([found["series"], *_live_pairs(amount.live_pairs, step)])
+        series = pd.concat([virtual["series"], *_live_pairs(amount.live_pairs, step)])
         shaped = [*_shaped(amount.transport_repeats, step)]
-    phases = {name: found[name] for name in (LINK_ONLY, CALIBRATED)} | live
-    phases[LINK_ONLY] = _one_after_the_other(phases[LINK_ONLY])
-    reference = pd.concat([found["reference"], found["reference series"]], ignore_index=True)
-    troubled = [(each.conditions, found[each.name]) for each in _comparisons()]
+    phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
+    phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
+    reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
+    impaired = [(pair.conditions, virtual[pair.name]) for pair in _comparisons()]
     joined = pd.concat([*phases.values(), series, reference, *shaped], ignore_index=True)
     joined.attrs = {}
     frames = {
@@ -143,7 +144,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         "figure1": figure1(series),
         "contrast": contrast(series),
         "libraries": libraries(reference),
-        "trouble": trouble(troubled),
+        "trouble": impaired_links(impaired),
         "transports": transports(shaped, SHAPED_BITS_PER_SECOND),
     }
     provenance = {**machine.provenance(), "preset": preset}
@@ -166,9 +167,9 @@ def _without_native(amount: Amount) -> Amount:
 
 def _table1(amount: Amount) -> Iterator[Order]:
     """Yield Table 1 on the virtual clock: with the link alone, and with the processor."""
-    gathered = {"block-bytes": amount.block_bytes, "sources": "all"}
-    yield from _orders(LINK_ONLY, gathered, amount.blocks)
-    yield from _orders(CALIBRATED, gathered | {"datagram-seconds": DATAGRAM_SECONDS}, 1)
+    options = {"block-bytes": amount.block_bytes, "sources": "all"}
+    yield from _orders(LINK_ONLY, options, amount.blocks)
+    yield from _orders(CALIBRATED, options | {"datagram-seconds": DATAGRAM_SECONDS}, 1)
 
 
 def _series(amount: Amount) -> Iterator[Order]:
@@ -179,29 +180,29 @@ def _series(amount: Amount) -> Iterator[Order]:
 
 
 def _reference(amount: Amount) -> Iterator[Order]:
-    """Yield aioquic and, at the same sizes, what is the default here."""
+    """Yield replays over aioquic and, at the same sizes, over the default transport."""
     blocks, size, repeats = amount.reference_series
     for transport in dict.fromkeys(["aioquic", registry.default()]):
         over = {"transport": transport}
-        gathered = {"block-bytes": amount.reference_block_bytes, "sources": "all"}
-        yield from _orders("reference", gathered | over, 1)
+        options = {"block-bytes": amount.reference_block_bytes, "sources": "all"}
+        yield from _orders("reference", options | over, 1)
         yield from _orders("reference series", _exchange(blocks, size, 1452) | over, repeats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Comparison:
-    """Runs under latency."""
+    """A comparison under latency."""
 
     name: str
     options: Mapping[str, Any]
     conditions: Mapping[str, Any]
-    """Columns of TROUBLE."""
+    """Columns of IMPAIRED."""
 
 
 def _comparisons() -> Iterator[_Comparison]:
-    delay, lost = TROUBLED["delay_seconds"], TROUBLED["loss"]
+    delay, loss_rate = IMPAIRMENT["delay_seconds"], IMPAIRMENT["loss"]
     for sessions in ("full", "0-rtt"):
-        # A failure is noticed late enough for tickets to have come.
+        # The failure is detected after session tickets have arrived, which 0-RTT needs.
         options = {"block-bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
         yield _Comparison(
             name=f"{EARLY} {sessions}",
@@ -209,8 +210,8 @@ def _comparisons() -> Iterator[_Comparison]:
             conditions={"comparison": EARLY, "sessions": sessions, "loss": 0.0}
             | {"delay_seconds": delay},
         )
-    for loss in (0.0, lost):
-        options = _exchange(int(TROUBLED["blocks"]), int(TROUBLED["block_bytes"]), 1452)
+    for loss in (0.0, loss_rate):
+        options = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
         yield _Comparison(
             name=f"{LOSSY} {loss}",
             options=options | {"delay-seconds": delay, "loss": loss},
@@ -219,9 +220,9 @@ def _comparisons() -> Iterator[_Comparison]:
         )
 
 
-def _trouble(amount: Amount) -> Iterator[Order]:
-    for each in _comparisons():
-        yield from _orders(each.name, each.options, amount.trouble_repeats)
+def _impaired(amount: Amount) -> Iterator[Order]:
+    for pair in _comparisons():
+        yield from _orders(pair.name, pair.options, amount.impaired_repeats)
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
@@ -236,24 +237,24 @@ def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
 
 
 def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Order]:
-    """Yield a replay with seeds from 0 on; those of more than one whole block in a process each."""
-    # Fewer of the others would spend more time on starting their process.
+    """Yield a replay with the seeds from 0, several small repeats in one process."""
+    # Starting a process takes longer than a small replay.
     size = int(values["block-bytes"]) * int(values.get("blocks", 1))
-    together = 1 if size > WHOLE_BLOCK_BYTES else 5
-    for first in range(0, repeats, together):
-        count = min(together, repeats - first)
+    per_process = 1 if size > WHOLE_BLOCK_BYTES else 5
+    for first in range(0, repeats, per_process):
+        count = min(per_process, repeats - first)
         yield name, _options({**values, "seed": first, "repeats": count}), first
 
 
-def _one_after_the_other(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return replays of one block each as those of several blocks that follow each other."""
+def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return repeats of one block as one repeat of several sequential blocks."""
     return frame.assign(block=frame["repeat"], repeat=0)
 
 
 def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield a block re-encoded over sockets, by transport."""
     for transport, name in _LIVE.items():
-        one = Scenario(
+        live = Scenario(
             mode="loopback",
             transport=transport,
             sources="all",
@@ -263,7 +264,7 @@ def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.Da
             stall_seconds=_LIVE_STALL_SECONDS,
             give_up_seconds=_LIVE_STALL_SECONDS,
         )
-        yield name, _attempt(one)
+        yield name, _attempt(live)
         step()
 
 
@@ -271,17 +272,17 @@ def _options(values: Mapping[str, Any]) -> list[str]:
     return [text for name, value in values.items() for text in (f"--{name}", str(value))]
 
 
-def _apart(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """Run virtual replays in processes of their own, as many at once as there are processors."""
+def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
+    """Run virtual replays in processes of their own, one per processor at a time."""
 
     def run(order: Order) -> tuple[str, pd.DataFrame]:
         name, options, first = order
         with scratch.folder() as folder:
             file = folder / "runs.csv"
             command = [sys.executable, "-m", "pqchain", "reencode", *options, "--output", str(file)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                why = done.stderr.strip().rpartition("\n")[2]
+            process = subprocess.run(command, capture_output=True, text=True, check=False)
+            if process.returncode:
+                why = process.stderr.strip().rpartition("\n")[2]
                 frame = replay.unsupported(Scenario(), f"{' '.join(options)}: {why}")
                 frame["status"] = "failed"
             else:
@@ -291,21 +292,22 @@ def _apart(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.Da
         step()
         return name, frame
 
-    found: dict[str, list[pd.DataFrame]] = {}
+    results_by_name: dict[str, list[pd.DataFrame]] = {}
     with ThreadPoolExecutor(machine.provenance()["cpu_count"]) as pool:
         for name, frame in pool.map(run, orders):
-            found.setdefault(name, []).append(frame)
-    return {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
+            results_by_name.setdefault(name, []).append(frame)
+    return {name: pd.concat(frames, ignore_index=True) for name, frames in results_by_name.items()}
 
 
-def _attempt(one: Scenario, **options: Any) -> pd.DataFrame:
-    reason = replay.check_possible(one)
+def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
+    reason = replay.check_possible(wanted)
     if reason:
-        return replay.unsupported(one, reason)
+        return replay.unsupported(wanted, reason)
     try:
-        frame = replay.replay(one, **options)
+        frame = replay.replay(wanted, **options)
     except PqchainError as error:
-        return replay.unsupported(one, str(error)).assign(status="failed")
+        # One failed replay must not discard the hour of the others.
+        return replay.unsupported(wanted, str(error)).assign(status="failed")
     frame.attrs = {}
     return frame
 
@@ -315,9 +317,9 @@ def _live_datagram_bytes() -> int:
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
-    """Yield single beside multiplexed on real sockets, alternating which goes first."""
+    """Yield pairs of single and multiplexed streams on real sockets."""
     for repeat in range(count):
-        one = Scenario(
+        pair = Scenario(
             experiment="exchange",
             mode="loopback",
             block_bytes=_LIVE_BLOCK_BYTES,
@@ -325,13 +327,14 @@ def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
             datagram_bytes=_live_datagram_bytes(),
             seed=repeat,
         )
-        kinds = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
-        yield _attempt(one, streams=kinds).assign(repeat=repeat)
+        # Alternating the order cancels a drift of the machine.
+        streams = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]
+        yield _attempt(pair, streams=streams).assign(repeat=repeat)
         step()
 
 
 def shaped_scenario(transport: str) -> Scenario:
-    """Return a replay in network namespaces, whose links are the same for each transport."""
+    """Return a replay in network namespaces with the same links for each transport."""
     return Scenario(
         mode="netns",
         transport=transport,
@@ -344,14 +347,13 @@ def shaped_scenario(transport: str) -> Scenario:
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(repeats):
         for transport in registry.TRANSPORTS:
-            one = shaped_scenario(transport)
-            yield _attempt(one).assign(repeat=repeat)
+            yield _attempt(shaped_scenario(transport)).assign(repeat=repeat)
             step()
 
 
 @contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """Give what counts replays, shown as a bar with the time left if a person watches."""
+def _progress_bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
     with tqdm(total=total, unit="replay", disable=not shown, desc=KEY, leave=False) as bar:

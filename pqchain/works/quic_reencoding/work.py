@@ -1,26 +1,29 @@
-"""Re-encoding over QUIC: Table 1 and Figure 1 beside replays, and what the claims come to."""
+"""Re-encoding over QUIC: Table 1 and Figure 1, printed and replayed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
+from pqchain.figures import BYTES, SECONDS, Kind
+from pqchain.reencode.scenario import MODES
 from pqchain.reencode.tables import contrast_table
-from pqchain.render import numbers
 from pqchain.render.table import Shown, Table
 from pqchain.wire.transports.registry import TRANSPORTS
-from pqchain.works import papers, shown
+from pqchain.works import chapter, papers
 from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.quic_reencoding.frames import (
-    CLAIMED_PERCENT,
     KEY,
     LINK_ONLY,
     LOOPBACK,
     PHASES,
+    SAVING,
     TOTAL,
+    claimed_percent,
 )
 from pqchain.works.readers import Number, Reader, Undecided, spoken
 from pqchain.works.verdicts import Verdict
@@ -31,19 +34,20 @@ class QuicReencoding(Work):
     """Replays a failure and its repair, and the exchange of chunks over one stream or many."""
 
     key = KEY
+    frame_names = ("table1", "figure1", "transports")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return what `replays.reproduce` does; nothing without a clock."""
+        """Return the frames of `replays.reproduce`; nothing without a clock."""
         if bench.measurements is None:
             return {}
         return replays.reproduce(bench.preset, progress=bench.progress)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge by the replays what the print alone cannot decide."""
+        """Judge by the replays."""
         return judging.judge(claim, frames) if frames else ()
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read Table 1 as replayed with the link alone, what was saved, and the blocks."""
+        """Read Table 1 replayed with the link alone, the saving, and sizes of the blocks."""
         if not frames:
             return
         table = frames["table1"][frames["table1"]["run"] == LINK_ONLY]
@@ -55,18 +59,26 @@ class QuicReencoding(Work):
         values[TOTAL, "duration_seconds"] = float(table["seconds"].sum())
         values[TOTAL, "share_percent"] = 100.0
         for row in frames["contrast"].query("mode == 'virtual'").to_dict("records"):
-            values[_SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
+            values[SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
         size = float(first["block_bytes"]) / 1e6
         counts = {
             ("Blocks of experiment 2", "block_count"): float(first["blocks"]),
             ("Block file", "block_megabytes"): size,
             ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).regime["data_chunks"],
         }
-        yield _reader("replayed", values)
-        yield _reader("run", counts)
+        yield _reader(Kind.REPLAYED, values)
+        yield _reader(Kind.RUN, counts)
+
+    def fact_names(self) -> Collection[str]:
+        """Return shares of the print and of a live run, the transfer, and savings by mode."""
+        contrast = [f"{mode}_{fact}" for mode in MODES for fact in ("saved", "low", "high", "size")]
+        shares = ("transfer", "coding", "io", "other")
+        live = ("live_bytes", *(f"live_{share}" for share in shares))
+        link = ("link_bytes", "link_seconds", "printed_seconds")
+        return [*shares, "claimed", *live, *link, *contrast]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the shares of a run on sockets, and what multiplexing saved."""
+        """Return the facts that the frames contain; all but those of the print need a run."""
         if not frames:
             return {}
         printed = frames["table1"].query("kind == 'published'").set_index("phase")["share_percent"]
@@ -75,147 +87,144 @@ class QuicReencoding(Work):
             "coding": printed["decode"] + printed["encode"],
             "io": printed["io"],
             "other": printed["other"],
-            "claimed": CLAIMED_PERCENT,
+            "claimed": claimed_percent(),
         }
         facts |= _link_facts(frames["table1"])
         live = _run(frames["table1"], LOOPBACK)
         if len(live):
             share, first = live.set_index("phase")["share_percent"], live.iloc[0]
             facts |= {
-                "live_bytes": numbers.byte_count(first["payload_bytes"]),
+                "live_bytes": BYTES.text(first["payload_bytes"], exact=True),
                 "live_transfer": share["transfer"],
                 "live_coding": share["decode"] + share["encode"],
                 "live_io": share["io"],
                 "live_other": share["other"],
             }
         for row in frames["contrast"].to_dict("records"):
-            at = frames["figure1"].query("mode == @row['mode']").iloc[-1]
+            largest = frames["figure1"].query("mode == @row['mode']").iloc[-1]
             facts |= {
                 f"{row['mode']}_saved": row["saving_percent"],
                 f"{row['mode']}_low": row["low_percent"],
                 f"{row['mode']}_high": row["high_percent"],
-                f"{row['mode']}_size": numbers.byte_count(at["block_bytes"]),
+                f"{row['mode']}_size": BYTES.text(largest["block_bytes"], exact=True),
             }
         return facts
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Say which runs of Table 1 failed; its rows stand for those of `runs`."""
+        """Yield the runs of Table 1 that failed; its rows summarize those of `runs`."""
         return super().failures({"table1": frames["table1"]} if frames else {})
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show Table 1 with how to read it, streams and transports."""
+        """Return Table 1, streams and transports."""
         if frames:
-            yield table_of_phases(frames["table1"], self.words["table1"])
-            yield from streams(frames, self.words)
+            yield table_of_phases(frames["table1"], self.chapter.tables["table1"])
+            yield from streams(frames, self.chapter.tables)
 
 
 def _run(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows of a run of Table 1; none if it has failed."""
+    """Return the rows of a run of Table 1; none if it failed."""
     return table[(table["run"] == name) & (table["status"] == "ok")]
 
 
 def _link_facts(table: pd.DataFrame) -> dict[str, Any]:
-    """Return what Table 1 comes to with the link alone."""
+    """Return the transfer of Table 1 with the link alone, and as printed."""
     rows = _run(table, LINK_ONLY).set_index("phase")
     if rows.empty:
         return {}
-    size = numbers.byte_count(rows["payload_bytes"].iloc[0])
+    size = BYTES.text(rows["payload_bytes"].iloc[0], exact=True)
     printed = table.query("kind == 'published'").set_index("phase")["seconds"]
     ours = rows["seconds"]["transfer"]
     return {"link_bytes": size, "link_seconds": ours, "printed_seconds": printed["transfer"]}
 
 
-def _reader(kind: str, values: Mapping[tuple[str, str], float]) -> Reader:
+def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
     """Read numbers by printed name and quantity."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
-            raise Undecided(f"this run gave no {spoken(quantity)} of {name}")
+            raise Undecided(f"this run has no {spoken(quantity)} of {name}")
         return Number(values[name, quantity])
 
     return Reader(kind, read, decides=False)
 
 
-_SAVING = "Multiplexing shorter than a single stream"
-
-
-def table_of_phases(frame: pd.DataFrame, said: Mapping[str, Any]) -> Table:
-    """Show Table 1, printed and replayed: a row for each run, a column for each phase."""
+def table_of_phases(frame: pd.DataFrame, entry: Mapping[str, Any]) -> Table:
+    """Return Table 1, printed and replayed: a row for each run, a column for each phase."""
     microseconds = replays.DATAGRAM_SECONDS * 1e6
-    notes = [note.format(datagram_microseconds=microseconds) for note in said["notes"]]
+    notes = [note.format(datagram_microseconds=microseconds) for note in entry["notes"]]
     rows: list[dict[Any, Any]] = []
     for _, group in frame.groupby("run", sort=False):
         phases = group.to_dict("records")
         cells = {row["phase"]: _phase(row) for row in phases}
         total = math.fsum(row["seconds"] for row in phases)
         rows.append(phases[0] | cells | {"total": total, "remark": _remark(phases[0], "note")})
-    return shown.table(said, rows, source=list(dict.fromkeys(frame["kind"])), notes=notes)
+    return chapter.table(entry, rows, source=list(dict.fromkeys(frame["kind"])), notes=notes)
 
 
 def _phase(row: Mapping[Any, Any]) -> Shown:
     seconds = row["seconds"]
     if not math.isfinite(seconds):
-        return Shown(seconds, numbers.MISSING)
-    return Shown(seconds, f"{numbers.seconds(seconds)} ({row['share_percent']:.2f} %)")
+        return Shown(seconds, figures.MISSING)
+    return Shown(seconds, f"{SECONDS.text(seconds)} ({row['share_percent']:.2f} %)")
 
 
 def _remark(row: Mapping[Any, Any], column: str) -> str:
-    """Put the status before a remark unless all is well."""
+    """Return a remark, after the status unless that is "ok"."""
     return str(row[column]) if row["status"] == "ok" else f"{row['status']}: {row[column]}"
 
 
-def streams(frames: Frames, words: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield Figure 1 as numbers, single against multiplexed, and transports at equal links."""
+def streams(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
+    """Yield Figure 1 as numbers, single compared with multiplexed, and transports."""
     figure, transports = frames["figure1"], frames["transports"].to_dict("records")
     kinds = list(dict.fromkeys(figure["kind"]))
-    yield shown.table(words["figure1"], _figure1(figure), source=kinds)
-    said = words["contrast"]
+    yield chapter.table(entries["figure1"], _figure1(figure), source=kinds)
+    entry = entries["contrast"]
     yield contrast_table(
         frames["contrast"],
-        caption=said["caption"].format(claimed_percent=CLAIMED_PERCENT),
+        caption=entry["caption"].format(claimed_percent=claimed_percent()),
         source=kinds,
         notes=() if transports else _left_out(frames),
-        part=said["part"],
+        part=entry["part"],
     )
     rows: list[dict[Any, Any]] = [
         row | {"remark": _remark(row, "note")} for row in frames["libraries"].to_dict("records")
     ]
-    yield shown.table(words["libraries"], rows)
-    yield shown.table(words["trouble"], _troubles(frames["trouble"]))
+    yield chapter.table(entries["libraries"], rows)
+    yield chapter.table(entries["trouble"], _means(frames["trouble"]))
     if transports:
-        said, rate = words["transports"], transports[0]["bits_per_second"] / 1e6
+        entry, rate = entries["transports"], transports[0]["bits_per_second"] / 1e6
         rows = [
             row | {"transfer": _spread(row), "remark": _remark(row, "verdict")}
             for row in transports
         ]
-        caption = said["caption"].format(rate=rate)
-        yield shown.table(said, rows, caption=caption, notes=_left_out(frames))
+        caption = entry["caption"].format(rate=rate)
+        yield chapter.table(entry, rows, caption=caption, notes=_left_out(frames))
 
 
-def _troubles(trouble: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the means over the runs of each kind under latency."""
+def _means(impaired: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the means over the runs of each condition."""
     keys = ["comparison", "streams", "sessions", "loss", "delay_seconds", "blocks", "block_bytes"]
-    fine = trouble[trouble["status"] == "ok"]
+    fine = impaired[impaired["status"] == "ok"]
     for group, runs in fine.groupby(keys, sort=False):
         times = ("first_chunk_seconds", "mean_chunk_seconds", "transfer_seconds")
-        about = dict(zip(keys, group, strict=True)) | {"repeats": len(runs)}
-        yield about | {name: float(runs[name].mean()) for name in times}
+        conditions = dict(zip(keys, group, strict=True)) | {"repeats": len(runs)}
+        yield conditions | {name: float(runs[name].mean()) for name in times}
 
 
 def _figure1(series: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for _, group in series.groupby(["mode", "blocks", "block_bytes"]):
-        by = {row["streams"]: row for row in group.to_dict("records")}
-        if {"single", "multiplexed"} <= set(by):
-            single, multiplexed = by["single"], by["multiplexed"]
+        by_streams = {row["streams"]: row for row in group.to_dict("records")}
+        if {"single", "multiplexed"} <= set(by_streams):
+            single, multiplexed = by_streams["single"], by_streams["multiplexed"]
             saved = 100 * (1 - multiplexed["transfer_seconds"] / single["transfer_seconds"])
-            times = {name: _spread(row) for name, row in by.items()}
-            yield single | times | {"saved": round(saved, 2) + 0.0}  # no -0.00
+            times = {name: _spread(row) for name, row in by_streams.items()}
+            yield single | times | {"saved": round(saved, 2) + 0.0}  # + 0.0 turns -0.0 into 0.0
 
 
 def _spread(row: Mapping[Any, Any]) -> Shown:
-    mean, low, high = (row[f"{what}_seconds"] for what in ("transfer", "low", "high"))
-    text = f"{numbers.seconds(mean)} ({numbers.seconds(low)} to {numbers.seconds(high)})"
-    return Shown(mean, text if math.isfinite(mean) else numbers.MISSING)
+    mean, low, high = (row[f"{name}_seconds"] for name in ("transfer", "low", "high"))
+    text = f"{SECONDS.text(mean)} ({SECONDS.text(low)} to {SECONDS.text(high)})"
+    return Shown(mean, text if math.isfinite(mean) else figures.MISSING)
 
 
 def _left_out(frames: Frames) -> list[str]:
@@ -225,15 +234,15 @@ def _left_out(frames: Frames) -> list[str]:
     if not len(frames["transports"]):
         missing.append(f"the comparison of {', '.join(TRANSPORTS)} at equal links")
     largest = frames["table1"].query("kind == 'replayed'")["block_bytes"].max()
-    whole = replays.WHOLE_BLOCK_BYTES
-    if largest < whole:
-        ours = numbers.byte_count(largest)
+    full = replays.WHOLE_BLOCK_BYTES
+    if largest < full:
+        ours = BYTES.text(largest, exact=True)
         missing.append(
-            f"blocks of {whole / 1e6:g} MB (those above have {ours}: the native transport, which "
-            "is quick enough, was not built; see pqchain doctor)"
+            f"blocks of {full / 1e6:g} MB (those above have {ours}: the native transport, which "
+            "is fast enough, was not built; see pqchain doctor)"
         )
     reference = frames["libraries"].query("transport == 'aioquic'")["block_bytes"].max()
-    if reference < whole:
-        missing.append(f"a block of {whole / 1e6:g} MB over aioquic")
+    if reference < full:
+        missing.append(f"a block of {full / 1e6:g} MB over aioquic")
     command = f"pqchain reproduce --only {KEY} --preset paper"
     return [f"Not done with this preset: {'; '.join(missing)}. Run: {command}"] * bool(missing)

@@ -1,4 +1,4 @@
-"""Table 1 of the round-3 comparison in its own layout: as printed, ours beside it, gains of AVX2.
+"""Table 1 of the round-3 comparison in its own layout, and the gains of AVX2.
 
 One column for each of the fourteen implementations (four KEMs and three signature schemes, each as
 reference and as AVX2 code), one row for each size and operation.
@@ -7,16 +7,15 @@ reference and as AVX2 code), one row for each size and operation.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms, results
-from pqchain.costs import MEASUREMENT, choose
+from pqchain import algorithms
+from pqchain.figures import Kind
 from pqchain.results import Contract
-from pqchain.works import papers
-from pqchain.works.sizes import judged
+from pqchain.works import papers, readers
+from pqchain.works.printed import PRINTED, compare, next_to, registry_size
 
 CROSS_CHECK = Contract.of(
     "cross-check",
@@ -24,18 +23,8 @@ CROSS_CHECK = Contract.of(
     ("float64", "main_seconds other_seconds main_speedup other_speedup"),
 )
 
-TABLE1 = Contract.of(
-    "table1",
-    ("str", "table algorithm printed_name variant quantity"),
-    ("float64", "published published_cycles published_speedup"),
-    ("str", "implementation"),
-    ("float64", "here here_mad here_cycles here_speedup"),
-    ("str", "status note"),
-)
-
-
 HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
-"""The two halves of the table and what stands in their corner."""
+"""The two halves of the table, and the heading of their first column."""
 
 VARIANTS = {"ref": "reference", "avx2": "AVX2"}
 """The printed implementations, in the order of the columns."""
@@ -44,109 +33,77 @@ VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
 """The library of most columns, and the one that checks it."""
 
 QUANTITIES = (
-    *(f"{what}_bytes" for what in ("public_key", "secret_key", "ciphertext", "signature")),
+    *(f"{name}_bytes" for name in ("public_key", "secret_key", "ciphertext", "signature")),
     *(f"{operation}_seconds" for operation in algorithms.OPERATIONS),
 )
 """The rows of both halves, in order."""
 
-_NAN = float("nan")
-
 
 def table1(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Set every cell of Table 1 beside ours; each of the fourteen columns is there.
+    """Return the rows of Table 1 in a printed frame: sizes, times and cycles.
 
-    Columns: table, algorithm, printed_name, variant ("ref" or "avx2"), quantity ("*_bytes" or
-    "*_seconds"), published, published_cycles, published_speedup (reference over AVX2),
-    implementation (ours), here (bytes, or the median in seconds), here_mad, here_cycles,
-    here_speedup (both medians of one run), status (of a size one of `works.sizes.VERDICTS`; of
-    a time "ok", "unsupported", "failed" or "not measured"), note. Speed-ups stand in the AVX2
-    columns; what is not there is NaN. Raises DataError if the frame breaks its contract.
+    A size is that of the implementation in the column, because liboqs 0.7.1 and 0.13 have different
+    versions of some schemes. Raises DataError if the frame breaks its contract.
     """
-    ours = results.check(measurements, MEASUREMENT)
-    printed = papers.published("round3")
-    cells = [
-        _cell(ours, printed, row)
-        for row in printed.to_dict("records")
-        if row["table"] in HALVES and row["quantity"] in QUANTITIES
-    ]
-    frame = pd.DataFrame(cells, columns=list(TABLE1.columns))
-    column = ["algorithm", "quantity"]
-    gains = (frame["variant"] == "avx2") & frame["quantity"].str.endswith("_seconds")
-    for side in ("published", "here"):
-        reference = frame[frame["variant"] == "ref"].set_index(column)[side]
-        slower = reference.reindex(pd.MultiIndex.from_frame(frame[column])).to_numpy()
-        frame[f"{side}_speedup"] = (slower / frame[side]).where(gains)
+    paper, published_frame = papers.paper("round3"), papers.published("round3")
+    printed = compare(paper, published_frame, measurements=measurements)
+    chosen = readers.chosen(measurements)
+    rows: list[Any] = []
+    pairs = zip(published_frame.to_dict("records"), printed.to_dict("records"), strict=True)
+    for published, row in pairs:
+        if published["table"] not in HALVES:
+            continue
+        measured = chosen(published["algorithm"], published["implementation"])
+        if published["quantity"].endswith("_bytes") and measured:
+            implementation = next(iter(measured.values()))["implementation"]
+            size = registry_size(published, implementation)
+            rows.append(next_to(published, Kind.REGISTRY, size))
+        else:
+            rows.append(list(row.values()))
+    frame = PRINTED.frame(rows)
     frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
-    return results.check(frame, TABLE1)
+    return frame
 
 
-def _cell(ours: pd.DataFrame, printed: pd.DataFrame, row: Mapping[Any, Any]) -> dict[str, Any]:
-    algorithm, quantity, variant = row["algorithm"], row["quantity"], row["implementation"]
-    chosen = choose(ours, algorithm, variant=variant)
-    implementation = next(iter(chosen.values()))["implementation"] if chosen else ""
-    cell = {
-        "table": row["table"],
-        "algorithm": algorithm,
-        "printed_name": row["printed_name"],
-        "variant": variant,
-        "quantity": quantity,
-        "published": row["value"],
-        "implementation": implementation,
-        "note": row["note"],
-    }
-    if quantity.endswith("_bytes"):
-        sized = algorithms.get(algorithm).sized_for(implementation)
-        size = float(getattr(sized, quantity))
-        status, why = judged(row, size)
-        return cell | {"here": size, "status": status, "note": why}
-    operation = quantity.removesuffix("_seconds")
-    cell["published_cycles"] = _cycles(printed, row, operation)
-    found = chosen.get(operation)
-    if found is None:
-        return cell | {"status": "not measured"}
-    notes = [row["note"], found["reason"], row["other_code"]]
-    if not implementation.endswith("/" + variant):
-        notes.append(f"no {variant} here, so this is {implementation}")
-    return cell | {
-        "here": found["median_seconds"],
-        "here_mad": found["mad_seconds"],
-        "here_cycles": found["median_cycles"],
-        "status": found["status"],
-        "note": "; ".join(note for note in notes if note),
-    }
+def speedups(table: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return the time of the reference over that of AVX2, per row of AVX2; else NaN.
 
-
-def _cycles(printed: pd.DataFrame, row: Mapping[Any, Any], operation: str) -> float:
-    same = printed["quantity"] == f"{operation}_cycles"
-    for column in ("table", "printed_name", "implementation"):
-        same &= printed[column] == row[column]
-    return float(printed.loc[same, "value"].iloc[0]) if same.any() else _NAN
+    `column` is "printed" or "ours", both sides of one machine.
+    """
+    keys = ["algorithm", "quantity"]
+    reference = table[table["variant"] == "ref"].set_index(keys)[column]
+    slower = reference.reindex(pd.MultiIndex.from_frame(table[keys])).to_numpy()
+    is_gain = (table["variant"] == "avx2") & table["quantity"].str.endswith("_seconds")
+    gains: pd.Series[float] = (slower / table[column]).where(is_gain)
+    return gains
 
 
 def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Set the two versions of liboqs side by side, for what both have.
+    """Return the times of both versions of liboqs, for the operations that both have.
 
     Columns: algorithm, operation, variant, main_seconds (liboqs 0.13.0), other_seconds (0.7.1),
     main_speedup and other_speedup (of AVX2; NaN in rows of the reference). Empty if 0.7.1 was not
     measured.
     """
     fine = measurements[measurements["status"] == "ok"]
-    seconds = {
+    seconds: dict[tuple[str, ...], float] = {
         (row["algorithm"], row["operation"], *row["implementation"].split("/")): row[
             "median_seconds"
         ]
         for row in fine.to_dict("records")
     }
+
+    def get(algorithm: str, operation: str, library: str, variant: str) -> float:
+        return seconds.get((algorithm, operation, library, variant), math.nan)
+
     rows = []
     for algorithm, operation, library, variant in seconds:
-        both = [seconds.get((algorithm, operation, each, variant), _NAN) for each in VERSIONS]
-        if library != VERSIONS[0] or math.isnan(both[1]):
+        times = [get(algorithm, operation, version, variant) for version in VERSIONS]
+        if library != VERSIONS[0] or math.isnan(times[1]):
             continue
-        gains = [
-            seconds.get((algorithm, operation, each, "ref"), _NAN) / time
-            if variant == "avx2"
-            else _NAN
-            for each, time in zip(VERSIONS, both, strict=True)
-        ]
-        rows.append([algorithm, operation, variant, *both, *gains])
+        gains = [math.nan, math.nan]
+        if variant == "avx2":
+            references = (get(algorithm, operation, version, "ref") for version in VERSIONS)
+            gains = [ref / avx2 for ref, avx2 in zip(references, times, strict=True)]
+        rows.append([algorithm, operation, variant, *times, *gains])
     return CROSS_CHECK.frame(rows)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
+from pqchain import figures
 from pqchain.algorithms import OPERATIONS
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.figures import RATIO, SECONDS
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, table1
+from pqchain.works.round3.table1 import (
+    HALVES,
+    QUANTITIES,
+    VARIANTS,
+    cross_check,
+    speedups,
+    table1,
+)
 from pqchain.works.work import Bench, Frames, Work
 
 
 class Round3(Work):
-    """Fourteen implementations beside each other, and two versions of liboqs."""
+    """Compares fourteen implementations, and two versions of liboqs."""
 
     key = "round3"
+    frame_names = ("table1", "cross-check", "algorithms", *OPERATIONS)
 
     def compute(self, bench: Bench) -> Frames:
         """Return `table1` and `cross-check`; nothing without a clock."""
@@ -30,111 +40,126 @@ class Round3(Work):
             "cross-check": cross_check(bench.measurements),
         }
 
+    def fact_names(self) -> Collection[str]:
+        """Return gains of AVX2: least and greatest of each algorithm, and one of each operation."""
+        names = ("least", "most", *(f"{name}_seconds" for name in OPERATIONS))
+        return [f"{printed} {name}" for printed in self.paper.names for name in names]
+
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return what AVX2 gains: the least and the greatest of each algorithm's operations."""
+        """Return the gains of AVX2 for the algorithms with a gain for every operation."""
         if not frames:
             return {}
         table = frames["table1"]
-        gains = table.dropna(subset=["here_speedup"])
-        facts: dict[str, Any] = {}
+        gains = table.assign(gain=speedups(table, "ours")).dropna(subset=["gain"])
+        facts: dict[str, float] = {}
         for name, rows in gains.groupby("printed_name"):
-            speedups = rows.set_index("quantity")["here_speedup"]
-            if len(speedups) == 3:
-                facts[str(name)] = {
-                    "least": numbers.significant(speedups.min(), 2),
-                    "most": numbers.significant(speedups.max(), 2),
-                    **speedups.map(lambda gain: numbers.significant(gain, 2)).to_dict(),
-                }
-        return facts
+            if len(rows) == 3:
+                by_quantity = rows.set_index("quantity")["gain"]
+                named = {"least": by_quantity.min(), "most": by_quantity.max(), **by_quantity}
+                facts |= {f"{name} {fact}": gain for fact, gain in named.items()}
+        return {fact: figures.significant(gain, 2) for fact, gain in facts.items()}
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Show both halves of Table 1, and the cross-check if there is one."""
+        """Return both halves of Table 1, and the cross-check if there is one."""
         if frames:
-            yield from halves(frames["table1"], self.words)
+            yield from halves(frames["table1"], self.chapter.tables)
         yield from super().tables(frames)
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
-        """Draw each operation of Table 1, and its sizes."""
-        if not frames:
-            return ()
-        table = frames["table1"]
-        rows: dict[str, Any] = {
-            name: table[table["quantity"] == f"{name}_seconds"] for name in OPERATIONS
-        }
-        return super().figures(rows | {"algorithms": table["algorithm"].drop_duplicates()})
+    def figures(self, frames: Frames) -> Iterable[Plot]:
+        """Return a figure of each operation of Table 1, and of its sizes."""
+        rows: dict[str, Any] = {}
+        if frames:
+            table = frames["table1"]
+            # A figure needs a measurement; the table shows operations without any.
+            measured = table["ours"].notna().groupby(table["quantity"]).transform("any")
+            timed = table[measured]
+            rows = {name: timed[timed["quantity"] == f"{name}_seconds"] for name in OPERATIONS}
+            rows["algorithms"] = table["algorithm"].drop_duplicates()
+        return super().figures(rows)
 
 
-def halves(table: pd.DataFrame, words: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield both halves in the order of print; the last one says why ours differs."""
-    for half, name in HALVES.items():
+def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
+    """Yield both halves in printed order; the second has the notes on differences."""
+    gains = table.assign(printed_gain=speedups(table, "printed"), our_gain=speedups(table, "ours"))
+    for half, heading in HALVES.items():
         cells = {
             (row["printed_name"], row["variant"], row["quantity"]): row
-            for row in table[table["table"] == half].to_dict("records")
+            for row in gains[gains["table"] == half].to_dict("records")
         }
         names = dict.fromkeys(printed for printed, _, _ in cells)
         keys = [(printed, variant) for variant in VARIANTS for printed in names]
-        quantities = [each for each in QUANTITIES if any(each == key[2] for key in cells)]
-        made_by = [_library(cells[(*key, quantities[0])]["implementation"], key[1]) for key in keys]
-        rows: list[list[Any]] = [["made by", "here", *made_by]]
+        present = {quantity for _, _, quantity in cells}
+        quantities = [quantity for quantity in QUANTITIES if quantity in present]
+        time = next(quantity for quantity in quantities if quantity.endswith("_seconds"))
+        libraries = [_library(cells[(*key, time)]["implementation"], key[1]) for key in keys]
+        rows: list[list[Any]] = [["library", "here", *libraries]]
         for quantity in quantities:
-            rows += _rows(quantity, [cells[(*key, quantity)] for key in keys])
+            cycles = f"{quantity.removesuffix('_seconds')}_cycles"
+            in_cycles = [cells.get((*key, cycles), {}) for key in keys]
+            rows += _rows(quantity, [cells[(*key, quantity)] for key in keys], in_cycles)
         across = (Column(printed, VARIANTS[variant], True) for printed, variant in keys)
-        said = words["half"]
+        entry = entries["half"]
+        is_last = half == list(HALVES)[-1]
         yield Table(
-            columns=[Column(name), Column("from"), *across],
+            columns=[Column(heading), Column("from"), *across],
             rows=rows,
             row_headers=2,
-            notes=_remarks(table, words["differences"]) if half == list(HALVES)[-1] else (),
-            **said | {"caption": said["caption"].format(half=name)},
+            notes=_remarks(table, entries["differences"]) if is_last else (),
+            **{**entry, "caption": entry["caption"].format(half=heading)},
         )
 
 
 def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
-    records = table.to_dict("records")
-    names = dict.fromkeys(row["algorithm"] for row in records)
+    """Return why columns differ from the printed ones, by algorithm and by cell."""
+    names = table["algorithm"].drop_duplicates()
     remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
-    for row in records:
-        where = row["printed_name"]
+    for row in table[~table["quantity"].str.endswith("_cycles")].to_dict("records"):
+        place = row["printed_name"]
         if row["quantity"].endswith("_seconds"):
-            where = f"{where}, {VARIANTS[row['variant']]}"
-        remarks += [f"{where}: {row['note']}"] if row["note"] else []
+            place = f"{place}, {VARIANTS[row['variant']]}"
+        remarks += [f"{place}: {text}" for text in (row["note"], row["reason"]) if text]
     return list(dict.fromkeys(remarks))
 
 
 def _library(implementation: str, variant: str) -> str:
-    """Name the library of a column, with its variant only if that is not the column's."""
-    library, _, own = implementation.partition("/")
-    return (library if own == variant else implementation) or numbers.MISSING
+    """Return the library of a column, with its variant only if that is not the column's."""
+    library, _, suffix = implementation.partition("/")
+    return (library if suffix == variant else implementation) or figures.MISSING
 
 
-def _rows(quantity: str, cells: Sequence[Mapping[Any, Any]]) -> Iterator[list[Any]]:
-    label = numbers.spoken(quantity.rpartition("_")[0])
+def _rows(
+    quantity: str, cells: Sequence[Mapping[Any, Any]], cycles: Sequence[Mapping[Any, Any]]
+) -> Iterator[list[Any]]:
+    label = figures.humanize(quantity.rpartition("_")[0])
 
-    def row(title: str, column: str, show: Any) -> list[Any]:
-        return [label, title, *(Shown(cell[column], show(cell[column])) for cell in cells)]
+    def row(
+        title: str, column: str, show: Callable[[float], str], source: Any = cells
+    ) -> list[Any]:
+        values = [cell.get(column, math.nan) for cell in source]
+        return [label, title, *(Shown(value, show(value)) for value in values)]
 
     if quantity.endswith("_bytes"):
-        yield row("printed", "published", numbers.integer)
+        yield row("printed", "printed", figures.integer)
         yield [label, "here", *map(_size, cells)]
         return
-    yield row("printed", "published", numbers.exact_seconds)
+    yield row("printed", "printed", partial(SECONDS.text, exact=True))
     yield [label, "here", *map(_time, cells)]
-    yield row("printed cycles", "published_cycles", numbers.integer)
-    yield row("here cycles", "here_cycles", numbers.integer)
-    yield row("printed gain", "published_speedup", _gain)
-    yield row("gain here", "here_speedup", _gain)
+    yield row("printed cycles", "printed", figures.integer, cycles)
+    yield row("cycles here", "ours", figures.integer, cycles)
+    yield row("printed gain", "printed_gain", _gain)
+    yield row("gain here", "our_gain", _gain)
 
 
 def _size(cell: Mapping[Any, Any]) -> Shown:
     """Show our size; "!" marks one that differs from the print and is explained."""
-    mark = {"equal": "", "different": " ?"}.get(cell["status"], " !")
-    return Shown(cell["here"], numbers.integer(cell["here"]) + mark)
+    mark = {"equal": "", "different": " ?"}.get(cell["verdict"], " !")
+    return Shown(cell["ours"], figures.integer(cell["ours"]) + mark)
 
 
 def _time(cell: Mapping[Any, Any]) -> Shown:
-    fine = cell["status"] == "ok"
-    return Shown(cell["here"], numbers.seconds(cell["here"]) if fine else str(cell["status"]))
+    is_ok = cell["verdict"] == "ok"
+    return Shown(cell["ours"], SECONDS.text(cell["ours"]) if is_ok else str(cell["verdict"]))
 
 
 def _gain(value: float) -> str:
-    return "" if math.isnan(value) else numbers.ratio(value, 2)
+    return "" if math.isnan(value) else RATIO.text(value, 2)

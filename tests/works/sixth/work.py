@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pqchain import plots
-from pqchain.render import numbers
-from pqchain.render.figure import Figure
+from pqchain.figures import SECONDS
+from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.works.readers import Number, Reader
@@ -53,17 +53,17 @@ class Sixth(Work):
             frames["flight"],
             [
                 Column("algorithm"),
-                Column("wing", numeric=True, show=numbers.seconds, key="flight_seconds"),
-                Column("wire", numeric=True, show=numbers.seconds, key="wire_seconds"),
+                Column("wing", numeric=True, show=SECONDS.text, key="flight_seconds"),
+                Column("wire", numeric=True, show=SECONDS.text, key="wire_seconds"),
             ],
             caption="A signature over ten kilometres.",
             source=("modelled",),
             part="In the air",
         )
 
-    def figures(self, frames: Frames) -> Iterable[Figure]:
+    def figures(self, frames: Frames) -> Iterable[Plot]:
         """Draw what a pigeon carries."""
-        yield Figure(
+        yield Plot(
             name="load",
             axes=plots.plot_sizes(list(frames["flight"]["algorithm"])),
             description="Dots: bytes of key and signature.",

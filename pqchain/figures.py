@@ -1,0 +1,298 @@
+"""A number with its unit, its interval, the kind of evidence behind it, and its source.
+
+The unit of a name is its suffix (`latency_seconds`, `signature_bytes`), and a unit knows how its
+values are written, so that every table, page and plot writes them alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+
+NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
+"""Separates a number from its unit; no line breaks there."""
+
+MISSING = "\N{EN DASH}"
+"""Written where there is no value."""
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_LARGE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_LONG = ((365.25 * 86_400, "years"), (86_400, "d"), (3600, "h"), (60, "min"))
+
+# Units by the suffix of a name, longer suffixes before those that they end in.
+_SUFFIXES = {
+    "_bits_per_second": "bit/s",
+    "_bytes_per_second": "B/s",
+    "_bytes_per_year": "B",
+    "_bytes_per_day": "B",
+    "_bytes_per_block": "B",
+    "_per_second": "tx/s",
+    "_seconds": "s",
+    "_bytes": "B",
+    "_days": "d",
+    "_percent": "%",
+    "_share": "share",
+    "_ratio": TIMES,
+    "_gas": "gas",
+    "_weight": "WU",
+}
+
+# Suffixes that a title leaves out, because the cells below it carry the unit.
+_TITLED = (
+    "_seconds",
+    "_bytes",
+    "_percent",
+    "_share",
+    "_bits_per_second",
+    "_bytes_per_second",
+    "_per_second",
+)
+
+# Sizes of keys and signatures are compared digit by digit; larger ones are quantities.
+_EXACT_BYTES_BELOW = 1e5
+
+
+class Kind(str, Enum):
+    """The kind of evidence behind a number; its value is the label that a table carries."""
+
+    PUBLISHED = "published"
+    MEASURED = "measured"
+    RUN = "run"
+    REPLAYED = "replayed"
+    REGISTRY = "registry"
+    MODELLED = "modelled"
+    SYNTHESISED = "synthesised"
+    ROUTED = "routed"
+    FITTED = "fitted"
+    ESTIMATED = "estimated"
+    CITED = "cited"
+    GIVEN = "given"
+
+    # enum.StrEnum is new in Python 3.11, and 3.10 is supported.
+    __str__ = str.__str__
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of the label in a few words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Kind.PUBLISHED: "as printed in the source",
+    Kind.MEASURED: "timed on the machine that is named",
+    Kind.RUN: "counted or observed in a run on that machine",
+    Kind.REPLAYED: "the real protocol, run on a modelled clock",
+    Kind.REGISTRY: "facts of the implementations, checked against the built libraries",
+    Kind.MODELLED: "computed from a model, not timed",
+    Kind.SYNTHESISED: "RTL of this project: cells after synthesis, cycles of its simulation; "
+    "on no board",
+    Kind.ROUTED: "RTL of this project after place and route; on no board",
+    Kind.FITTED: "from a model whose parameters were fitted to the printed table itself",
+    Kind.ESTIMATED: "counted work times an assumed rate",
+    Kind.CITED: "published elsewhere, with its source",
+    Kind.GIVEN: "given by the user, with the user's source",
+}
+
+
+# A str and not an Enum: works print units that no list foresees ("cycles", "mJ"), frames and CSV
+# files hold units as text, and comparing with a symbol needs no conversion.
+class Unit(str):
+    """A unit by its symbol: "s", "B", "tx/s", "" for a count.
+
+    Any symbol is a unit; those of `of` have prefixes and formats of their own.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, name: str, unit: str = "") -> Unit:
+        """Return a unit, or if none is given the one that the suffix of a name states.
+
+        >>> Unit.of("latency_seconds"), Unit.of("latency_seconds_half_width"), Unit.of("nodes")
+        ('s', 's', '')
+        """
+        # "1/s" says less than a name does: throughput is in transactions.
+        if unit not in ("", "1/s"):
+            return cls(unit)
+        name = f"_{name.removesuffix('_half_width')}"
+        return cls(next((symbol for end, symbol in _SUFFIXES.items() if name.endswith(end)), unit))
+
+    # The one formatter of the package: tables, pages, plots and sentences call it, so that a number
+    # looks the same wherever it appears.
+    def text(self, value: float, digits: int = 3, *, exact: bool = False) -> str:
+        """Write a value with this many significant digits and the prefix that fits.
+
+        With `exact` every digit is kept and none is added, as published values need it.
+
+        >>> Unit("s").text(0.0000462).replace(NARROW_SPACE, " ")
+        '46.2 µs'
+        >>> Unit("B").text(1.63e12).replace(NARROW_SPACE, " ")
+        '1.63 TB'
+        """
+        if not math.isfinite(value):
+            return MISSING
+        if self == "s":
+            return _seconds(value, digits, exact)
+        if self == TIMES:
+            return f"{TIMES}{_all_digits(value) if exact else significant(value, digits)}"
+        if exact:
+            return _with(_all_digits(value), self)
+        if self == "%":
+            return percent(value)
+        if self == "share":
+            return _with(f"{100 * value:.1f}", "%")
+        return _with(*_prefixed(value, self, digits))
+
+
+SECONDS, BYTES, COUNT, RATIO = Unit("s"), Unit("B"), Unit(""), Unit(TIMES)
+"""The units of most calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that a reader can judge.
+
+    A figure gets its unit, kind and source where it is computed; nothing derives them later.
+    """
+
+    # Plain floats stay inside engines and loops; a Figure is made once, where a result leaves them.
+    value: float
+    """NaN: there is none, and `source` says why."""
+    low: float
+    high: float
+    """The ends of the interval; both are `value` where there is none."""
+    unit: Unit
+    kind: Kind
+    source: str
+    """Where the value comes from, or what the model rests on."""
+
+    @classmethod
+    def point(cls, value: float, unit: str, kind: Kind, source: str) -> Figure:
+        """Return a figure without an interval."""
+        return cls(value, value, value, Unit(unit), kind, source)
+
+    def within(self, value: float, low: float, high: float) -> Figure:
+        """Return the figure with another value and interval, as after several draws."""
+        return replace(self, value=value, low=low, high=high)
+
+    def text(self, digits: int = 3) -> str:
+        """Write the value, with its interval where both ends do not round to the same text.
+
+        >>> figure = Figure(73.1, 71.0, 75.2, Unit("tx/s"), Kind.MODELLED, "")
+        >>> figure.text().replace(NARROW_SPACE, " ")
+        '73.1 tx/s (71.0 to 75.2 tx/s)'
+        """
+        alone = self.unit.text(self.value, digits)
+        low, high = self.unit.text(self.low, digits), self.unit.text(self.high, digits)
+        if not self.low < self.high or low == high:
+            return alone
+        number, _, unit = low.rpartition(NARROW_SPACE)
+        if number and high.endswith(f"{NARROW_SPACE}{unit}"):
+            low = number
+        return f"{alone} ({low} to {high})"
+
+
+def humanize(name: str) -> str:
+    """Write an identifier with spaces."""
+    return name.replace("_", " ").replace("keypair", "key pair")
+
+
+def title(name: str) -> str:
+    """Return the heading of a column: its name without the unit that its cells carry.
+
+    >>> title("mean_latency_seconds"), title("growth_bytes_per_year"), title("seconds")
+    ('mean latency', 'growth per year', 'time')
+    """
+    if name == "seconds":
+        return "time"
+    for suffix in _TITLED:
+        name = name.removesuffix(suffix)
+    return humanize(name.replace("_seconds_", "_").replace("_bytes_per_", "_per_"))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Round to significant digits, without an exponent: 46.2, 1030, 0.0041."""
+    if not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    # 9.996 rounds up to 10.0 and then needs one decimal less.
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{max(decimals, 0)}f}"
+
+
+def integer(value: float) -> str:
+    """Round to a whole number in groups of three: 261 120; four digits stay together, as in SI."""
+    if not math.isfinite(value):
+        return MISSING
+    text = f"{round(value):,}".replace(",", NARROW_SPACE)
+    return text if abs(value) >= 10_000 else text.replace(NARROW_SPACE, "")
+
+
+def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
+    """Write percent with its sign, except where it rounds to zero.
+
+    >>> percent(-0.01).replace(NARROW_SPACE, " ")
+    '0.0 %'
+    """
+    if not math.isfinite(value):
+        return MISSING
+    rounded = round(value, decimals) or 0.0
+    return _with(f"{rounded:{'+' if sign and rounded else ''}.{decimals}f}", "%")
+
+
+def factor(value: float) -> str:
+    """Write a power of two, or its inverse, as a factor, such as 1/16."""
+    whole = f"1/{round(1 / value)}" if 0 < value < 1 and (1 / value).is_integer() else f"{value:g}"
+    return f"{TIMES}{whole}"
+
+
+def shortened(text: str) -> str:
+    """Cut a hash of 64 hexadecimal digits to its first twelve."""
+    return f"{text[:12]}…" if len(text) == 64 else text
+
+
+def _with(number: str, unit: str) -> str:
+    return f"{number}{NARROW_SPACE}{unit}" if unit and unit != "share" else number
+
+
+def _all_digits(value: float) -> str:
+    if float(value).is_integer():
+        return integer(value)
+    return format(Decimal(repr(float(value))).normalize(), "f")
+
+
+def _seconds(value: float, digits: int, exact: bool) -> str:
+    if value == 0:
+        return f"0{NARROW_SPACE}s"
+    if exact:
+        scale, prefix = next((pair for pair in _SMALL if abs(value) >= pair[0]), _SMALL[-1])
+        # Decimal: 0.097644 over 0.001 is 97.644 and not 97.64399999999999.
+        scaled = Decimal(repr(float(value))) / Decimal(repr(scale))
+        return _with(format(scaled.normalize(), "f"), f"{prefix}s")
+    for scale, unit in _LONG:
+        if value >= 2 * scale:
+            return _with(significant(value / scale, digits), unit)
+    # The prefix follows from the rounded value: 999.6 µs is 1.00 ms.
+    rounded = float(f"{value:.{digits - 1}e}")
+    scale, prefix = next((pair for pair in _SMALL if abs(rounded) >= pair[0]), _SMALL[-1])
+    return _with(significant(rounded / scale, digits), f"{prefix}s")
+
+
+def _prefixed(value: float, unit: str, digits: int) -> tuple[str, str]:
+    """Return number and unit with the SI prefix that fits."""
+    is_whole = float(value).is_integer()
+    if unit == "gas" and value >= 1e8:
+        return significant(value / 1e9, digits), "Ggas"
+    if unit in ("B", "bit/s", "B/s"):
+        for scale, prefix in _LARGE:
+            if value >= scale and (unit == "bit/s" or value >= _EXACT_BYTES_BELOW):
+                return significant(value / scale, digits), f"{prefix}{unit}"
+        return integer(value) if is_whole else significant(value, 5), unit
+    return integer(value) if is_whole and unit in ("", "d") else significant(value, digits), unit

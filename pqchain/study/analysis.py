@@ -1,0 +1,161 @@
+"""Sensitivity, sliders and predictions of a study, and what chains published of their trials.
+
+Nothing is fitted to an outcome: a plan consists of what the chain's own documents say, with a
+source or the word assumption for each input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+
+from pqchain import installation
+from pqchain.costs import CostTable
+from pqchain.results import Contract
+from pqchain.study import migration, queueing, sensitivity, sliders
+from pqchain.study.figures import OUTPUTS, blocks, models
+from pqchain.study.inputs import Plan
+from pqchain.study.sampling import Findings
+from pqchain.study.sliders import Grid
+
+OUTCOMES = Contract.of(
+    "study-outcomes",
+    ("str", "chain quantity scheme"),
+    ("float64", "predicted outcome error"),
+    ("str", "decided_by kind date source"),
+)
+
+_FILES: Mapping[str, dict[str, Any]] = {
+    path.stem: installation.read_toml(path)
+    for path in sorted(installation.data("outcomes").glob("*.toml"))
+}
+
+CHAINS = tuple(_FILES)
+"""Chains with published outcomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A published trial of a chain: its plan and its outcomes."""
+
+    title: str
+    plan: Plan | None
+    """None if only the gas of a verification was published."""
+    gas: Mapping[str, Any]
+    date: str
+    source: str
+    outcomes: tuple[Mapping[str, Any], ...]
+
+
+def trial_of(chain: str) -> Trial:
+    """Return the trial of a chain of CHAINS."""
+    row = _FILES[chain]
+    plan = None
+    if "plan" in row:
+        plan = Plan(title=row["title"], sources=row["plan_sources"], **row["plan"])
+    return Trial(
+        row["title"], plan, row.get("gas", {}), row["date"], row["source"], tuple(row["outcome"])
+    )
+
+
+def scheme_names() -> tuple[str, ...]:
+    """Return the schemes whose costs `predictions` needs."""
+    names: list[str] = []
+    for chain in CHAINS:
+        trial = trial_of(chain)
+        names += trial.plan.names if trial.plan else (trial.gas["scheme"], trial.gas["anchor"])
+    return tuple(dict.fromkeys(names))
+
+
+def predictions(costs: CostTable) -> pd.DataFrame:
+    """Return prediction, outcome and error of every published outcome.
+
+    Columns: chain, quantity, scheme, predicted, outcome, error (predicted over outcome, less 1),
+    decided_by (the input that changes the prediction most when halved and doubled; for gas, the
+    ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
+    "arithmetic of its makers"), date, source.
+    """
+    rows = []
+    for chain in CHAINS:
+        trial = trial_of(chain)
+        for outcome in trial.outcomes:
+            key = (chain, outcome["quantity"], outcome["scheme"])
+            value, decided_by = math.nan, outcome.get("unpredicted", "")
+            if not decided_by:
+                value, decided_by = _predicted(*key, costs)
+            error = value / outcome["value"] - 1
+            origin = (decided_by, outcome["kind"], trial.date, trial.source)
+            rows.append((*key, value, outcome["value"], error, *origin))
+    return OUTCOMES.frame(rows)
+
+
+# Cached, because every page and `--outcomes` predict the same trials from the same costs.
+@lru_cache(maxsize=256)
+def _predicted(chain: str, quantity: str, scheme: str, costs: CostTable) -> tuple[float, str]:
+    """Return a prediction and the input that decides it; cached, as every page has them."""
+    trial = trial_of(chain)
+    needed = trial.plan.names if trial.plan else (scheme, trial.gas["anchor"])
+    if missing := [name for name in needed if name not in costs]:
+        return math.nan, f"no costs of {', '.join(missing)} in this study"
+    if trial.plan is None:
+        ratio = costs[scheme].verify_seconds / costs[trial.gas["anchor"]].verify_seconds
+        return trial.gas["anchor_gas"] * ratio, f"verify_seconds over {trial.gas['anchor']}'s"
+    value = models(trial.plan, costs)[scheme][quantity]
+    if quantity not in OUTPUTS:
+        return value, "bytes, counted"
+    strongest = sensitivity.tornado(trial.plan, costs, scheme=scheme, output=quantity)
+    return value, str(strongest["input"].iloc[0]) if len(strongest) else "no input alone"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """Findings with sensitivity, sliders, load, migration and published outcomes."""
+
+    findings: Findings
+    scheme: str
+    """The scheme that sensitivity, sliders and migration are about."""
+    tornado: pd.DataFrame
+    plane: pd.DataFrame | None
+    """None without a post-quantum scheme."""
+    grid: Grid
+    load: pd.DataFrame
+    migration: pd.DataFrame | None
+    """None if no account can move to the scheme."""
+    outcomes: pd.DataFrame
+
+
+def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
+    """Evaluate the model a few hundred times, for the sensitivity of `output` and for sliders.
+
+    The scheme is the best of the study. Raises UnknownName for a figure without a sensitivity.
+    """
+    sensitivity.check_output(output)
+    plan, costs, best = findings.plan, findings.costs, findings.best
+    scheme = best or plan.schemes[0]
+    swings = sensitivity.one_at_a_time(plan, costs, scheme)
+    fits = swings.base["transactions_per_block"] or not plan.baseline
+    # Nothing changes a scheme of which no transaction fits: the baseline says which inputs matter.
+    ranking = swings if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
+    migrates = best and findings.figures[best]["migration_seconds"].value > 0
+    return Analysis(
+        findings=findings,
+        scheme=scheme,
+        tornado=sensitivity.ranked(swings, output),
+        plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
+        grid=sliders.grid(plan, costs, ranking, swings.base.limit),
+        load=queueing.curve(
+            {
+                name: blocks(plan, values)
+                for name, values in findings.values.items()
+                if values["transactions_per_block"]
+            }
+        ),
+        migration=migration.series(findings.migration(scheme)) if migrates else None,
+        # From the median costs: trials were run once, without draws.
+        outcomes=predictions(costs),
+    )

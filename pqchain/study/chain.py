@@ -1,0 +1,290 @@
+"""Blocks of a chain: what a transaction takes of each limit, votes, and aggregates of signatures.
+
+Each limit alone allows a number of transactions in a block; the smallest binds. Weight is Bitcoin's
+(BIP 141): bytes outside keys and signatures count `witness_discount` times. Gas is Ethereum's with
+the floor of EIP-7623: intrinsic + max(execution + per byte, floor per byte); chains that count
+compute units set the prices per byte to 0. A packet is the longest transaction.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from pqchain.chain import encoding
+from pqchain.consensus import Layout, Scenario
+from pqchain.consensus import run as run_consensus
+from pqchain.consensus.lengths import mean
+from pqchain.costs import Costs, CostTable
+from pqchain.study.checking import BLS, CORES
+from pqchain.study.inputs import Plan
+from pqchain.study.provers import PROVERS, Prover
+
+BLS_SIGNATURE_BYTES = 96
+"""A compressed point of G2: minimal public keys (draft-irtf-cfrg-bls-signature)."""
+
+FINALITY = "time to final"
+"""The limit of chains whose blocks wait for finality."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The aggregate or proof that replaces the signatures of a block.
+
+    Keys and messages stay in the block, because verifiers need them.
+    """
+
+    prover: Prover | None
+    """None for a BLS aggregate."""
+    verify_seconds: float
+    """Time to verify it without the part of each signature; NaN if unknown."""
+    signature_seconds: float
+    """Verification time that each signature adds."""
+
+    @property
+    def rate_per_second(self) -> float:
+        """Signatures that can be proven per second; infinite if no rate is published."""
+        if self.prover is None or not self.prover.rates:
+            return math.inf
+        return self.prover.rate_per_second(CORES)
+
+    def bytes(self, signatures: float) -> float:
+        """Return its length for this many signatures."""
+        if self.prover is None:
+            return float(BLS_SIGNATURE_BYTES)
+        return self.prover.proof_bytes(signatures)
+
+    @property
+    def fixed_seconds(self) -> float:
+        """Time to verify it without the part of each signature; an unknown time counts as 0."""
+        return 0.0 if math.isnan(self.verify_seconds) else self.verify_seconds
+
+
+def bundle_of(plan: Plan, scheme: str, costs: CostTable) -> Bundle | None:
+    """Return the bundle of a scheme's signatures, None if each stays in its transaction."""
+    if not plan.bundled or scheme != plan.bundled:
+        return None
+    if plan.transaction_aggregation != BLS:
+        prover = PROVERS[plan.transaction_aggregation]
+        seconds = math.nan if prover.verify_seconds is None else prover.verify_seconds
+        return Bundle(prover=prover, verify_seconds=seconds, signature_seconds=0.0)
+    if (measured := costs.aggregates) is None:
+        return Bundle(prover=None, verify_seconds=math.nan, signature_seconds=0.0)
+    return Bundle(
+        prover=None,
+        verify_seconds=measured.verify_seconds,
+        signature_seconds=measured.message_seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What one transaction takes of a block."""
+
+    bytes: float
+    weight: float
+    gas: float
+    most_bytes: float
+    """Bytes with the longest possible signature."""
+
+
+def key_mode(plan: Plan, scheme: str) -> str:
+    """Return how a scheme's key is carried; schemes without key recovery carry it inline."""
+    if plan.key_mode == "recovered" and scheme not in encoding.RECOVERABLE:
+        return "inline"
+    return plan.key_mode
+
+
+def layout_of(plan: Plan, scheme: str) -> Layout:
+    """Return the layout of one signature with its share of the rest of a transaction.
+
+    A transaction of several signatures counts as that many of these, so that the times of
+    signatures and of bytes are each counted once.
+    """
+    mode: Any = key_mode(plan, scheme)
+    if not plan.envelope_bytes:
+        return Layout(data_bytes=plan.data_bytes, public_key=mode)
+    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures + plan.framing_bytes
+    return Layout(public_key=mode, overhead_bytes=round(overhead))
+
+
+def use(
+    plan: Plan,
+    row: Costs,
+    lengths: Mapping[int, int],
+    baseline: Costs | None,
+    bundle: Bundle | None = None,
+) -> Use:
+    """Return what a transaction of a scheme takes of a block.
+
+    `lengths` counts signatures by length. With a bundle a transaction has no signature.
+    """
+    if bundle is not None:
+        lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
+    average = mean(lengths)
+    key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
+    if plan.envelope_bytes:
+        rest = float(plan.envelope_bytes + plan.data_bytes)
+        witness, most = (
+            plan.signatures * (key + length + plan.framing_bytes)
+            for length in (average, max(lengths))
+        )
+    else:
+        fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
+        rest, witness, most = float(fixed - key), key + average, float(key + max(lengths))
+    return Use(
+        bytes=rest + witness,
+        weight=plan.witness_discount * rest + witness,
+        gas=gas(plan, row, witness, baseline),
+        most_bytes=rest + most,
+    )
+
+
+def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> float:
+    """Return the gas of a transaction.
+
+    The baseline's signature is not calldata, and its verification is part of the intrinsic gas.
+    Any other scheme carries keys and signatures as calldata, and a verification costs
+    `verification_gas` times its time relative to the baseline's.
+    """
+    data, verification = float(plan.data_bytes), 0.0
+    if baseline is not None and row.algorithm != baseline.algorithm:
+        data += witness_bytes
+        ratio = row.verify_seconds / baseline.verify_seconds
+        verification = plan.signatures * plan.verification_gas * ratio
+    execution = plan.execution_gas + plan.calldata_gas * data + verification
+    return plan.intrinsic_gas + max(execution, plan.floor_gas * data)
+
+
+def per_block(
+    plan: Plan,
+    transaction: Use,
+    votes_bytes: float,
+    bundle: Bundle | None = None,
+    baseline: Costs | None = None,
+) -> dict[str, float]:
+    """Return how many transactions each limit of the plan alone allows in a block, by limit.
+
+    `votes_bytes` are the votes of a block that carries them. The counts are whole numbers, 0 where
+    no transaction fits. The bytes of a bundle are those of a proof or aggregate, priced as calldata
+    where there is gas.
+    """
+    taken = encoding.header_bytes() + (votes_bytes if plan.votes_in_block else 0.0)
+    room = plan.block_bytes - taken
+    # The longest transaction must fit: a mean that fits does not make the longest one valid.
+    fits = room >= transaction.most_bytes
+    allowed = {"bytes": _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0}
+    if plan.block_weight:
+        left = plan.block_weight - plan.witness_discount * taken
+        fits = left >= transaction.weight
+        allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
+    if plan.block_gas:
+        # Ethereum would verify a proof once per block, so that its fixed gas is paid once.
+        left = plan.block_gas
+        if bundle is not None and baseline is not None:
+            left -= plan.verification_gas * bundle.fixed_seconds / baseline.verify_seconds
+        price, gas = plan.calldata_gas, transaction.gas
+        allowed["gas"] = _fitting(plan, left, gas, bundle, price) if gas else math.inf
+    if plan.packet_bytes:
+        # A packet bounds a single transaction and not their number.
+        allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0
+    if bundle is not None and plan.block_seconds and math.isfinite(bundle.rate_per_second):
+        proven = bundle.rate_per_second * plan.block_seconds
+        # The prover keeps up with the chain, or blocks wait for proofs.
+        allowed["proving"] = math.floor(proven / plan.signatures)
+    return {name: float(count) for name, count in allowed.items()}
+
+
+def _fitting(
+    plan: Plan, room: float, size: float, bundle: Bundle | None, price: float = 1.0
+) -> float:
+    """Return how many transactions of a size fit together with their bundle."""
+    most = max(0, math.floor(room / size))
+    if bundle is None:
+        return most
+
+    def too_many(count: int) -> bool:
+        return count * size + price * bundle.bytes(count * plan.signatures) > room
+
+    # A search, because a proof grows with its signatures, by interpolated steps.
+    return bisect_left(range(1, most + 1), True, key=too_many)
+
+
+def binding(allowed: Mapping[str, float]) -> str:
+    """Return the limit that allows the fewest transactions, the first of equals."""
+    return min(allowed, key=lambda name: allowed[name])
+
+
+def vote_bytes(plan: Plan, signature_bytes: float) -> float:
+    """Return the bytes of the votes of a block as the plan carries them.
+
+    An aggregate has a bit for every voter, as attestations have since EIP-7549.
+    """
+    if plan.vote_aggregation == "plain":
+        return plain_vote_bytes(plan, signature_bytes)
+    voters = plan.votes_per_block / plan.vote_aggregates if plan.votes_per_block else 0.0
+    bits = math.ceil(plan.votes_per_block / 8)
+    proof = float(BLS_SIGNATURE_BYTES)
+    if plan.vote_aggregation != BLS:
+        proof = PROVERS[plan.vote_aggregation].proof_bytes(voters)
+    return plan.vote_aggregates * (plan.vote_bytes + proof + bits) if voters else 0.0
+
+
+def plain_vote_bytes(plan: Plan, signature_bytes: float) -> float:
+    """Return the bytes of the votes of a block if each has its own signature."""
+    signature = plan.vote_signature_bytes or signature_bytes
+    return plan.votes_per_block * (plan.vote_bytes + signature)
+
+
+def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
+    """Return the time to verify the votes of a block as the chain carries them, on one core.
+
+    NaN where it is unknown: an aggregate that was not measured, a prover without a published time,
+    votes signed by another scheme than the transactions.
+    """
+    if plan.vote_aggregation == "plain":
+        return plain_vote_verify_seconds(plan, row)
+    if not plan.votes_per_block:
+        return math.nan
+    if plan.vote_aggregation == BLS:
+        if (measured := costs.aggregates) is None:
+            return math.nan
+        fixed = plan.vote_aggregates * measured.verify_seconds
+        return fixed + plan.votes_per_block * measured.signer_seconds
+    proof = PROVERS[plan.vote_aggregation].verify_seconds
+    return math.nan if proof is None else plan.vote_aggregates * proof
+
+
+def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
+    """Return the time to verify as many votes, each signed by the scheme of the transactions."""
+    if not plan.votes_per_block or (plan.vote_aggregation == "plain" and plan.vote_signature_bytes):
+        return math.nan
+    return plan.votes_per_block * row.verify_seconds
+
+
+def vote_messages(plan: Plan) -> float:
+    """Return how many votes or aggregates a block has to carry."""
+    return plan.votes_per_block if plan.vote_aggregation == "plain" else plan.vote_aggregates
+
+
+def final_seconds(scenario: Scenario, signatures: float) -> float:
+    """Return the time from proposal to finality of a block of about this many signatures.
+
+    The block is at most as large as the scenario's.
+    """
+    fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
+    lengths = scenario.signature_lengths()
+    room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
+    if signatures > 1:
+        room += math.ceil((signatures - 1) * (fixed + mean(lengths)))
+    return _run(scenario.with_(block_bytes=min(scenario.block_bytes, room)))
+
+
+@lru_cache(maxsize=4096)
+def _run(scenario: Scenario) -> float:
+    """Run the consensus, once for equal scenarios: a sensitivity repeats most of them."""
+    return run_consensus(scenario).latency_seconds

@@ -1,0 +1,182 @@
+"""Declarations of inputs, and the checks of their values.
+
+Every check returns problems instead of raising, because a user who edits a file wants all problems
+at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from pqchain import schemes
+from pqchain.consensus import Network, named
+from pqchain.errors import PqchainError, UsageError, shown
+from pqchain.study.provers import PROVERS
+from pqchain.works import papers
+
+SIGNERS: Mapping[str, str] = {
+    "software": "",
+    "m4": "M4 software, pqm4's cycles",
+    "m4-engine": "M4 + engine, no overlap, latencies 14 and 9",
+    "m4-pipelined": "M4 + engine, pipelined",
+    "m4-whole": "M4 + engine, pipelined, whole attempt",
+}
+"""Signing devices: "software" is the machine of the costs; the others are rows of the accelerator
+paper's Table 3 as rebuilt by `pqchain.falcon.model`, for Falcon only."""
+
+BLS, BLS_SCHEME = "bls", "BLS12-381"
+"""The aggregation that is measured here, and its scheme in the registry."""
+
+CORES = 16
+"""Number of prover cores, unless the prover's source has another."""
+
+AGGREGATIONS = ("plain", BLS, *PROVERS)
+
+NETWORK = {
+    "law": "law",
+    "rate_bits_per_second": "rate_bits_per_second",
+    "link_latency_seconds": "latency_seconds",
+    "peers": "peers",
+    "world": "world",
+}
+"""Inputs that are parameters of the network, and their names there."""
+
+
+REQUIRED: Any = object()
+"""The default of an input that every plan must set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """The declaration of an input."""
+
+    table: str
+    """The table of a study file that holds it; "" for the top of the file."""
+    about: str
+    unit: str = ""
+    """"" for the unit that the name states."""
+    least: float = 0.0
+    most: float = 1e18
+    choices: tuple[str, ...] = ()
+    types: tuple[type, ...] = ()
+    """Types that a value may have, from the annotation; none if it is checked elsewhere."""
+    default: Any = REQUIRED
+
+    @property
+    def meaning(self) -> str:
+        """The meaning with the unit."""
+        return f"{self.about}{', in ' + self.unit if self.unit else ''}"
+
+
+class Problem(NamedTuple):
+    """A problem with an input."""
+
+    input: str
+    message: str
+
+
+class ImpossiblePlan(UsageError):
+    """A plan has problems; the message lists all of them."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(problem.message for problem in self.problems)
+
+
+@cache
+def cost_sources() -> tuple[str, ...]:
+    """Return the sources of costs: "measured" and the works that print times."""
+    return ("measured", *(f"paper:{key}" for key in papers.with_costs()))
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of single inputs, some of which may be missing."""
+    for name in [name for name in inputs if name in values]:
+        value, row = values[name], inputs[name]
+        choices = cost_sources() if name == "costs" else row.choices
+        # None is an input of the network that its law decides; `network_of` checks it.
+        if value is None and row.default is None:
+            continue
+        # bool is a subclass of int, but true is not a number of nodes.
+        is_flag = isinstance(value, bool) and bool not in row.types
+        if row.types and (is_flag or not isinstance(value, row.types)):
+            expected = f"{_WORDS[row.types[0]]} ({row.meaning})"
+        elif choices and value not in choices:
+            expected = f"one of {', '.join(choices)}"
+        elif isinstance(value, (int, float)) and not row.least <= value <= row.most:
+            expected = f"{row.least:g} to {row.most:g} ({row.meaning})"
+        else:
+            continue
+        yield Problem(name, f"{name} must be {expected}; got {shown(value)}")
+    yield from _wrong_schemes(values)
+    yield from network_of(values)[1]
+
+
+def unused_parameters(network: Network) -> set[str]:
+    """Return the inputs of NETWORK that the law of a network does not have."""
+    return {name for name in NETWORK if name != "law" and NETWORK[name] not in network.parameters}
+
+
+def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
+    """Return the network of the inputs, and the problems that these have."""
+    default = named("mesh")
+    if "law" not in values:
+        return default, []
+    try:
+        network = named(values["law"])
+    except PqchainError as error:
+        return default, [Problem("law", str(error))]
+    problems = []
+    settings = {name: values.get(name) for name in NETWORK if name != "law"}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    # One after the other, so that every wrong parameter is reported and not only the first.
+    for name, value in settings.items():
+        try:
+            changes: Any = {NETWORK[name]: value}
+            network = replace(network, **changes)
+        except PqchainError as error:
+            problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
+    wrong = {problem.input for problem in problems}
+    kind = f"{network.law} with world" if network.law == "gossip" else network.law
+    # An input that the law ignores is an error: its author expects an effect.
+    for name in sorted(unused_parameters(network) & set(settings) - wrong):
+        message = f"{name} is not an input of {kind}; leave it out"
+        problems.append(Problem(name, message))
+    return network, problems
+
+
+def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
+    names, baseline = values.get("schemes", ()), values.get("baseline")
+    if "schemes" in values and not (names and isinstance(names, tuple)):
+        message = f'schemes must be a list of names, such as ["Falcon-512"]; got {shown(names)}'
+        yield Problem("schemes", message)
+        names = ()
+    migration = values.get("migration")
+    migration = migration if isinstance(migration, Mapping) else {}
+    named_by = {
+        "schemes": names,
+        "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
+        "migration": migration,
+    }
+    own = values.get("own_schemes", ())
+    for field, name in ((field, name) for field, several in named_by.items() for name in several):
+        try:
+            if schemes.named(name, own).kind != "signature":
+                yield Problem(field, f"{field} must name signature schemes; got {shown(name)}")
+        except PqchainError as error:
+            yield Problem(field, f"{field}: {error}")
+    shares = list(migration.values())
+    if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
+        message = f"shares of migration must be numbers of at least 0; got {shown(shares)}"
+        yield Problem("migration", message)
+    elif shares and abs(sum(shares) - 1) > 1e-9:
+        yield Problem("migration", f"shares of migration must add up to 1; got {sum(shares):g}")

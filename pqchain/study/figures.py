@@ -1,0 +1,386 @@
+"""The figures of a study: a function for each, with its inputs, meaning, unit and source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+import pandas as pd
+
+from pqchain.chain import encoding
+from pqchain.consensus.lengths import LENGTHS, mean
+from pqchain.costs import CostTable
+from pqchain.figures import Figure, Kind
+from pqchain.results import Contract
+from pqchain.study import chain, queueing
+from pqchain.study.checking import BLS
+from pqchain.study.inputs import Plan
+from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
+from pqchain.study.provers import PROVERS
+
+__all__ = ["MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "models"]
+
+STUDY = Contract.of(
+    "study",
+    ("str", "study scheme quantity"),
+    ("float64", "value low high"),
+    ("str", "text unit kind source"),
+)
+
+OUTPUTS = (
+    "capacity_per_second", "latency_seconds", "final_seconds", "verification_cores",
+    "growth_bytes_per_year", "repair_seconds",
+)  # fmt: skip
+"""Figures whose sensitivity can be computed."""
+
+YEAR_SECONDS = 365.25 * 86_400
+DAY_SECONDS = 86_400
+
+
+# Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
+# schemes has their mean.
+_basic = partial(figure, unconditional=True, of_scheme=True)
+
+
+@_basic("costs schemes baseline migration")
+def public_key_bytes(model: Model) -> Evidence:
+    """Public key."""
+    return model.size(float(model.row.public_key_bytes))
+
+
+@_basic("costs schemes baseline migration")
+def signature_bytes(model: Model) -> Evidence:
+    """Signature, the mean where its length varies."""
+    value = mean(model.lengths)
+    if model.scheme in LENGTHS:
+        counted = f"pqchain.consensus.lengths: {model.scheme} of liboqs 0.13.0, counted"
+        return Evidence(value, Kind.MEASURED, counted)
+    return model.size(value)
+
+
+@_basic("costs schemes baseline migration signer signing_factor")
+def sign_seconds(model: Model) -> Evidence:
+    """One signature."""
+    value, factor = model.checked.sign_seconds, model.plan.signing_factor
+    if model.signer:
+        return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
+    if factor != 1.0:
+        return Evidence(value, Kind.MODELLED, f"{model.row.source}, over {factor:g}")
+    return Evidence(value, model.cost_kind, model.row.source)
+
+
+@_basic("costs schemes baseline migration")
+def verify_seconds(model: Model) -> Evidence:
+    """One verification."""
+    return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
+
+
+@_basic(
+    "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
+    "transaction_aggregation"
+)
+def transaction_bytes(model: Model) -> Evidence:
+    """Bytes of a transaction."""
+    share = model.proof_bytes / model.count if model.count else 0.0
+    return model.exact(model.use.bytes + share)
+
+
+@_basic("transaction_bytes witness_discount block_weight")
+def transaction_weight(model: Model) -> float:
+    """Weight of a transaction."""
+    return model.use.weight if model.plan.block_weight else math.nan
+
+
+@_basic(
+    "transaction_bytes verify_seconds block_gas intrinsic_gas execution_gas calldata_gas floor_gas "
+    "verification_gas"
+)
+def transaction_gas(model: Model) -> float:
+    """Gas, or compute units, of a transaction."""
+    return model.use.gas if model.plan.block_gas else math.nan
+
+
+@_basic("signature_bytes votes_per_block vote_bytes vote_signature_bytes")
+def plain_vote_bytes_per_block(model: Model) -> float:
+    """Votes of a block if each has its own signature."""
+    return chain.plain_vote_bytes(model.plan, mean(model.lengths)) or math.nan
+
+
+@_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
+def vote_bytes_per_block(model: Model) -> float | Evidence:
+    """Votes of a block as the chain carries them."""
+    value, how = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan, _prover(model)
+    return Evidence(value, Kind.PUBLISHED, how) if how else value
+
+
+@_basic("verify_seconds votes_per_block vote_aggregation vote_signature_bytes")
+def plain_vote_verify_seconds(model: Model) -> float:
+    """Verification of the votes of a block if the scheme signs each, on one core."""
+    return chain.plain_vote_verify_seconds(model.plan, model.row)
+
+
+@_basic("plain_vote_verify_seconds vote_aggregates")
+def vote_verify_seconds(model: Model) -> float | Evidence:
+    """Verification of the votes of a block as the chain carries them, on one core."""
+    value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
+    if how := _prover(model):
+        return Evidence(value, Kind.PUBLISHED, how)
+    if model.plan.vote_aggregation != BLS:
+        return value
+    measured = model.costs.aggregates
+    source = f"votes times {measured.source}" if measured else "no aggregates were measured"
+    return Evidence(value, Kind.MODELLED, source)
+
+
+@_basic(
+    "transaction_weight transaction_gas block_bytes block_seconds packet_bytes "
+    "vote_bytes_per_block votes_in_block"
+)
+def transactions_per_block(model: Model) -> float | Evidence:
+    """Transactions of a full block."""
+    return model.exact(model.count) if model.count else 0.0
+
+
+@figure("transactions_per_block", unit="B", of_scheme=True)
+def full_block_bytes(model: Model) -> float:
+    """Transactions of a full block, in bytes."""
+    return model.count * model.use.bytes + model.proof_bytes
+
+
+@figure("transactions_per_block verify_seconds", of_scheme=True)
+def block_verify_seconds(model: Model) -> float:
+    """Verification of the signatures of a full block, on one core."""
+    return model.count * model.plan.signatures * model.checked.verify_seconds + model.proof_seconds
+
+
+@figure(
+    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds nodes delegates law "
+    "rate_bits_per_second link_latency_seconds peers world vote_phases verification_threads",
+    of_scheme=True,
+)
+def final_seconds(model: Model) -> Evidence:
+    """Time from the proposal of a full block to finality at the last delegate."""
+    source = f"pqchain.consensus, {model.plan.law}, over {model.row.source}"
+    return Evidence(model.final(model.count * model.plan.signatures), Kind.MODELLED, source)
+
+
+@figure(
+    "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
+    "envelope_bytes framing_bytes signatures transaction_aggregation block_bytes "
+    "vote_verify_seconds nodes delegates law rate_bits_per_second link_latency_seconds peers world "
+    "vote_phases verification_threads",
+    of_scheme=True,
+)
+def single_final_seconds(model: Model) -> float:
+    """Time from the proposal of a block of one transaction to finality at the last delegate."""
+    return model.final(1)
+
+
+@figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
+def binding_limit(model: Model) -> float:
+    """Limit that binds: a name, so that its value is NaN and its text is `Model.limit`."""
+    return math.nan
+
+
+@figure(
+    "final_seconds block_seconds final_blocks votes_per_block vote_aggregation vote_aggregates "
+    "most_votes"
+)
+def rule_seconds(model: Model) -> float:
+    """Time to finality by the chain's rule."""
+    plan, late = model.plan, 0.0
+    if plan.most_votes:
+        # Votes that do not fit in a block wait for the next ones.
+        late = math.ceil(chain.vote_messages(plan) / plan.most_votes) - 1
+    return (plan.final_blocks + late) * _full_cycle(model) + model["final_seconds"]
+
+
+@figure("final_seconds vote_deadline_seconds")
+def vote_deadline_ratio(model: Model) -> float:
+    """Time to spread a full block and vote on it, over the deadline of votes."""
+    deadline = model.plan.vote_deadline_seconds
+    return model["final_seconds"] / deadline if deadline else math.nan
+
+
+@figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
+def capacity_per_second(model: Model) -> float:
+    """Capacity: the greatest throughput."""
+    return model.blocks.capacity_per_second if model["transactions_per_block"] else 0.0
+
+
+@figure("capacity_per_second sustained_share", unconditional=True)
+def sustained_per_second(model: Model) -> float:
+    """Throughput that fees can sustain."""
+    return model.plan.sustained_share * model["capacity_per_second"]
+
+
+@figure("capacity_per_second transactions_per_second", unconditional=True)
+def throughput_per_second(model: Model) -> float:
+    """Throughput at the target load."""
+    return min(model.plan.transactions_per_second, model["capacity_per_second"])
+
+
+@figure("throughput_per_second", unit="", unconditional=True)
+def carried_share(model: Model) -> float:
+    """Share of the target load that is carried; below 1 the queue grows without end."""
+    return model["throughput_per_second"] / model.plan.transactions_per_second
+
+
+@figure("throughput_per_second capacity_per_second")
+def block_fill(model: Model) -> float:
+    """Share of a block that is used."""
+    return model["throughput_per_second"] / model["capacity_per_second"]
+
+
+@figure("throughput_per_second capacity_per_second single_final_seconds")
+def latency_seconds(model: Model) -> float:
+    """Mean latency of a transaction at the target load, with its wait in the queue."""
+    # At and above the capacity the queue grows without end, and no mean exists.
+    seconds = queueing.latency_seconds(model.blocks, model.plan.transactions_per_second)
+    return seconds if math.isfinite(seconds) else math.nan
+
+
+@figure("final_seconds block_seconds final_blocks")
+def full_latency_seconds(model: Model) -> float:
+    """Mean latency of a transaction that the next block takes, with full blocks."""
+    return _full_cycle(model) / 2 + model["final_seconds"]
+
+
+@figure("throughput_per_second transaction_bytes single_final_seconds")
+def received_bits_per_second(model: Model) -> float:
+    """Bandwidth into a node: each transaction alone and in its block."""
+    # Each transaction arrives twice: when it is sent, and in its block.
+    transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
+    return 8 * (transactions + encoding.header_bytes() / _cycle(model))
+
+
+@figure("throughput_per_second block_verify_seconds")
+def verification_cores(model: Model) -> float:
+    """Cores of a node busy with verification."""
+    blocks_per_second = model["throughput_per_second"] / model["transactions_per_block"]
+    return blocks_per_second * model["block_verify_seconds"]
+
+
+@figure("throughput_per_second sign_seconds")
+def signing_cores(model: Model) -> float:
+    """Cores or accelerators of all wallets busy with signing."""
+    return model["throughput_per_second"] * model.plan.signatures * model["sign_seconds"]
+
+
+@figure(
+    "throughput_per_second transaction_bytes single_final_seconds vote_bytes_per_block "
+    "votes_in_block"
+)
+def growth_bytes_per_year(model: Model) -> float:
+    """Growth of a full node in a year."""
+    # Headers follow the block interval at the carried load, also where blocks are nearly empty.
+    headers = encoding.header_bytes() / _cycle(model)
+    per_second = model["throughput_per_second"] * model["transaction_bytes"] + headers
+    growth = per_second * YEAR_SECONDS
+    if model.plan.votes_in_block:
+        growth += model["vote_bytes_per_block"] / _cycle(model) * YEAR_SECONDS
+    return growth
+
+
+@figure("growth_bytes_per_year data_chunks")
+def coded_growth_bytes_per_year(model: Model) -> float:
+    """Growth in a year with one chunk of each block."""
+    return model["growth_bytes_per_year"] / model.plan.data_chunks
+
+
+@figure("data_chunks parity_chunks")
+def coded_factor(model: Model) -> float:
+    """Storage of all chunks, over one copy."""
+    plan = model.plan
+    return (plan.data_chunks + plan.parity_chunks) / plan.data_chunks
+
+
+@figure("growth_bytes_per_year retained_days")
+def repair_bytes(model: Model) -> float:
+    """Traffic to rebuild the chunks of a lost node."""
+    return model["growth_bytes_per_year"] * model.plan.retained_days * DAY_SECONDS / YEAR_SECONDS
+
+
+@figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
+def repair_seconds(model: Model) -> float:
+    """Time to gather and decode the chunks of a lost node."""
+    plan, repaired = model.plan, model["repair_bytes"]
+    return 8 * repaired / plan.repair_bits_per_second + repaired / plan.decode_bytes_per_second
+
+
+@figure("transaction_bytes")
+def transaction_bytes_ratio(model: Model) -> float | Evidence:
+    """Bytes of a transaction, over the baseline's."""
+    if model.baseline is None:
+        return math.nan
+    return model.exact(model["transaction_bytes"] / model.baseline["transaction_bytes"])
+
+
+@figure("capacity_per_second")
+def capacity_ratio(model: Model) -> float:
+    """Capacity over the baseline's."""
+    baseline = model.baseline["capacity_per_second"] if model.baseline else 0.0
+    return model["capacity_per_second"] / baseline if baseline else math.nan
+
+
+@figure("verify_seconds")
+def verification_ratio(model: Model) -> float:
+    """Verification over the baseline's."""
+    if model.baseline is None:
+        return math.nan
+    return model["verify_seconds"] / model.baseline["verify_seconds"]
+
+
+@figure("capacity_per_second accounts moves_register")
+def migration_seconds(model: Model) -> float:
+    """Registration of new keys for all accounts, in full blocks."""
+    plan, baseline = model.plan, model.baseline
+    if baseline is None or not plan.accounts or not baseline["capacity_per_second"]:
+        return math.nan
+    return plan.accounts / model.registrations * _full_cycle(baseline)
+
+
+def _prover(model: Model) -> str:
+    """Return the file of the prover that aggregates votes; "" for none."""
+    how = model.plan.vote_aggregation
+    return f"data/provers/{how}.toml" if how in PROVERS else ""
+
+
+def _cycle(model: Model) -> float:
+    """Return the block interval at the carried load."""
+    return model.blocks.cycle_seconds(model["throughput_per_second"])
+
+
+def _full_cycle(model: Model) -> float:
+    """Return the interval of full blocks."""
+    return model["transactions_per_block"] / model["capacity_per_second"]
+
+
+def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
+    """Return all figures of one draw: a frame of the contract "study", without intervals.
+
+    Columns: study, scheme, quantity, value (NaN where there is none), low and high (the ends of
+    the interval, or the value), text (the name of the limit for "binding_limit", else ""), unit,
+    kind ("registry", "published", "measured", "given" or "modelled"), source (of the number, or
+    what the model rests on).
+    """
+    found = models(plan, costs, seed=seed)
+    return framed(
+        plan,
+        {name: model.figures() for name, model in found.items()},
+        {name: model.limit for name, model in found.items()},
+    )
+
+
+def framed(
+    plan: Plan, figures: Mapping[str, Mapping[str, Figure]], limits: Mapping[str, str]
+) -> pd.DataFrame:
+    """Return figures as a frame; see `evaluate`."""
+    return STUDY.frame(
+        [plan.title, scheme, name, figure.value, figure.low, figure.high,
+         limits[scheme] if name == "binding_limit" else "",
+         str(figure.unit), figure.kind.value, figure.source]
+        for scheme, by_name in figures.items()
+        for name, figure in by_name.items()
+    )  # fmt: skip

@@ -1,0 +1,396 @@
+"""The inputs of a study: each declared once, as a field of `Plan` with meaning, unit and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from types import MappingProxyType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from pqchain import schemes as registered
+from pqchain.algorithms import Algorithm
+from pqchain.chain import encoding
+from pqchain.consensus import Network, named
+from pqchain.consensus import network as networks
+from pqchain.consensus.network import Law
+from pqchain.costs import Costs
+from pqchain.errors import UnknownName
+from pqchain.figures import Unit
+from pqchain.study.checking import (
+    AGGREGATIONS,
+    BLS,
+    BLS_SCHEME,
+    NETWORK,
+    REQUIRED,
+    SIGNERS,
+    ImpossiblePlan,
+    Input,
+    Problem,
+    network_of,
+    unused_parameters,
+    wrong_values,
+)
+from pqchain.study.provers import PROVERS
+
+
+class Observation(NamedTuple):
+    """A value observed on a chain of today, for comparison with the model."""
+
+    quantity: str
+    """Name of a figure."""
+    scheme: str
+    """The scheme of the figure; "" for the baseline."""
+    value: float
+    source: str
+    date: str
+    settings: Mapping[str, Any]
+    """Inputs that had other values at the time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A chain and its load. Times are in seconds, sizes in bytes, rates per second.
+
+    Inputs of the network that are None get the default of the law; they stay None where the law
+    has no such input. Raises ImpossiblePlan.
+    """
+
+    # Annotated rather than field(metadata=...): type checkers still see which inputs are required,
+    # and the declaration stands next to the type that it bounds.
+    title: Annotated[str, Input("", "heading of the page")] = "A study"
+    schemes: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
+    baseline: Annotated[str, Input("chain", "scheme that the chain moves from; empty for none")] = (
+        "ECDSA-secp256k1"
+    )
+    migration: Annotated[
+        Mapping[str, float],
+        Input("chain.migration", "share of each scheme if several are used; they add up to 1",
+              "share"),
+    ] = field(default_factory=dict)  # fmt: skip
+    transactions_per_second: Annotated[float, Input("chain", "target load", least=1e-9)]
+    block_bytes: Annotated[int, Input("chain", "largest block", least=1, most=2**40)]
+    block_seconds: Annotated[
+        float, Input("chain", "block interval; 0: a block follows when the last is final", most=1e7)
+    ]
+    data_bytes: Annotated[int, Input("chain", "free data of a transaction", most=65_535)] = 0
+    key_mode: Annotated[
+        str,
+        Input("chain", "inline: key in each transaction; registered: key on the chain; recovered: "
+              "key from the signature, where the scheme can", choices=encoding.KEY_MODES),
+    ] = "inline"  # fmt: skip
+    accounts: Annotated[int, Input("chain", "accounts that must move to a new key")] = 0
+    moves_register: Annotated[
+        bool,
+        Input("chain", "whether a move writes the new key on the chain; if not, each signature of "
+              "a transaction moves an account"),
+    ] = True  # fmt: skip
+    moving_share: Annotated[
+        float, Input("chain", "share of each block for moves", "share", least=1e-6, most=1)
+    ] = 0.25
+    adoption_days: Annotated[
+        float, Input("chain", "days until half of the accounts ask to move; 0: all at once",
+                     most=1e5)
+    ] = 730.5  # fmt: skip
+    phase_a_days: Annotated[
+        float, Input("chain", "days until payments to legacy keys end; 0: never", most=1e5)
+    ] = 0.0
+    phase_b_days: Annotated[
+        float, Input("chain", "days until legacy keys are disabled; 0: never", most=1e5)
+    ] = 0.0
+    envelope_bytes: Annotated[
+        int, Input("transaction", "bytes without keys and signatures; 0: pqchain's encoding",
+                   most=1e6)
+    ] = 0  # fmt: skip
+    framing_bytes: Annotated[
+        int, Input("transaction", "framing of each key and signature", most=1000)
+    ] = 0
+    signatures: Annotated[
+        float, Input("transaction", "mean number of signatures", least=1, most=1000)
+    ] = 1.0
+    transaction_aggregation: Annotated[
+        str,
+        Input("transaction", "plain; bls: one aggregate of a block's BLS12-381 signatures; or a "
+              "prover of data/provers: one proof", choices=AGGREGATIONS),
+    ] = "plain"  # fmt: skip
+    witness_discount: Annotated[
+        float,
+        Input("limits", "weight of a byte outside keys and signatures, relative to one inside",
+              least=1, most=1000),
+    ] = 1.0  # fmt: skip
+    block_weight: Annotated[
+        float, Input("limits", "largest weight of a block; 0: no limit", "WU")
+    ] = 0.0
+    block_gas: Annotated[
+        float, Input("limits", "largest gas, or compute units, of a block; 0: no limit")
+    ] = 0.0
+    sustained_share: Annotated[
+        float,
+        Input("limits", "share of a full block that fees can sustain", "share", least=1e-6, most=1),
+    ] = 1.0
+    intrinsic_gas: Annotated[float, Input("limits", "gas of any transaction")] = 0.0
+    execution_gas: Annotated[float, Input("limits", "gas of the execution of a transaction")] = 0.0
+    calldata_gas: Annotated[float, Input("limits", "gas of a byte of calldata")] = 0.0
+    floor_gas: Annotated[float, Input("limits", "least gas of a byte of calldata")] = 0.0
+    verification_gas: Annotated[
+        float,
+        Input("limits", "gas of a verification of the baseline; others are priced by their time"),
+    ] = 0.0
+    packet_bytes: Annotated[int, Input("limits", "longest transaction; 0: no limit")] = 0
+    votes_per_block: Annotated[float, Input("votes", "votes that the chain counts for a block")] = (
+        0.0
+    )
+    vote_bytes: Annotated[
+        float, Input("votes", "a vote, or an aggregate, without its signature", most=1e6)
+    ] = 0.0
+    vote_signature_bytes: Annotated[
+        float, Input("votes", "signature of a vote; 0: that of the scheme", most=1e6)
+    ] = 0.0
+    vote_aggregation: Annotated[
+        str, Input("votes", "plain, bls, or a prover of data/provers", choices=AGGREGATIONS)
+    ] = "plain"
+    vote_aggregates: Annotated[
+        float, Input("votes", "aggregates of votes in a block", least=1, most=1e6)
+    ] = 1.0
+    votes_in_block: Annotated[bool, Input("votes", "whether votes count as bytes of a block")] = (
+        False
+    )
+    most_votes: Annotated[
+        float, Input("votes", "most votes or aggregates of a block; 0: no limit")
+    ] = 0.0
+    vote_deadline_seconds: Annotated[
+        float, Input("votes", "deadline of votes after the start of a slot; 0: none", most=1e6)
+    ] = 0.0
+    final_blocks: Annotated[
+        float,
+        Input("votes", "blocks until finality by the chain's rule; 0: blocks wait for finality",
+              most=1e6),
+    ] = 0.0  # fmt: skip
+    nodes: Annotated[int, Input("network", "nodes", least=1, most=2**22)]
+    delegates: Annotated[int, Input("network", "nodes that vote; 0: all", most=2**22)] = 0
+    law: Annotated[Law, Input("network", f"law of the network: {', '.join(networks.NAMES)}")]
+    rate_bits_per_second: Annotated[
+        float | None, Input("network", "rate of a link; regions have their own")
+    ] = None
+    link_latency_seconds: Annotated[
+        float | None, Input("network", "latency of a link; regions have their own")
+    ] = None
+    peers: Annotated[int | None, Input("network", "gossip: peers that a node sends a block to")] = (
+        None
+    )
+    world: Annotated[
+        bool | None, Input("network", "gossip: whether nodes are in the regions of the world")
+    ] = None
+    vote_phases: Annotated[
+        int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
+    ] = 0
+    verification_threads: Annotated[
+        int, Input("network", "verification threads of a node", least=1, most=4096)
+    ] = 1
+    data_chunks: Annotated[int, Input("storage", "k of the erasure code", least=1, most=254)] = 7
+    parity_chunks: Annotated[int, Input("storage", "m of the erasure code", least=1, most=254)] = 3
+    retained_days: Annotated[
+        float, Input("storage", "retention of blocks", least=1e-6, most=1e6)
+    ] = 365.25
+    repair_bits_per_second: Annotated[
+        float, Input("storage", "rate at which a node gathers chunks", least=1)
+    ] = 100e6
+    decode_bytes_per_second: Annotated[
+        float, Input("storage", "rate at which a node decodes", least=1)
+    ] = 589e6
+    signer: Annotated[
+        str,
+        Input("signer", "software, or for Falcon a modelled Cortex-M4 with or without an engine",
+              choices=tuple(SIGNERS)),
+    ] = "software"  # fmt: skip
+    signing_factor: Annotated[
+        float, Input("signer", "speed-up of signing by an accelerator", least=1e-6, most=1e6)
+    ] = 1.0
+    costs: Annotated[str, Input("costs", "measured, or the work that printed them")] = "measured"
+    own_schemes: tuple[Costs, ...] = ()
+    """Schemes that are not in the registry."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The source of each input."""
+    observed: tuple[Observation, ...] = ()
+    """Values observed on the chain of today."""
+    network: Network = field(init=False, repr=False)
+    """The network of the inputs of NETWORK."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.schemes, list):
+            object.__setattr__(self, "schemes", tuple(self.schemes))
+        values = {name: getattr(self, name) for name in NAMES}
+        problems = list(wrong_values(INPUTS, values)) or _wrong_combinations(self)
+        if problems:
+            raise ImpossiblePlan(problems)
+        network, _ = network_of(values)
+        shares = {self.scheme(name).name: share for name, share in self.migration.items()}
+        # Equal plans must compare equal however they were written: names as in the registry, no
+        # duplicates, mappings that cannot change.
+        canonical: dict[str, Any] = {
+            "schemes": tuple(dict.fromkeys(self.scheme(name).name for name in self.schemes)),
+            "baseline": self.baseline and self.scheme(self.baseline).name,
+            "migration": MappingProxyType(shares),
+            "sources": MappingProxyType(dict(self.sources)),
+            "network": network,
+            "law": network.law,
+        }
+        for name in set(NETWORK) - {"law"} - unused_parameters(network):
+            canonical[name] = getattr(network, NETWORK[name])
+        for name, value in canonical.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every scheme whose costs are needed, the baseline first."""
+        first = (self.baseline,) if self.baseline else ()
+        return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
+
+    def scheme(self, name: str) -> Algorithm:
+        """Return a scheme of the registry or of `own_schemes`. Raises UnknownAlgorithm."""
+        return registered.named(name, self.own_schemes)
+
+    @property
+    def bundled(self) -> str:
+        """The scheme whose signatures in a block become one aggregate or proof; "" for none."""
+        how = self.transaction_aggregation
+        if how in ("plain", BLS):
+            return BLS_SCHEME if how == BLS else ""
+        return PROVERS[how].algorithm or PROVERS[how].scheme
+
+    @property
+    def post_quantum(self) -> tuple[str, ...]:
+        """The schemes that a quantum computer does not break."""
+        return tuple(n for n in self.schemes if registered.is_post_quantum(self.scheme(n)))
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Inputs without effect under the law of the network."""
+        serial = {"vote_phases", "verification_threads"} if self.law == "paper-serial" else set()
+        return frozenset(serial | {name for name in NETWORK if getattr(self, name) is None})
+
+    def input_rows(self) -> list[tuple[str, Any, str, str, str]]:
+        """Return name, value, unit, meaning and source of every input with an effect."""
+        rows: list[tuple[str, Any, str, str, str]] = []
+        for name, row in INPUTS.items():
+            value, source = getattr(self, name), self.source(name)
+            idle = name in self.unused and (value is None or source == "default")
+            if name == "title" or idle:
+                continue
+            if isinstance(value, Mapping):
+                value = [f"{scheme} {share:g}" for scheme, share in value.items()]
+            if isinstance(value, (tuple, list)):
+                value = ", ".join(value)
+            rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
+        return rows
+
+    def with_(self, **changes: Any) -> Plan:
+        """Return a copy with other inputs; a changed input loses its source.
+
+        Another law or world resets the network to its defaults. Raises UnknownName and
+        ImpossiblePlan.
+        """
+        for name in changes:
+            check_name(name)
+        # A rate or latency of the old law means nothing under another one, and regions of the world
+        # bring their own.
+        if changes.get("law", self.law) != self.law:
+            changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
+        elif changes.get("world", self.world) != self.world:
+            changes = {"rate_bits_per_second": None, "link_latency_seconds": None} | changes
+        changed = replace(self, **changes)
+        if "sources" in changes:
+            return changed
+        # A source vouches for one value only.
+        same = [name for name in self.sources if getattr(self, name) == getattr(changed, name)]
+        return replace(changed, sources={name: self.sources[name] for name in same})
+
+    def default(self, name: str) -> Any:
+        """Return the default of an input, for one of the network that of its law."""
+        if name in NETWORK and name != "law":
+            return getattr(named(self.law), NETWORK[name])
+        return INPUTS[name].default
+
+    def source(self, name: str) -> str:
+        """Return the source of an input."""
+        is_default = getattr(self, name) == self.default(name)
+        return self.sources.get(name, "default" if is_default else "set for this study")
+
+
+def _declared() -> Iterator[tuple[str, Input]]:
+    """Yield every input with the types and the default of its field."""
+    hints = get_type_hints(Plan, include_extras=True)
+    for each in fields(Plan):
+        if get_origin(hints[each.name]) is not Annotated:
+            continue
+        kind, declaration = get_args(hints[each.name])
+        plain = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        allowed = tuple(t for t in plain if t in (int, float, str, bool))
+        yield (
+            each.name,
+            replace(
+                declaration,
+                unit=declaration.unit or str(Unit.of(each.name)),
+                types=(*allowed, int) if float in allowed else allowed,
+                default=_default(each),
+            ),
+        )
+
+
+def _default(declared: Field[Any]) -> Any:
+    if declared.default is not MISSING:
+        return declared.default
+    return REQUIRED if declared.default_factory is MISSING else declared.default_factory()
+
+
+INPUTS: Mapping[str, Input] = dict(_declared())
+"""Every input, in the order of `pqchain study --inputs`."""
+
+NAMES = tuple(each.name for each in fields(Plan) if each.init)
+"""What `Plan.with_` takes."""
+
+
+def check_name(name: str) -> None:
+    """Raise UnknownName unless a plan has such an input."""
+    if name not in NAMES:
+        raise UnknownName("input of a study", name, NAMES, "`pqchain study --inputs`.")
+
+
+def _wrong_combinations(plan: Plan) -> list[Problem]:
+    """Return the problems of inputs that exclude each other."""
+    data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
+    is_modelled = signer != "software"
+    has_falcon = any(plan.scheme(name).family == "Falcon" for name in plan.names)
+    rules = (
+        (plan.delegates > nodes, "delegates",
+         f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),
+        (data + parity > 255, "data_chunks",
+         "data_chunks and parity_chunks must be at most 255 together, the limit of GF(256); got "
+         f"{data} and {parity}."),
+        (data + parity > nodes, "data_chunks",
+         f"data_chunks and parity_chunks must be at most {nodes} together, so that each node has "
+         f"one chunk; got {data + parity}."),
+        (plan.vote_phases > 0 and plan.law == "paper-serial", "vote_phases",
+         f"vote_phases must be 0 with paper-serial, which has no votes; got {plan.vote_phases}."),
+        (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
+         f"phase_b_days must be at least phase_a_days, {plan.phase_a_days:g}; got "
+         f"{plan.phase_b_days:g}."),
+        (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
+         "signatures must be 1 with pqchain's encoding, which has one; got "
+         f"{plan.signatures:g}. Give envelope_bytes."),
+        (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",
+         f"block_weight must be at least the weight of a byte, {plan.witness_discount:g}; got "
+         f"{plan.block_weight:g}."),
+        (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
+         "verification_gas must be 0 without a baseline, whose time prices a verification; got "
+         f"{plan.verification_gas:g}."),
+        (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
+         "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
+         f"{plan.final_blocks:g}."),
+        (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
+         f"most_votes must be 0 where votes_per_block is 0; got {plan.most_votes:g}."),
+        (is_modelled and not has_falcon, "signer",
+         f'signer must be "software" without a Falcon scheme; got {signer!r}.'),
+        (is_modelled and plan.signing_factor != 1.0, "signing_factor",
+         f"signing_factor must be 1 with the signer {signer}; got {plan.signing_factor:g}."),
+    )  # fmt: skip
+    return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]

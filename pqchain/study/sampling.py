@@ -1,0 +1,397 @@
+"""Figures over several draws: passes of measurement, seeds of the network, and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain import algorithms, crypto, machine
+from pqchain import costs as costing
+from pqchain.bench import aggregates, operations, presets
+from pqchain.bench.presets import PresetName
+from pqchain.checks import whole
+from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
+from pqchain.errors import Unsupported, UsageError
+from pqchain.figures import Figure
+from pqchain.study import validation
+from pqchain.study.checking import BLS
+from pqchain.study.figures import QUANTITIES, framed, models
+from pqchain.study.inputs import Plan
+from pqchain.study.migration import DAY_SECONDS, Migration
+from pqchain.works import papers
+
+SEEDS = 16
+"""Draws of a study, each of a network and of one pass of measurement."""
+
+INTERVAL = (0.05, 0.95)
+"""Quantiles of the draws at the ends of an interval, which holds nine draws of ten."""
+
+BUSY = 0.5
+"""Load of the processors in the minute before a measurement above which a warning is given."""
+
+PASSES = 3
+"""Passes of measurement of a study."""
+
+UNSTEADY = 0.25
+"""Spread between passes, relative to the median, above which a warning is given."""
+
+_TIMES = tuple(each.name for each in fields(Costs) if each.name.endswith("_seconds"))
+
+_AGGREGATE_TIMES = tuple(
+    each.name for each in fields(AggregateCosts) if each.name.endswith("_seconds")
+)
+
+# The name of aggregates in `Times.spread`.
+_AGGREGATES = "aggregates"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Costs of the schemes of a plan from several passes of measurement.
+
+    A pass measures every scheme once; a draw uses one pass for all schemes, so that a slow phase of
+    the machine slows all schemes of a draw and their ratios stay those of one pass. Each time is
+    then varied by the spread of its samples, and all by one factor, because passes made within a
+    minute vary less than the machine does from hour to hour.
+    """
+
+    passes: tuple[CostTable, ...]
+    spread: tuple[tuple[str, str, float], ...] = ()
+    """(scheme, time, relative deviation of single operations), where samples are known."""
+    drift: float = 1.0
+    """Slowdown of the machine during the measurement, relative to its fastest sample."""
+
+    @property
+    def middle(self) -> CostTable:
+        """The median of the passes, for each time."""
+        rows = tuple(
+            _median([table[row.algorithm] for table in self.passes], _TIMES)
+            for row in self.passes[0].rows
+        )
+        measured = [table.aggregates for table in self.passes if table.aggregates]
+        aggregates = _median(measured, _AGGREGATE_TIMES) if measured else None
+        return replace(self.passes[0], rows=rows, aggregates=aggregates)
+
+    def drawn(self, number: int) -> CostTable:
+        """Return the costs of a draw: a pass, varied by drift and by the spread of its samples."""
+        table = self.passes[number % len(self.passes)]
+        if number == 0 or (not self.spread and self.drift == 1.0):
+            return table
+        rng = np.random.default_rng(number)
+        normal = rng.standard_normal(len(self.spread)).tolist()
+        slower = self.drift ** float(rng.uniform(-1.0, 1.0))
+        factors = {
+            (scheme, name): slower * math.exp(deviation * sample)
+            for (scheme, name, deviation), sample in zip(self.spread, normal, strict=True)
+        }
+
+        def varied(row: Costs) -> Costs:
+            changes: Any = {
+                name: getattr(row, name) * factors.get((row.algorithm, name), slower)
+                for name in _TIMES
+            }
+            return row if row.is_given else replace(row, **changes)
+
+        aggregates = table.aggregates
+        if aggregates is not None:
+            # One spread for all: they consist of the same pairings and additions.
+            by = factors.get((_AGGREGATES, "verify_seconds"), slower)
+            changes: Any = {name: getattr(aggregates, name) * by for name in _AGGREGATE_TIMES}
+            aggregates = replace(aggregates, **changes)
+        return replace(table, rows=tuple(map(varied, table.rows)), aggregates=aggregates)
+
+    def unsteady(self) -> list[str]:
+        """Return a warning that lists times that vary between passes, the worst first."""
+        wide = []
+        for row in self.passes[0].rows:
+            for name in ("sign_seconds", "verify_seconds"):
+                times = [getattr(table[row.algorithm], name) for table in self.passes]
+                middle = float(np.median(times))
+                spread = (max(times) - min(times)) / middle if middle else 0.0
+                if spread > UNSTEADY:
+                    operation = name.partition("_")[0]
+                    wide.append((spread, f"{operation} of {row.algorithm} {spread:.0%}"))
+        listed = ", ".join(text for _, text in sorted(wide, reverse=True))
+        return [f"times vary between passes: {listed}"] if listed else []
+
+
+def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
+    """Return the times of a plan without measuring; None if the plan needs a measurement.
+
+    Raises UsageError if measurements are given that the plan does not use, and MissingCosts.
+    """
+    if plan.costs != "measured":
+        if measurements is not None:
+            raise UsageError(f'costs must be "measured" to use measurements; got {plan.costs!r}')
+        return Times((_of(plan, papers.costs(plan.costs.removeprefix("paper:"))),))
+    if measurements is None:
+        return None
+    table = _of(plan, costing.from_frame(measurements))
+    return Times((table,), tuple(_spread(table, measurements)), _drift(table, [measurements]))
+
+
+def measured(
+    plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
+) -> Times:
+    """Measure the schemes of a plan in several passes of one round."""
+    chosen = preset or presets.preset()
+    tables, measurements = [], []
+    spreads: dict[tuple[str, str], list[float]] = {}
+    # One round in each pass, so that a slow phase of the machine falls into one pass of all schemes
+    # and not into all passes of one scheme.
+    for _ in range(passes):
+        frames = [
+            operations.measure(
+                name,
+                ["generate_keypair", "sign", "verify"],
+                _implementations(name),
+                preset=chosen,
+                rounds=1,
+                progress=progress,
+            )
+            for name in _to_measure(plan)
+        ]
+        joined = pd.concat(frames, ignore_index=True)
+        joined.attrs = frames[0].attrs
+        measurements.append(joined)
+        table = _of(plan, costing.from_frame(joined))
+        if BLS in (plan.vote_aggregation, plan.transaction_aggregation):
+            table, deviation = _with_aggregates(table)
+            spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
+        tables.append(table)
+        for algorithm, name, deviation in _spread(table, joined):
+            spreads.setdefault((algorithm, name), []).append(deviation)
+    spread = ((*key, float(np.median(several))) for key, several in spreads.items())
+    return Times(tuple(tables), tuple(spread), _drift(tables[0], measurements))
+
+
+def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
+    """Add the costs of aggregates, and return their spread; none without the library."""
+    try:
+        costs, deviation = aggregates.measure_aggregates()
+    except Unsupported:
+        return table, 0.0
+    return replace(table, aggregates=costs), deviation
+
+
+def _to_measure(plan: Plan) -> list[str]:
+    """Return the schemes to measure. Raises UsageError if all are the user's own."""
+    own = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in own]
+    if not names:
+        raise UsageError("schemes must name one of the registry, such as the baseline")
+    return names
+
+
+def _implementations(name: str) -> list[str] | None:
+    """Return the preferred implementation of a scheme; None to measure all and choose."""
+    offered = algorithms.get(name).implementations
+    usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
+    return [PREFERRED_IMPLEMENTATION] if usable else None
+
+
+def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
+    """Return the first of several costs with the median of each time."""
+    medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
+    return replace(rows[0], **medians)
+
+
+def _of(plan: Plan, table: CostTable) -> CostTable:
+    own = {row.algorithm: row for row in plan.own_schemes}
+    rows = (own.get(name) or table[name] for name in plan.names)
+    return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
+
+
+def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
+    """Return the slowdown of the machine: the median of verifications over their fastest sample.
+
+    A verification does the same work each time, so that the excess of its median is due to the
+    machine: other load, its clock. Another hour may be as much faster or slower. All schemes share
+    the factor, which leaves ratios as they are.
+    """
+    slower = []
+    for row in (each for each in table.rows if not each.is_given):
+        implementation = row.source.partition(" on ")[0]
+        own = [
+            costing.choose(frame, row.algorithm, implementation=implementation)["verify"]
+            for frame in measurements
+            if "min_seconds" in frame.columns
+        ]
+        fastest = min((each["min_seconds"] for each in own), default=math.nan)
+        if fastest > 0:
+            middle = float(np.median([each["median_seconds"] for each in own]))
+            slower.append(max(1.0, middle / fastest))
+    return float(np.median(slower)) if slower else 1.0
+
+
+def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
+    """Yield the relative deviation of single operations, 1.4826 MAD over the median.
+
+    The median of many samples varies less, but the drift of the machine from hour to hour does not.
+    """
+    if "mad_seconds" not in measurements.columns:
+        return
+    for row in (each for each in table.rows if not each.is_given):
+        implementation = row.source.partition(" on ")[0]
+        own = costing.choose(measurements, row.algorithm, implementation=implementation)
+        for operation, values in own.items():
+            middle, deviation = values["median_seconds"], values["mad_seconds"]
+            if middle and math.isfinite(middle) and math.isfinite(deviation):
+                yield row.algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """The figures of a plan over several draws."""
+
+    plan: Plan
+    costs: CostTable
+    """The median of the passes."""
+    figures: Mapping[str, Mapping[str, Figure]]
+    """Figures by scheme and name."""
+    limits: Mapping[str, str]
+    """The limit that binds, by scheme."""
+    calibration: pd.DataFrame
+    """The model compared with the chain of today, of the contract "study-calibration"."""
+    seeds: int = 1
+    warnings: tuple[str, ...] = ()
+    """Reasons to doubt the times."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Every figure: a frame of the contract "study"."""
+        return framed(self.plan, self.figures, self.limits)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Values only: a row for each figure, a column for each scheme."""
+        return pd.DataFrame(self.values)
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """Values by scheme and figure."""
+        return {
+            scheme: {name: figure.value for name, figure in by_name.items()}
+            for scheme, by_name in self.figures.items()
+        }
+
+    @property
+    def best(self) -> str:
+        """The post-quantum scheme of the greatest capacity; "" without any."""
+        capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
+        return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
+
+    def migration(self, scheme: str) -> Migration:
+        """Return the migration of the accounts from the baseline to a scheme.
+
+        Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
+        fit in a transaction of the baseline.
+        """
+        plan, values = self.plan, self.values
+        if not plan.accounts or not plan.baseline:
+            raise UsageError("a migration needs accounts above 0 and a baseline; set both")
+        old, new = values[plan.baseline], values[scheme]
+        if not new["migration_seconds"] > 0:
+            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {scheme}")
+        cycle = old["transactions_per_block"] / old["capacity_per_second"]
+        return Migration(
+            accounts=float(plan.accounts),
+            moves_per_block=plan.accounts * cycle / new["migration_seconds"],
+            blocks_per_day=DAY_SECONDS / cycle,
+            share=plan.moving_share,
+            adoption_days=plan.adoption_days,
+            phase_a_days=plan.phase_a_days or math.inf,
+            phase_b_days=plan.phase_b_days or math.inf,
+            old_bytes=old["transaction_bytes"],
+            new_bytes=new["transaction_bytes"],
+            move_bytes=(old["transaction_bytes"] + new["public_key_bytes"])
+            if plan.moves_register
+            else old["transaction_bytes"] / plan.signatures,
+            transactions_per_second=min(plan.transactions_per_second, old["capacity_per_second"]),
+            old_per_day=old["capacity_per_second"] * DAY_SECONDS,
+            new_per_day=new["capacity_per_second"] * DAY_SECONDS,
+        )
+
+    def differ(self, quantity: str, scheme: str, other: str) -> bool:
+        """Return whether a figure of two schemes differs: their intervals do not overlap."""
+        first, second = (self.figures[name][quantity] for name in (scheme, other))
+        return first.high < second.low or second.high < first.low
+
+
+def run(
+    plan: Plan,
+    *,
+    measurements: pd.DataFrame | None = None,
+    seeds: int = SEEDS,
+    preset: PresetName | None = None,
+    progress: bool = False,
+) -> Findings:
+    """Compute all figures over seeds; without `measurements`, measured costs are measured now.
+
+    The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
+    UsageError, and MissingCosts for schemes without costs.
+    """
+    whole("seeds", seeds, least=1, most=10_000)
+    # Reported here and not by the plan: sliders pass through such plans on the way to others.
+    if plan.bundled and plan.bundled not in plan.names:
+        raise UsageError(
+            f"schemes must name {plan.bundled}, whose signatures {plan.transaction_aggregation!r} "
+            f"aggregates; got {', '.join(plan.names)}. Add it, or give 'plain'."
+        )
+    times = known(plan, measurements)
+    warnings: list[str] = []
+    if times is None:
+        # Before the measurement: afterwards the load is that of the measurement itself.
+        if (busy := machine.load_share()) > BUSY:
+            warnings.append(
+                f"the machine was busy before the measurement: {busy:.0%} of its processors"
+            )
+        times = measured(plan, preset=preset, progress=progress)
+        warnings += times.unsteady()
+    return sample(plan, times, seeds=seeds, warnings=tuple(warnings), progress=progress)
+
+
+def sample(
+    plan: Plan,
+    times: Times,
+    *,
+    seeds: int = SEEDS,
+    warnings: tuple[str, ...] = (),
+    progress: bool = False,
+) -> Findings:
+    """Compute all figures over seeds from known times."""
+    # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
+    numbers = tqdm(range(seeds), disable=not progress, unit="draw")
+    draws = [models(plan, times.drawn(number), seed=number) for number in numbers]
+    figures = {
+        scheme: {name: _over([draw[scheme].figure(name) for draw in draws]) for name in QUANTITIES}
+        for scheme in draws[0]
+    }
+    # The most frequent limit, and of equally frequent ones the first drawn.
+    limits = {
+        scheme: Counter(draw[scheme].limit for draw in draws).most_common(1)[0][0]
+        for scheme in draws[0]
+    }
+    compared = validation.calibrate(plan, times.middle)
+    return Findings(plan, times.middle, figures, limits, compared, seeds, warnings)
+
+
+def _over(draws: Sequence[Figure]) -> Figure:
+    """Return the median of the draws of a figure, with the interval of the draws that have one."""
+    values = np.array([figure.value for figure in draws])
+    # A latency is missing in draws whose queue has no end; the others still have a median.
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return draws[0]
+    middle = float(np.median(values))
+    if values.min() == values.max():
+        return draws[0].within(middle, middle, middle)
+    low, high = np.quantile(values, INTERVAL)
+    return draws[0].within(middle, float(low), float(high))

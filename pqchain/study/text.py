@@ -1,0 +1,360 @@
+"""The findings of a study as sentences and tables."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from pqchain import figures, schemes
+from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
+from pqchain.render import html
+from pqchain.render.table import Column, Shown, Table
+from pqchain.study import aggregation, validation
+from pqchain.study.checking import REQUIRED
+from pqchain.study.figures import QUANTITIES
+from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.sampling import Findings
+
+
+def spread(findings: Findings) -> str:
+    """Return the meaning of the intervals."""
+    if findings.seeds < 2:
+        return "one draw, without intervals"
+    return f"intervals: nine of ten of {findings.seeds} draws of network and times"
+
+
+def warnings(findings: Findings) -> list[str]:
+    """Return reasons to doubt the numbers: a busy machine, a model far from observations."""
+    measured = [f"Warning: {warning}." for warning in findings.warnings]
+    return [*measured, *validation.large_errors(findings.calibration)]
+
+
+def conclusions(findings: Findings) -> list[str]:
+    """Return what the figures show, in sentences."""
+    plan, by_scheme, best = findings.plan, findings.figures, findings.best
+    target = plan.transactions_per_second
+    capacity = {name: of["capacity_per_second"] for name, of in by_scheme.items()}
+    sentences = []
+    if best and capacity[best].value > 0:
+        sentences.append(
+            f"Highest capacity of the post-quantum schemes: {best}, {capacity[best].text()}; "
+            f"target {target:g}. Binding limit: {findings.limits[best]}."
+        )
+        equal = [
+            name
+            for name in plan.post_quantum
+            if name != best and not findings.differ("capacity_per_second", best, name)
+        ]
+        if equal:
+            sentences.append(f"No difference in capacity from {best}: {', '.join(equal)}.")
+    # Schemes that fit in no block have no capacity to compare, and are listed with their limit.
+    refused = [n for n, of in by_scheme.items() if not of["transactions_per_block"].value]
+    by_limit: dict[str, list[str]] = {}
+    for name in refused:
+        by_limit.setdefault(findings.limits[name], []).append(name)
+    for limit, names in by_limit.items():
+        sentences.append(f"No transaction fits ({limit}): {', '.join(names)}.")
+    late = [n for n, of in by_scheme.items() if of["vote_deadline_ratio"].value > 1]
+    if late:
+        times = (f"{n} ({by_scheme[n]['final_seconds'].text()})" for n in late)
+        deadline = figures.SECONDS.text(plan.vote_deadline_seconds)
+        sentences.append(
+            f"Full blocks and their votes take longer than the deadline of votes, {deadline}: "
+            f"{', '.join(times)}. Validators would miss some of them; no limit counts that."
+        )
+    below = [n for n in capacity if n not in refused and capacity[n].value < target]
+    if below:
+        sentences.append(
+            f"Capacity below the target load: {', '.join(below)}. At that load their queues "
+            "grow without end, so no latency is given."
+        )
+    if plan.baseline and best and best not in refused:
+        sentences.append(_from_baseline(findings, best))
+    return sentences
+
+
+def _from_baseline(findings: Findings, best: str) -> str:
+    """Return how bytes and verification change from the baseline to a scheme."""
+    size, time = (
+        findings.figures[best][name] for name in ("transaction_bytes_ratio", "verification_ratio")
+    )
+    verification = f"verification {time.text()} the time"
+    if time.low < 1 < time.high:
+        verification = f"no difference in verification: {time.text()}"
+    baseline = findings.plan.baseline
+    return f"From {baseline} to {best}: transactions {size.text()} the bytes, {verification}."
+
+
+def text(findings: Findings) -> str:
+    """Return the conclusions and tables for a terminal, warnings first."""
+    return "\n\n".join(p if isinstance(p, str) else p.text() for p in parts(findings))
+
+
+def parts(findings: Findings) -> list[str | Table]:
+    """Return the conclusions, and each table."""
+    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    trees = trees_table(findings.plan)
+    return [
+        "\n".join([head, *warnings(findings), *conclusions(findings)]),
+        calibration_table(findings.calibration),
+        limits_table(findings),
+        figures_table(findings),
+        *([trees] if trees else []),
+    ]
+
+
+def calibration_table(frame: pd.DataFrame) -> Table:
+    """Return the model compared with observations of the chain of today."""
+    rows = []
+    for row in frame.to_dict("records"):
+        unit = Unit(row["unit"])
+        origin = filter(None, (row["source"], row["date"], row["settings"]))
+        compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
+        rows.append([_named(row["quantity"]), row["scheme"], *compared, ", ".join(origin)])
+    return Table(
+        columns=[
+            Column("figure"), Column("scheme"), Column("model", numeric=True),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+        ],
+        rows=rows,
+        caption="The model compared with the chain of today.",
+        source=[Kind.MODELLED, Kind.CITED],
+        style="figures",
+    )  # fmt: skip
+
+
+def limits_table(findings: Findings) -> Table:
+    """Return the limit that binds with each scheme, and what a transaction takes of it."""
+    names = (
+        "transaction_bytes", "transaction_weight", "transaction_gas", "transactions_per_block"
+    )  # fmt: skip
+    rows = [
+        [scheme, findings.limits[scheme], *(_cell_of(by_name[name]) for name in names)]
+        for scheme, by_name in findings.figures.items()
+    ]
+    return Table(
+        columns=[
+            Column("scheme"), Column("binding limit"), Column("bytes", numeric=True),
+            Column("weight", numeric=True), Column("gas", numeric=True),
+            Column("transactions of a full block", numeric=True),
+        ],
+        rows=rows,
+        caption="Binding limits, and what a transaction takes of them.",
+        source=[Kind.MODELLED],
+        style="figures",
+    )  # fmt: skip
+
+
+def figures_table(findings: Findings) -> Table:
+    """Return every figure that any scheme has: a row for each figure, a column for each scheme."""
+    rows = []
+    for name, row in _present(findings).items():
+        used = {figure.kind for figure in row}
+        kinds = [kind for kind in _KINDS if kind in used]
+        label = Shown(kinds, ", ".join(kinds), html.labels(*kinds))
+        rows.append([_named(name), label, *(Shown(it.value, it.text()) for it in row)])
+    used = {it.kind for by_name in findings.figures.values() for it in by_name.values()}
+    return Table(
+        columns=[
+            Column("figure"),
+            Column("kind"),
+            *(Column(scheme, numeric=True) for scheme in findings.figures),
+        ],
+        rows=rows,
+        caption="Every figure by scheme, with its interval where draws differ. A dash: no such "
+        "figure, for example because no transaction of the scheme fits in a block.",
+        source=[kind for kind in _KINDS if kind in used],
+        style="figures",
+    )
+
+
+# Kinds in the order of a table.
+_KINDS = (Kind.REGISTRY, Kind.PUBLISHED, Kind.MEASURED, Kind.GIVEN, Kind.MODELLED)
+
+
+def outcomes_table(frame: pd.DataFrame) -> Table:
+    """Return published outcomes of chains compared with predictions from their plans."""
+    rows = []
+    for row in frame.to_dict("records"):
+        quantity = row["quantity"]
+        # A quantity that is not a figure of a study is a ratio, unless its name states a unit.
+        unit = QUANTITIES[quantity].unit if quantity in QUANTITIES else Unit.of(quantity, "")
+        unit = unit if quantity in QUANTITIES or unit else figures.RATIO
+        compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
+        origin = f"{row['source']} ({row['date']}); {row['kind']}"
+        named = f"{humanize(quantity)}, {row['scheme']}"
+        error = _error(row["error"])
+        rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
+    return Table(
+        columns=[
+            Column("chain"), Column("figure"), Column("predicted", numeric=True),
+            Column("outcome", numeric=True), Column("error", numeric=True), Column("decided by"),
+            Column("published in"),
+        ],
+        rows=rows,
+        caption="Published outcomes of chains, and what a study predicts from their plans. Nothing "
+        "is fitted.",
+        source=[Kind.MODELLED, Kind.CITED],
+        style="figures",
+    )  # fmt: skip
+
+
+def trees_table(plan: Plan) -> Table | None:
+    """Return the times of trees of aggregators for a plan's votes; None without proofs."""
+    trees = aggregation.of_plan(plan)
+    if not trees:
+        return None
+    prover = PROVERS[plan.vote_aggregation]
+    rows = []
+    for topology, tree in trees.items():
+        result = aggregation.aggregate(tree)
+        seconds = Figure.point(result.seconds, "s", Kind.MODELLED, "pqchain.study.aggregation")
+        half = result.half_width_seconds
+        received = (result.received_bytes, result.received_by_aggregator_bytes)
+        rows.append(
+            [
+                topology,
+                _cell_of(seconds.within(seconds.value, seconds.value - half, seconds.value + half)),
+                result.missed_groups,
+                result.missed_final,
+                *(_cell(size, figures.BYTES) for size in received),
+            ]
+        )
+    return Table(
+        columns=[
+            Column("topology"), Column("last proof after", numeric=True),
+            Column("groups late", numeric=True, unit="share"),
+            Column("last proof late", numeric=True, unit="share"),
+            Column("a validator receives", numeric=True),
+            Column("an aggregator receives", numeric=True),
+        ],
+        rows=rows,
+        caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
+        f"{plan.vote_aggregates:g} groups at 100 Mbit/s, proven by {prover.title} "
+        f"({prover.source}, {prover.machine}): {CITED}.",
+        source=[Kind.MODELLED, Kind.CITED],
+    )  # fmt: skip
+
+
+def load_table(curve: pd.DataFrame) -> Table:
+    """Return latency by load: a row for each load, a column for each scheme."""
+    wide = curve.pivot(index="load", columns="scheme", values="latency_seconds")
+    names = list(dict.fromkeys(curve["scheme"]))
+    return Table(
+        columns=[
+            Column("share of the capacity", numeric=True, unit="share"),
+            *(Column(name, numeric=True, unit="s") for name in names),
+        ],
+        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
+        caption="Mean latency of a transaction by load, with its wait in the queue: a closed form.",
+        source=[Kind.MODELLED],
+        style="figures",
+    )
+
+
+def migration_table(frame: pd.DataFrame) -> Table:
+    """Return a migration at nine of its days."""
+    last = len(frame) - 1
+    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
+    columns = (
+        "day", "phase", "moved_share", "waiting_share", "carried_per_second",
+        "growth_bytes_per_day",
+    )  # fmt: skip
+    caption = "The migration at nine of its days."
+    return Table.of(picked, columns, caption=caption, source=[Kind.MODELLED])
+
+
+def tornado_table(tornado: pd.DataFrame) -> Table:
+    """Return the values of a tornado."""
+    unit = next(iter(tornado["unit"]), "")
+    titles = {"low": "halved", "base": "as it is", "high": "doubled"}
+    values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
+    return Table.of(
+        tornado,
+        [Column("input", show=humanize), *values],
+        caption="The values of the plot.",
+        source=[Kind.MODELLED],
+    )
+
+
+def plane_table(plane: pd.DataFrame) -> Table:
+    """Return the winners of a plane."""
+    across, upwards = (humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
+    names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
+    factors = [figures.factor(float(factor)) for factor in names.columns]
+    return Table(
+        columns=[
+            Column(upwards, show=figures.factor),
+            *(Column(factor, across) for factor in factors),
+        ],
+        rows=list(names.replace("", MISSING).itertuples(name=None)),
+        caption="The schemes of the plot.",
+        source=[Kind.MODELLED],
+    )
+
+
+def inputs_table(plan: Plan) -> Table:
+    """Return the inputs of a study with their sources."""
+    rows = [[about, value, unit, source] for _, value, unit, about, source in plan.input_rows()]
+    return Table(
+        columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
+        rows=rows,
+        caption="Inputs of the study.",
+        style="figures",
+    )
+
+
+def input_help() -> list[tuple[str, str, str, str, str]]:
+    """Return table, name, unit, meaning and default of everything that a study file may have."""
+    rows = []
+    for name, row in INPUTS.items():
+        default = (
+            {REQUIRED: "needed", None: "the law's"}.get(row.default, str(row.default))
+            if (not isinstance(row.default, dict))
+            else "none"
+        )
+        key = "SCHEME" if name == "migration" else name
+        rows.append((row.table, key, row.unit, row.about, default))
+    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
+    return [*rows, ("sources", "INPUT", "", "source of each input", "none")]
+
+
+def sources_table(findings: Findings) -> Table:
+    """Return the source of each figure, and the inputs that it depends on."""
+    rows = []
+    for name, row in _present(findings).items():
+        sources = "; ".join(dict.fromkeys(figure.source for figure in row))
+        rows.append([_named(name), sources, ", ".join(sorted(QUANTITIES[name].needs))])
+    return Table(
+        columns=[Column("figure"), Column("source"), Column("depends on")],
+        rows=rows,
+        caption="Sources of the figures, and the inputs that each depends on.",
+        style="figures",
+    )
+
+
+def _present(findings: Findings) -> dict[str, list[Figure]]:
+    """Return the figures that any scheme has: by name, one for each scheme."""
+    rows = {n: [by_name[n] for by_name in findings.figures.values()] for n in QUANTITIES}
+    return {n: row for n, row in rows.items() if any(it.value == it.value for it in row)}
+
+
+def _cell_of(figure: Figure) -> Shown:
+    return Shown(figure.value, figure.text())
+
+
+def _cell(value: float, unit: Unit) -> Shown:
+    return Shown(value, unit.text(value))
+
+
+def _error(error: float) -> Shown:
+    return Shown(error, percent(100 * error, 0))
+
+
+def _named(name: str) -> Shown:
+    """Return the cell of a figure: its name on a terminal, its meaning on a page."""
+    return Shown(name, name, html.join(QUANTITIES[name].about if name in QUANTITIES else name))
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

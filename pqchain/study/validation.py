@@ -1,0 +1,77 @@
+"""The model compared with observations of the chains of today.
+
+Nothing is fitted. Where an input and an observation have the same source, the sources of the plan
+name it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from pqchain.costs import CostTable
+from pqchain.results import Contract
+from pqchain.study.figures import QUANTITIES, models
+from pqchain.study.inputs import Plan
+
+CALIBRATION = Contract.of(
+    "study-calibration",
+    ("str", "quantity scheme unit"),
+    ("float64", "model observed error"),
+    ("str", "settings date source"),
+)
+
+FAR = 0.25
+"""Relative error above which the page starts with a warning."""
+
+EXPECTED = ("throughput", "block bytes", "vote bytes", "time to final")
+"""Quantities that every chain should be calibrated with."""
+
+_EXPECTED_OF = {
+    "capacity_per_second": "throughput", "sustained_per_second": "throughput",
+    "transactions_per_block": "throughput", "full_block_bytes": "block bytes",
+    "vote_bytes_per_block": "vote bytes", "rule_seconds": "time to final",
+    "final_seconds": "time to final",
+}  # fmt: skip
+
+
+def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
+    """Return a row for each observation of the plan, and one for each missing observation.
+
+    Columns: quantity (a figure, or one of EXPECTED without an observation), scheme, unit, model,
+    observed (NaN if missing), error (model over observed, less 1), settings (inputs that had other
+    values at the time), date, source.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for observed in plan.observed:
+        scheme = observed.scheme or plan.baseline
+        # No chain of today aggregates its transactions, so its observations are of plain ones.
+        settings = {"transaction_aggregation": "plain", **observed.settings}
+        then = plan.with_(schemes=(scheme,), migration={}, **settings)
+        value = models(then, costs)[scheme][observed.quantity]
+        unit = str(QUANTITIES[observed.quantity].unit)
+        error = value / observed.value - 1
+        text = ", ".join(f"{name}={setting:g}" for name, setting in observed.settings.items())
+        origin = (text, observed.date, observed.source)
+        rows.append((observed.quantity, scheme, unit, value, observed.value, error, *origin))
+    present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
+    for name in EXPECTED:
+        if name not in present:
+            missing = [math.nan] * 3
+            rows.append((name, plan.baseline, "", *missing, "", "", "no cited observation"))
+    return CALIBRATION.frame(rows)
+
+
+def large_errors(frame: pd.DataFrame) -> list[str]:
+    """Return a warning for each error above FAR, or that there is no observation at all."""
+    observed = frame[frame["observed"].notna()]
+    if observed.empty:
+        return ["Not calibrated: no observation of such a chain is cited."]
+    return [
+        f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['scheme']} is "
+        f"{row['error']:+.0%} from the observed value ({row['date']})."
+        for row in observed.to_dict("records")
+        if abs(row["error"]) > FAR
+    ]

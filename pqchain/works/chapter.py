@@ -1,0 +1,182 @@
+"""Tables, figures and findings of a work's chapter, as `chapter.toml` in its folder states them.
+
+A table without a frame is built by the work's code, which takes its texts, and maybe its columns,
+from the file. A name that the file misspells is an error: no entry is dropped silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pandas as pd
+
+from pqchain import plots
+from pqchain.errors import DataError, UnknownName
+from pqchain.figures import MISSING, Kind, Unit, humanize, shortened
+from pqchain.installation import read_toml
+from pqchain.render.plot import Plot
+from pqchain.render.table import Column, Shown, Table
+
+_FORMATS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": shortened}
+"""Formats of texts that a column may name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence about a result."""
+
+    text: str
+    place: str
+    """The anchor of the section of the report that shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The content of `chapter.toml`."""
+
+    file: Path
+    tables: Mapping[str, Mapping[str, Any]]
+    """Texts and columns by the name of the table."""
+    figures: Sequence[Mapping[str, Any]]
+    findings: Sequence[Mapping[str, str]]
+
+
+def read(folder: Path) -> Chapter:
+    """Return the chapter of a folder; it is empty without a file. Raises DataError."""
+    file = folder / "chapter.toml"
+    fields = read_toml(file) if file.is_file() else {}
+    parts = [fields.pop(name, {}) for name in ("tables", "figures", "findings")]
+    if fields:
+        raise DataError(
+            f"{file} must have only tables, figures and findings; got {', '.join(fields)}"
+        )
+    return Chapter(file, *parts)
+
+
+def tables(
+    entries: Iterable[Mapping[str, Any]],
+    frames: Mapping[str, pd.DataFrame],
+    names: Iterable[str] = (),
+) -> Iterator[Table]:
+    """Yield the tables that show a frame as it is, if it was computed and has rows.
+
+    `names` are those of all frames that the work can compute. Raises UnknownName for another.
+    """
+    for entry in entries:
+        if "frame" in entry and len(frame := _frame(entry["frame"], frames, names)):
+            yield table(entry, frame)
+
+
+def _frame(name: str, frames: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return a frame, empty if it was not computed. Raises UnknownName if no run computes it."""
+    # A misspelt frame looks like one that this run did not compute, and would vanish silently.
+    if name not in (known := {*names, *frames}):
+        raise UnknownName("frame", name, sorted(known), "frame_names of the work.")
+    return frames.get(name, ())
+
+
+def table(entry: Mapping[str, Any], rows: Any, **changes: Any) -> Table:
+    """Return a table of a frame or of records; `changes` replace what the entry states."""
+    columns = [
+        fields if isinstance(fields, str) else column(**fields) for fields in entry["columns"]
+    ]
+    texts = {name: value for name, value in entry.items() if name not in ("frame", "columns")}
+    return Table.of(rows, columns, **texts | changes)
+
+
+def column(
+    title: str, *, show: str = "", scale: float = 1, blank: str | None = None, **fields: Any
+) -> Column:
+    """Return a column; without `show`, numbers have the format of their unit.
+
+    `show` is a format string or a name of `_FORMATS`; values are multiplied by `scale`; `blank`
+    replaces a missing value. Raises UnknownName.
+    """
+    if show and "{" not in show and show not in _FORMATS:
+        raise UnknownName("text format", show, _FORMATS)
+    plain = Column(title, **fields)
+    write = (show.format if "{" in show else _FORMATS[show]) if show else plain.text
+
+    def text(value: Any) -> str:
+        if blank is not None and (value == "" or value != value):
+            return blank
+        return write(value if scale == 1 else value * scale)
+
+    return replace(plain, show=text)
+
+
+def figures(
+    entries: Iterable[Mapping[str, Any]], frames: Mapping[str, Any], names: Iterable[str] = ()
+) -> Iterator[Plot]:
+    """Yield the figures whose frame was computed and has a row that ran.
+
+    Raises UnknownName for an unknown plot or frame.
+    """
+    for entry in map(dict, entries):
+        frame, draw = _frame(entry.pop("frame"), frames, names), plots.find(entry.pop("plot"))
+        options = entry.pop("options", {})
+        # A plot without a measured row would be an empty frame of axes.
+        if not len(frame) or ("status" in frame and not (frame["status"] == "ok").any()):
+            continue
+        yield Plot(axes=draw(frame, **options), **entry)
+
+
+def findings(
+    chapter: Chapter, key: str, facts: Mapping[str, Any], names: Collection[str]
+) -> Iterator[Finding]:
+    """Yield the sentences whose facts this run has; `names` are all that a run can have.
+
+    Raises DataError for a fact that is not among the names, whether or not it was computed.
+    """
+    if unknown := sorted(set(facts) - set(names)):
+        raise DataError(f"{key}: the facts {unknown} are not in fact_names; add them")
+    for entry in chapter.findings:
+        fields = {field for _, field, _, _ in Formatter().parse(entry["text"]) if field is not None}
+        if unknown := sorted(fields - set(names)):
+            raise DataError(
+                f"{chapter.file}: the finding {entry['text'][:40]!r}... names the unknown facts "
+                f"{unknown}; expected some of {sorted(names)}"
+            )
+        # Not every run has every fact: quick presets leave experiments out.
+        if fields <= set(facts):
+            yield Finding(entry["text"].format(**facts), f"{key}-{slug(entry['part'])}")
+
+
+def slug(title: str) -> str:
+    """Return the anchor of a part of a chapter."""
+    return "-".join("".join(filter(str.isalnum, word)) for word in title.casefold().split())
+
+
+def published_table(frame: pd.DataFrame) -> Table:
+    """Return a table of `pqchain.papers.table`, the printed name first; values have their unit.
+
+    In a table with one number per row the printed text replaces a missing number.
+    """
+    numeric = set(frame.select_dtypes("number").columns)
+    attributes = frame.attrs
+    if "unit" in frame:
+        values = pd.Series(map(_value, frame.to_dict("records")), index=frame.index)
+        frame = frame.assign(value=values).drop(columns=["unit", "printed"])
+    columns = []
+    for name in map(str, ["printed_name", *frame.columns.drop("printed_name")]):
+        unit = attributes.get("units", {}).get(name, "")
+        numbers: dict[str, Any] = {"numeric": True, "unit": unit, "exact": True}
+        columns.append(Column(_heading(name), key=name, **numbers if name in numeric else {}))
+    caption = attributes.get("caption") or attributes.get("description", "")
+    caption = f"{caption} (section {attributes.get('section', '')})"
+    return Table.of(frame, columns, caption=caption, source=(Kind.PUBLISHED,))
+
+
+def _value(row: Mapping[Any, Any]) -> Shown:
+    text = Unit.of(row["quantity"], row["unit"]).text(row["value"], exact=True)
+    return Shown(row["value"], row["printed"] if text == MISSING else text)
+
+
+def _heading(name: str) -> str:
+    for suffix in ("_seconds", "_bytes", "_percent", "_megahertz"):
+        name = name.removesuffix(suffix)
+    return {"printed_name": "printed as"}.get(name, humanize(name))

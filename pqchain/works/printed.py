@@ -1,0 +1,368 @@
+"""Every printed number of a work next to ours: kind, ratio, verdict, or why there is none.
+
+`coverage.toml` in a work's folder has rules, and the first one that matches a number decides what
+ours is. A number that no rule matches is an error, so that no printed number is left out. Times,
+sizes and the layouts of single tables are views of the one frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, figures, results
+from pqchain.errors import DataError, UnknownAlgorithm, UnknownName
+from pqchain.figures import SECONDS, Kind, Unit
+from pqchain.installation import read_toml
+from pqchain.render.table import Column, Shown, Table
+from pqchain.results import Contract
+from pqchain.works import papers, readers
+from pqchain.works.paper import Paper
+from pqchain.works.readers import SIZES, Number, Numbers, Reader, Undecided
+
+PRINTED = Contract.of(
+    "printed",
+    ("str", "paper table algorithm printed_name variant quantity"),
+    ("float64", "printed"),
+    ("str", "unit kind"),
+    ("float64", "ours deviation ratio"),
+    ("str", "implementation verdict note reason"),
+)
+
+SIZE = Contract.of(
+    "sizes",
+    ("str", "paper table algorithm quantity"),
+    ("float64", "printed ours"),
+    ("str", "verdict note"),
+)
+
+NONE = "none"
+"""In place of a kind where nothing here corresponds to the printed number."""
+
+KINDS = (
+    Kind.REGISTRY, Kind.MEASURED, Kind.RUN, Kind.SYNTHESISED, Kind.REPLAYED, Kind.MODELLED,
+    Kind.FITTED, Kind.CITED, NONE,
+)  # fmt: skip
+"""Kinds of our numbers, in the order in which they are counted."""
+
+SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
+"""A printed size is ours, or of another version, by another definition, misprinted, unexplained."""
+
+EXPLAINED = ("version", "definition", "erratum")
+
+STATUSES = ("ok", "unsupported", "failed", "not measured")
+"""Verdicts on a printed time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ours:
+    """Our number for a printed one; NaN if there is none."""
+
+    value: float = math.nan
+    deviation: float = math.nan
+    """The median absolute deviation of a measured median."""
+    implementation: str = ""
+    """What it was measured with."""
+    verdict: str = ""
+    """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
+    note: str = ""
+    """The explanation of the verdict."""
+    reason: str = ""
+    """Why there is no number of ours."""
+
+
+Chosen = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
+"""Measured rows by operation, for an algorithm and a printed variant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Selects printed numbers and says what ours is and where it comes from."""
+
+    kind: str
+    tables: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    """Printed names."""
+    implementations: tuple[str, ...] = ()
+    quantities: tuple[str, ...] = ()
+    """An empty selector matches everything."""
+    of: str = ""
+    to: str = ""
+    """Ours is the number `of`, or `of` divided by `to`; {name}, {algorithm}, {implementation} and
+    {quantity} stand for those of the printed number. Default: same name, same quantity."""
+    times: float = 1.0
+    value: float | None = None
+    """Ours by definition."""
+    none: str = ""
+    """Why there is none."""
+    note: str = ""
+    """Why the two numbers differ."""
+
+    def matches(self, row: Mapping[Any, Any]) -> bool:
+        """Whether a row of a published frame is selected."""
+        selectors = (
+            (self.tables, row["table"]),
+            (self.rows, row["printed_name"].partition(", n = ")[0]),
+            (self.implementations, row["implementation"]),
+            (self.quantities, row["quantity"]),
+        )
+        return all(not allowed or value in allowed for allowed, value in selectors)
+
+    def read(self, row: Mapping[Any, Any], sources: Iterable[Reader]) -> Number:
+        """Return our number. Raises Undecided."""
+        fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
+        fields["name"] = row["printed_name"]
+        # Of several sources of one kind the first that has the number decides, and a fitted model
+        # is read like any other model.
+        kinds = (Kind.MODELLED, Kind.REPLAYED) if self.kind == Kind.FITTED else (self.kind,)
+        names = [name for name in (row["algorithm"], row["printed_name"]) if name]
+        wanted = [self.of.format(**fields)] if self.of else [
+            f"{name}: {row['quantity']}" for name in names
+        ]  # fmt: skip
+        reason = Undecided(f"this run has no {self.kind} number")
+        for reader in sources:
+            if reader.source not in kinds:
+                continue
+            of = Numbers(reader, row["implementation"])
+            for text in wanted:
+                try:
+                    number = of(text) / of(self.to.format(**fields)) if self.to else of(text)
+                    return Number(number.value * self.times, unit=row["unit"])
+                except (Undecided, UnknownAlgorithm) as error:
+                    reason = Undecided(str(error))
+        raise reason
+
+
+def read_rules(folder: Path) -> list[Rule]:
+    """Return the rules of a work's folder. Raises DataError, and UnknownName for a kind."""
+    file = folder / "coverage.toml"
+    listed = read_toml(file).get("rules") if file.is_file() else []
+    if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
+        raise DataError(
+            f"{file} must have a list `rules` of tables; compare it with another work's"
+        )
+    rules = []
+    for fields in listed:
+        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
+        try:
+            rule = Rule(**fields | lists)
+        except TypeError as error:
+            raise DataError(f"{file}: a rule has an unknown field or no kind: {error}") from error
+        if rule.kind not in KINDS:
+            raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/printed.py.")
+        # A cited number may still be absent here; every other kind promises one.
+        if bool(rule.none) != (rule.kind == NONE) and rule.kind != Kind.CITED:
+            raise DataError(
+                f"{file}: a rule of kind {rule.kind!r} has none = {rule.none!r}; `none` gives the "
+                f"reason for kind {NONE!r}, may give it for {Kind.CITED!r}, and is empty otherwise"
+            )
+        rules.append(rule)
+    return rules
+
+
+def compare(
+    paper: Paper,
+    published: pd.DataFrame,
+    readers_of_work: Iterable[Reader] = (),
+    measurements: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return one row per printed number, with ours next to it; tables and running text.
+
+    `published` is `papers.published(paper)`. Columns: paper, table, algorithm, printed_name,
+    variant (of the printed implementation), quantity, printed, unit, kind (one of KINDS), ours (in
+    the same unit; NaN if there is none), deviation (median absolute deviation of a measured time),
+    ratio (ours over printed), implementation (ours), verdict (one of SIZE_VERDICTS for sizes, of
+    STATUSES for times and cycles of operations, else ""), note (the explanation of the verdict) and
+    reason (why there is none, or why the two differ). Raises DataError for a number that no rule
+    matches and for a frame that breaks its contract.
+    """
+    rules = read_rules(paper.folder)
+    chosen = readers.chosen(measurements)
+    sources = [
+        readers.registry(),
+        *readers_of_work,
+        readers.counted(measurements),
+        readers.measured(measurements, paper),
+    ]
+    rows = []
+    for row in results.check(published, papers.PUBLISHED).to_dict("records"):
+        rule = next((rule for rule in rules if rule.matches(row)), None)
+        if rule is None:
+            raise DataError(
+                f"{row['paper']}, {row['table']}: no rule matches {row['printed_name']}, "
+                f"{row['quantity']}; add one to data/papers/{row['paper']}/coverage.toml"
+            )
+        rows.append(next_to(row, rule.kind, _ours(rule, row, sources, chosen), rule))
+    frame = PRINTED.frame(rows)
+    if measurements is not None:
+        frame.attrs["provenance"] = measurements.attrs.get("provenance", {})
+    return frame
+
+
+def next_to(
+    row: Mapping[Any, Any], kind: str, ours: Ours, rule: Rule | None = None
+) -> list[object]:
+    """Return a row of a printed frame: a row of a published frame with our number."""
+    names = ("paper", "table", "algorithm", "printed_name", "implementation", "quantity")
+    printed = row["value"]
+    ratio = ours.value / printed if printed else math.nan  # dates and counts may be 0
+    because = (rule.none, rule.note) if rule else ()
+    reasons = [ours.reason, *because, row["other_code"]]
+    return [
+        *(row[name] for name in names), printed, row["unit"], str(kind),
+        ours.value, ours.deviation, ratio,
+        ours.implementation, ours.verdict, ours.note, "; ".join(filter(None, reasons)),
+    ]  # fmt: skip
+
+
+def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[Reader], chosen: Chosen) -> Ours:
+    if rule.none:
+        return Ours()  # the reason is that of the rule
+    if rule.value is not None:
+        return Ours(value=rule.value)
+    if row["algorithm"] and not rule.of:
+        if rule.kind == Kind.REGISTRY and row["quantity"] in SIZES:
+            return registry_size(row)
+        if rule.kind == Kind.MEASURED and _operation(row["quantity"]) in algorithms.OPERATIONS:
+            return _measured(row, chosen)
+    try:
+        return Ours(value=rule.read(row, sources).value)
+    except Undecided as error:
+        return Ours(reason=str(error))
+
+
+def _operation(quantity: str) -> str:
+    return quantity.removesuffix("_seconds").removesuffix("_cycles")
+
+
+def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
+    """Return our time or cycles of an operation.
+
+    A printed "ref" or "avx2" is compared with ours of that variant. Where the paper names none, or
+    none was measured, the implementation that `pqchain.costs.choose` prefers replaces it and the
+    note names it: a missing row would hide the algorithm.
+    """
+    algorithm, operation = algorithms.get(row["algorithm"]), _operation(row["quantity"])
+    wanted = row["implementation"]
+    measured = chosen(algorithm.name, wanted).get(operation)
+    if measured is None:
+        if not algorithm.implementations:
+            note = f"this version of pqchain has no {algorithm.name}"
+            return Ours(verdict="unsupported", note=note, reason=note)
+        note = f"no measurement of {figures.humanize(operation)} of {algorithm.name} is given"
+        return Ours(verdict="not measured", note=note, reason=note)
+    name, status, note = (measured[key] for key in ("implementation", "status", "reason"))
+    if status != "ok":
+        return Ours(implementation=name, verdict=status, note=note, reason=note)
+    notes = [note]
+    if wanted and not name.endswith(f"/{wanted}"):
+        notes.append(f"published with {wanted}, compared with {name}")
+    if row["quantity"].endswith("_cycles"):
+        value, deviation = measured["median_cycles"], math.nan
+    else:
+        value, deviation = measured["median_seconds"], measured["mad_seconds"]
+        # Rejection sampling skews the distribution, so that mean and median differ.
+        if operation in algorithm.family_facts.restarts:
+            mean = SECONDS.text(measured["mean_seconds"])
+            notes.append(f"{operation} restarts at random: its mean here is {mean}")
+    note = "; ".join(filter(None, notes))
+    return Ours(value=value, deviation=deviation, implementation=name, verdict=status, note=note)
+
+
+def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
+    """Compare a printed size with the registry's, exactly.
+
+    `implementation` chooses the size of one implementation where versions differ. The registry's
+    length of a varying signature is the mean. Raises DataError for an erratum that a version or a
+    definition explains, because such a print is correct.
+    """
+    algorithm = algorithms.get(row["algorithm"])
+    sized = algorithm.sized_for(implementation) if implementation else algorithm
+    size = float(getattr(sized, row["quantity"]))
+    # A different size is no error of the print if the scheme has changed since, or if the length is
+    # that of another encoding: data/algorithms/versions.csv has such sizes with their sources.
+    verdict, note = "equal", ""
+    if row["value"] != size:
+        verdict, note = "erratum" if row["note"] else "different", row["note"]
+        known = algorithms.OTHER_SIZES.get((row["algorithm"], row["quantity"], int(row["value"])))
+        if known is not None:
+            verdict, note = known.kind, f"{known.bytes} is {known.what}"
+            if row["note"]:
+                raise DataError(
+                    f"{row['paper']}, {row['table']}: {known.bytes} for the {row['quantity']} of "
+                    f"{row['algorithm']} is listed as an erratum, but {note} ({known.source}); "
+                    "remove it from the errata"
+                )
+    return Ours(value=size, implementation=implementation, verdict=verdict, note=note)
+
+
+def sizes(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the printed sizes, each value of a table once: a view of a printed frame."""
+    # A table often repeats a size for each implementation.
+    rows = printed[(printed["kind"] == Kind.REGISTRY) & (printed["verdict"] != "")]
+    return results.check(rows[list(SIZE.columns)].drop_duplicates(), SIZE)
+
+
+def times(printed: pd.DataFrame) -> pd.DataFrame:
+    """Return the printed times of operations: a view of a printed frame."""
+    # Rules of kind "measured" also match ratios and quoted times; only operations have a verdict.
+    is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
+    return printed[is_time & (printed["kind"] == Kind.MEASURED)].reset_index(drop=True)
+
+
+def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
+    """Yield each kind of number that occurs, and how often."""
+    for kind in KINDS:
+        number = int((printed["kind"] == kind).sum())
+        if number:
+            yield str(kind), number
+
+
+def with_units(printed: pd.DataFrame) -> Iterator[dict[Any, Any]]:
+    """Yield the rows of a printed frame, whose two numbers are shown with their unit."""
+    for row in printed.to_dict("records"):
+        text = Unit.of(row["quantity"], row["unit"]).text(row["printed"], exact=True)
+        ours = _rounded(row["ours"], row["quantity"], row["unit"])
+        yield row | {"printed": Shown(row["printed"], text), "ours": Shown(row["ours"], ours)}
+
+
+def _rounded(value: float, quantity: str, unit: str) -> str:
+    """Write our number with the digits that are significant."""
+    if math.isnan(value):
+        return figures.MISSING
+    if unit == "s":
+        return SECONDS.text(value)
+    if unit in ("B", "cycles", "") and value >= 1000:
+        return figures.integer(value)
+    return Unit.of(quantity, unit).text(float(f"{value:.4g}"), exact=True)
+
+
+def table(printed: pd.DataFrame) -> Table:
+    """Return every printed number with the kind of ours, ours, or why there is none."""
+    rows = [
+        row | {
+            "row": ", ".join(filter(None, (row["printed_name"], row["variant"]))),
+            "quantity": figures.humanize(row["quantity"]),
+        }
+        for row in with_units(printed)
+    ]  # fmt: skip
+    kinds = set(printed["kind"])
+    return Table.of(
+        rows,
+        [
+            Column("table"),
+            Column("row"),
+            Column("quantity"),
+            Column("printed", numeric=True),
+            Column("ours is", key="kind"),
+            Column("ours", numeric=True),
+            Column("remark", key="reason"),
+        ],
+        caption="Every printed number, in tables and in the text, and ours next to it.",
+        source=[Kind.PUBLISHED, *(kind for kind in Kind if kind in kinds)],
+    )

@@ -1,0 +1,343 @@
+"""Limits in closed form, votes, and aggregates of signatures."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from pqchain.algorithms import get
+from pqchain.chain import encoding
+from pqchain.costs import AggregateCosts, Costs, CostTable
+from pqchain.errors import UsageError
+from pqchain.study import chain, load, plane, run, tornado
+from pqchain.study.figures import QUANTITIES, models
+from pqchain.study.inputs import Plan
+from pqchain.study.provers import CITED, PROVERS
+from tests.study.plans import COSTS, found, plan
+
+ECDSA = COSTS["ECDSA-secp256k1"]
+
+
+def used(one: Plan, scheme: str, lengths: dict[int, int] | None = None) -> chain.Use:
+    row = COSTS[scheme]
+    baseline = COSTS[one.baseline] if one.baseline else None
+    return chain.use(one, row, lengths or {row.signature_bytes: 1}, baseline)
+
+
+def test_a_p2wpkh_transaction_of_two_inputs_and_outputs_weighs_what_bip_141_says():
+    # 10 bytes, two inputs of 41 and outputs of 31 count four times; marker, flag and two
+    # witnesses of 108 bytes once.
+    assert used(load("bitcoin"), "ECDSA-secp256k1").weight == 4 * (10 + 82 + 62) + 2 + 2 * 108
+    assert used(load("bitcoin"), "ECDSA-secp256k1").bytes == 10 + 82 + 62 + 2 + 2 * 108
+
+
+def test_a_p2tr_key_path_spend_carries_no_key():
+    taproot = load("bitcoin").with_(
+        baseline="Schnorr-secp256k1", key_mode="registered", envelope_bytes=10 + 82 + 86,
+        framing_bytes=3,
+    )  # fmt: skip
+    # A witness of 66 bytes: a count, a length, a signature of 64; outputs of 43 hold the key.
+    assert used(taproot, "Schnorr-secp256k1").weight == 4 * (10 + 82 + 86) + 2 + 2 * 66
+
+
+@pytest.mark.parametrize(("execution", "floor"), [(0.0, True), (100_000.0, False)])
+def test_gas_has_the_floor_of_eip_7623(execution, floor):
+    one = load("ethereum").with_(execution_gas=execution, data_bytes=0)
+    assert used(one, "ECDSA-secp256k1", {65: 1}).gas == 21_000 + execution
+    data = 1312 + 2420 + 2
+    verification = 3000 * COSTS["ML-DSA-44"].verify_seconds / ECDSA.verify_seconds
+    expected = max(16 * data + execution + verification, 40 * data)
+    assert (expected == 40 * data) == floor
+    assert used(one, "ML-DSA-44").gas == pytest.approx(21_000 + expected)
+
+
+def test_ethereum_lets_no_more_transfers_through_than_its_gas_allows():
+    simple = {"execution_gas": 0.0, "data_bytes": 0}
+    for gas, rate in ((30e6, 119), (60e6, 238)):
+        one = load("ethereum").with_(block_gas=gas, schemes=("Falcon-512",), **simple)
+        values = models(one.with_(migration={}), COSTS)
+        assert values["ECDSA-secp256k1"]["capacity_per_second"] == pytest.approx(rate, rel=0.01)
+
+
+def test_a_packet_of_solana_holds_no_inline_post_quantum_signature():
+    answer = found(load("solana").with_(nodes=16, delegates=16))
+    assert answer.limits == {
+        "Ed25519": "gas", **dict.fromkeys(load("solana").schemes, "packet"),
+    }  # fmt: skip
+    assert answer.values["Falcon-512"]["capacity_per_second"] == 0
+    rows = answer.frame.set_index(["scheme", "quantity"])
+    assert "packet of 1232 bytes" in rows.loc[("Falcon-512", "capacity_per_second"), "source"]
+    # A key that the chain knows already leaves room.
+    known = found(load("solana").with_(nodes=16, delegates=16, key_mode="registered"))
+    assert known.limits["Falcon-512"] == "gas"
+
+
+def test_votes_take_room_only_where_the_block_carries_them():
+    one = plan(votes_per_block=10.0, vote_bytes=100.0, envelope_bytes=200)
+    without = chain.per_block(one, used(one, "ML-DSA-44"), 10_000.0)["bytes"]
+    inside = chain.per_block(
+        one.with_(votes_in_block=True), used(one, "ML-DSA-44"), 10_000.0
+    )["bytes"]  # fmt: skip
+    size = used(one, "ML-DSA-44").bytes
+    assert without - inside == pytest.approx(10_000 / size, abs=1)
+
+
+def test_the_smallest_number_binds_and_a_full_block_keeps_every_limit():
+    one = plan(
+        envelope_bytes=200, block_weight=90_000.0, witness_discount=4.0, block_gas=1e6,
+        intrinsic_gas=40_000.0,
+    )  # fmt: skip
+    for scheme in ("ML-DSA-44", "Falcon-512", "ECDSA-secp256k1"):
+        use = used(one, scheme)
+        allowed = chain.per_block(one, use, 0.0)
+        count = allowed[chain.binding(allowed)]
+        assert count == min(allowed.values())
+        assert count * use.bytes <= one.block_bytes
+        assert count * use.weight <= one.block_weight
+        assert count * use.gas <= one.block_gas
+
+
+def test_a_transaction_longer_than_the_block_is_refused_even_if_the_mean_would_fit():
+    one = plan(block_bytes=700, envelope_bytes=20, key_mode="registered")
+    use = used(one, "Falcon-512", {400: 9, 600: 1})
+    assert chain.per_block(one, use, 0.0)["bytes"] == 0
+
+
+def test_several_signatures_need_an_envelope_and_gas_a_baseline():
+    with pytest.raises(UsageError, match="Give envelope_bytes"):
+        plan(signatures=2.0)
+    with pytest.raises(UsageError, match="must be 0 without a baseline"):
+        plan(baseline="", verification_gas=3000.0)
+    with pytest.raises(UsageError, match="final_blocks must be 0"):
+        plan(final_blocks=2.0, block_seconds=0.0)
+
+
+def test_a_slower_verification_costs_gas_in_proportion():
+    one = load("ethereum")
+    row = COSTS["Falcon-512"]
+    slow = replace(row, verify_seconds=10 * row.verify_seconds)
+    costs = CostTable((ECDSA, slow), COSTS.source)
+    dear, cheap = (
+        chain.use(one, each["Falcon-512"], {655: 1}, ECDSA).gas for each in (costs, COSTS)
+    )
+    assert dear - cheap == pytest.approx(3000 * 9 * row.verify_seconds / ECDSA.verify_seconds)
+    assert math.isfinite(dear)
+
+
+def test_falcon_with_key_recovery_carries_no_key_where_a_chain_recovers_keys():
+    one, name = load("ethereum"), "Falcon-recovery-512"
+    assert chain.key_mode(one, name) == "recovered"
+    assert chain.key_mode(one, "Falcon-512") == "inline"
+    plain = COSTS["Falcon-512"]
+    row = replace(plain, algorithm=name, public_key_bytes=32, signature_bytes=1291)
+    short = chain.use(one, row, {1291: 1}, ECDSA)
+    assert chain.use(one, plain, {655: 1}, ECDSA).bytes - short.bytes == 897 + 655 - 1291
+    assert short.most_bytes == short.bytes
+
+
+def test_plain_votes_each_carry_a_signature():
+    one = plan(votes_per_block=100.0, vote_bytes=40.0)
+    assert chain.vote_bytes(one, 600.0) == chain.plain_vote_bytes(one, 600.0) == 100 * 640
+    fixed = one.with_(vote_signature_bytes=64.0)
+    assert chain.vote_bytes(fixed, 600.0) == 100 * 104
+    assert chain.vote_messages(one) == 100
+
+
+def test_a_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
+    ethereum = load("ethereum")
+    # notes.ethereum.org: an attestation of n voters has 236 bytes and n / 8 more.
+    assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-31_250 // 8))
+    assert chain.vote_messages(ethereum) == 2
+
+
+def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
+    lean = load("ethereum-lean")
+    assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 2536)
+    proofs = chain.vote_bytes(lean, 655.0)
+    assert proofs == 8 * (140 + 346_112 + 512)
+    late = found(lean.with_(schemes=("Falcon-512",), migration={}, most_votes=4.0)).values
+    soon = found(lean.with_(schemes=("Falcon-512",), migration={})).values
+    apart = late["Falcon-512"]["rule_seconds"] - soon["Falcon-512"]["rule_seconds"]
+    assert apart == pytest.approx(4.0)  # a second block has to carry the other half
+
+
+def test_figures_of_a_cited_prover_say_so():
+    answer = found(load("ethereum-lean").with_(schemes=("Falcon-512",), migration={}))
+    rows = answer.frame.set_index(["scheme", "quantity"])
+    row = rows.loc[("Falcon-512", "vote_bytes_per_block")]
+    assert row["kind"] == "published"
+    assert CITED in row["source"]
+
+
+@pytest.mark.parametrize("name", sorted(PROVERS))
+def test_every_prover_says_where_it_was_seen(name):
+    one = PROVERS[name]
+    assert one.source and one.date and one.machine and one.scheme
+    assert all(size > 1000 for _, size in one.proofs)
+    assert one.proof_bytes(one.proofs[0][0]) == one.proofs[0][1]
+
+
+def test_rates_lie_between_what_was_published_and_never_beyond():
+    known = PROVERS["leanvm-eip8292"]
+    assert (
+        known.rate_per_second(1) == known.rate_per_second(2) == pytest.approx(1000 / 11, rel=0.01)
+    )
+    assert known.rate_per_second(5) == pytest.approx((90.9 + 270.3) / 2, rel=0.01)
+    assert known.rate_per_second(64) == known.rate_per_second(16)
+    with pytest.raises(UsageError, match="no published rate"):
+        PROVERS["labrador"].rate_per_second(8)
+
+
+AGGREGATES = AggregateCosts(
+    algorithm="BLS12-381", add_seconds=1e-4, verify_seconds=1e-3, signer_seconds=1e-6,
+    message_seconds=3e-4, source="blst/assembly",
+)  # fmt: skip
+
+BLS = Costs(
+    algorithm="BLS12-381", public_key_bytes=48, signature_bytes=96, generate_keypair_seconds=1e-3,
+    sign_seconds=4e-4, verify_seconds=1.2e-3, source="blst/assembly on a-machine",
+)  # fmt: skip
+
+TABLE = CostTable((*COSTS.rows, BLS), COSTS.source, aggregates=AGGREGATES)
+
+
+def test_a_block_holds_one_proof_beside_its_transactions():
+    one = plan(
+        block_bytes=500_000, transaction_aggregation="labrador", envelope_bytes=200,
+        schemes=("Falcon-512", "ML-DSA-44"),
+    )  # fmt: skip
+    got = models(one, COSTS)
+    each = 200 + 897
+    count = (500_000 - encoding.header_bytes() - 74_000) // each
+    assert got["Falcon-512"]["transactions_per_block"] == count
+    assert got["Falcon-512"]["full_block_bytes"] == count * each + 74_000
+    assert got["Falcon-512"]["transaction_bytes"] == pytest.approx(each + 74_000 / count)
+    plain = models(one.with_(transaction_aggregation="plain"), COSTS)
+    assert plain["Falcon-512"]["transactions_per_block"] < count
+    for name in QUANTITIES:
+        assert plain["ML-DSA-44"][name] == pytest.approx(got["ML-DSA-44"][name], nan_ok=True)
+
+
+def test_few_transactions_are_longer_with_a_proof():
+    """A proof of 74 kB is worth it from some 113 signatures of 655 bytes on."""
+    one = plan(block_bytes=150_000, envelope_bytes=200, schemes=("Falcon-512",))
+    proven = one.with_(transaction_aggregation="labrador")
+    counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
+              for each in (one, proven)]  # fmt: skip
+    assert counts[0] == (150_000 - encoding.header_bytes()) // (200 + 897 + 655.05)
+    assert counts[1] < counts[0]
+
+
+def test_what_a_prover_cannot_prove_in_time_is_not_in_the_block():
+    one = plan(
+        block_bytes=10_000_000, block_seconds=60.0, transaction_aggregation="risc-zero-slh-dsa",
+        schemes=("SPHINCS+-SHA2-128s-simple",),
+    )  # fmt: skip
+    answer = found(one)
+    values = answer.values["SPHINCS+-SHA2-128s-simple"]
+    rate = PROVERS["risc-zero-slh-dsa"].rates[0][1]
+    assert values["transactions_per_block"] == math.floor(rate * 60)
+    assert answer.limits["SPHINCS+-SHA2-128s-simple"] == "proving"
+
+
+def test_every_figure_of_a_prover_says_that_it_is_cited():
+    one = plan(block_bytes=500_000, transaction_aggregation="labrador")
+    rows = found(one).frame.set_index(["scheme", "quantity"])["source"]
+    for name in ("transactions_per_block", "capacity_per_second", "final_seconds"):
+        assert CITED in rows[("Falcon-512", name)]
+        assert CITED not in rows[("ML-DSA-44", name)]
+    assert CITED not in rows[("Falcon-512", "verify_seconds")]
+
+
+def test_a_bls_aggregate_of_a_block_by_hand():
+    one = plan(
+        schemes=("BLS12-381",), transaction_aggregation="bls", envelope_bytes=100, data_bytes=0,
+        block_bytes=20_000,
+    )  # fmt: skip
+    got = models(one, TABLE)["BLS12-381"]
+    count = (20_000 - encoding.header_bytes() - 96) // (100 + 48)
+    assert got["transactions_per_block"] == count
+    assert got["block_verify_seconds"] == pytest.approx(1e-3 + count * 3e-4)
+    plain = models(one.with_(transaction_aggregation="plain"), TABLE)["BLS12-381"]
+    assert plain["transaction_bytes"] == 100 + 48 + 96
+    assert plain["block_verify_seconds"] == pytest.approx(plain["transactions_per_block"] * 1.2e-3)
+
+
+def test_gas_of_an_aggregate_is_paid_once():
+    one = load("ethereum").with_(
+        schemes=("BLS12-381",), migration={}, transaction_aggregation="bls", key_mode="inline",
+        nodes=64, delegates=8,
+    )  # fmt: skip
+    got = models(one, TABLE)["BLS12-381"]
+    ratio = 1 / COSTS["ECDSA-secp256k1"].verify_seconds
+    data = 294 + 48 + 2
+    each = 21_000 + 67_300 + 16 * data + 3000 * 3e-4 * ratio
+    assert got["transaction_gas"] == pytest.approx(each)
+    fixed = 3000 * 1e-3 * ratio + 16 * 96
+    assert got["transactions_per_block"] == (60e6 - fixed) // each
+
+
+def test_votes_by_bls_are_worth_what_aggregates_cost():
+    one = plan(votes_per_block=1000.0, vote_aggregation="bls", vote_aggregates=2.0)
+    got = models(one, TABLE)["Falcon-512"]
+    assert got["vote_verify_seconds"] == pytest.approx(2 * 1e-3 + 1000 * 1e-6)
+    assert got["plain_vote_verify_seconds"] == 1000 * COSTS["Falcon-512"].verify_seconds
+    without = models(one, COSTS)["Falcon-512"]
+    assert math.isnan(without["vote_verify_seconds"])
+    # What is not known delays nothing.
+    assert got["final_seconds"] - without["final_seconds"] == pytest.approx(3e-3)
+    slower = models(one, replace(TABLE, aggregates=replace(AGGREGATES, verify_seconds=2.0)))
+    assert slower["Falcon-512"]["final_seconds"] > got["final_seconds"] + 3.9
+
+
+def test_votes_of_a_prover_that_says_how_long():
+    one = plan(votes_per_block=1000.0, vote_aggregation="leanvm-b", vote_aggregates=4.0)
+    assert models(one, COSTS)["Falcon-512"]["vote_verify_seconds"] == 4 * 0.0128
+    silent = one.with_(vote_aggregation="leanmultisig")
+    assert math.isnan(models(silent, COSTS)["Falcon-512"]["vote_verify_seconds"])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("bls", "must name BLS12-381"),
+        ("leanmultisig", "must name XMSS of leanSig"),
+        ("labrador", "must name Falcon-512"),
+        ("magic", "must be one of plain, bls"),
+    ],
+)
+def test_an_aggregation_of_nobody_is_refused(how, message):
+    with pytest.raises(UsageError, match=message):
+        run(plan(schemes=("ML-DSA-44",), transaction_aggregation=how))
+
+
+def test_a_prover_may_prove_a_scheme_of_ones_own():
+    xmss = Costs.given(
+        "XMSS of leanSig", public_key_bytes=32, signature_bytes=2536, sign_seconds=0.02,
+        verify_seconds=1e-4, source="leanSpec, 2026-06-26",
+    )  # fmt: skip
+    one = plan(
+        schemes=("XMSS of leanSig",), own_schemes=(xmss,), envelope_bytes=200,
+        block_bytes=2_000_000, block_seconds=12.0, transaction_aggregation="leanmultisig",
+    )  # fmt: skip
+    answer = found(one, CostTable((*COSTS.rows, xmss), COSTS.source))
+    assert answer.values["XMSS of leanSig"]["transaction_bytes"] < 200 + 32 + 2536
+    assert get("Falcon-512").name == PROVERS["labrador"].algorithm
+
+
+def test_a_chain_with_one_proof_a_block_is_studied_as_any_other():
+    """Against the chain of today, which has none; its sensitivity; who wins where."""
+    one = load("ethereum").with_(
+        transaction_aggregation="labrador", schemes=("Falcon-512", "ML-DSA-44"), migration={},
+        nodes=64, delegates=8,
+    )  # fmt: skip
+    answer = found(one)
+    plain = found(one.with_(transaction_aggregation="plain"))
+    assert answer.calibration.equals(plain.calibration)
+    assert (
+        answer.values["Falcon-512"]["capacity_per_second"]
+        > plain.values["Falcon-512"]["capacity_per_second"]
+    )
+    assert len(tornado(one, COSTS, scheme="ML-DSA-44"))
+    winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
+    assert winners["winner"].tolist() == ["Falcon-512"]

@@ -1,0 +1,113 @@
+"""Plans: inputs, defaults, sources, and problems reported together."""
+
+import pytest
+
+from pqchain.consensus import named
+from pqchain.errors import UnknownName, UsageError
+from pqchain.study import READY, Plan, load, ready
+from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
+from pqchain.study.inputs import INPUTS, NAMES
+from pqchain.study.reading import parse
+from pqchain.study.text import input_help
+from tests.study.plans import GOOD
+
+
+@pytest.mark.parametrize("name", READY)
+def test_ready_studies_say_where_every_input_comes_from(name):
+    plan = load(name)
+    told = {key: source for key, _, _, _, source in plan.input_rows()}
+    unsaid = [key for key, source in told.items() if source == "set for this study"]
+    assert unsaid in ([], ["schemes"])
+    unset = [key for key, source in told.items() if source == "default"]
+    assert unset
+    assert not [key for key in unset if f"\n{key} = " in ready(name)]
+    assert ("peers" in told) == (plan.network.law == "gossip")
+    has_links = name in ("solana", "algorand")  # the others have regions, or no links
+    assert ("rate_bits_per_second" in told) == has_links
+
+
+def test_what_is_changed_loses_its_source():
+    plan = load("bitcoin")
+    changed = plan.with_(nodes=64, peers=4)
+    assert (changed.source("nodes"), changed.source("peers")) == ("set for this study",) * 2
+    assert changed.network.peers == 4
+    assert changed.source("block_bytes") == plan.source("block_bytes")
+    assert plan.with_(nodes=plan.nodes, sources={"nodes": "me"}).source("nodes") == "me"
+    assert load("ethereum").with_(law="mesh").network == named("mesh")
+
+
+def test_a_list_of_schemes_is_as_good_as_a_tuple_and_no_baseline_is_none():
+    plan = load("pqdpol").with_(schemes=["Falcon-512"])
+    assert plan.schemes == ("Falcon-512",)
+    assert {key: value for key, value, *_ in plan.input_rows()}["baseline"] == "none"
+
+
+def test_every_input_is_described():
+    rows = {name: (table, unit, default) for table, name, unit, _, default in input_help()}
+    assert rows["block_bytes"] == ("chain", "B", "needed")
+    assert rows["peers"] == ("network", "", "the law's")
+    assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, "migration"}
+
+
+def test_a_signer_needs_its_scheme_and_no_factor_beside_it():
+    plan = parse(GOOD, "my.toml")
+    with pytest.raises(UsageError, match="without a Falcon scheme"):
+        plan.with_(schemes=("ML-DSA-44",), signer="m4")
+    with pytest.raises(UsageError, match="signing_factor must be 1"):
+        plan.with_(signer="m4", signing_factor=2.0)
+
+
+def test_unknown_names_get_a_suggestion(tmp_path):
+    with pytest.raises(UnknownName, match="'ethereum'"):
+        load("etherium")
+    with pytest.raises(UnknownName, match="'bitcoin'"):
+        ready("bitcoins")
+    with pytest.raises(UnknownName, match="'nodes'"):
+        parse(GOOD, "my.toml").with_(node=3)
+    with pytest.raises(UsageError, match="cannot read the study"):
+        load(tmp_path / "none.toml")
+
+
+def test_each_problem_names_its_input():
+    with pytest.raises(ImpossiblePlan) as caught:
+        load("bitcoin").with_(nodes=0, peers=0, block_bytes=-1)
+    assert [problem.input for problem in caught.value.problems] == ["block_bytes", "nodes", "peers"]
+    assert str(caught.value).count("\n") == 2
+
+
+def test_keyword_arguments_do_without_a_file():
+    plan = Plan(
+        schemes=("Falcon-512",), transactions_per_second=1.0, block_bytes=50_000,
+        block_seconds=0.0, nodes=32, law="paper-serial", costs="paper:pqdpol",
+        baseline="",
+    )  # fmt: skip
+    assert plan.title == "A study"
+
+
+def test_each_input_is_declared_once_with_meaning_unit_and_default():
+    assert {*INPUTS} == {*NAMES} - {"own_schemes", "sources", "observed"}
+    for name, row in INPUTS.items():
+        assert row.about and row.least <= row.most
+        assert (row.table == "") == (name == "title")
+        if isinstance(row.default, (int, float)) and not isinstance(row.default, bool):
+            assert row.least <= row.default <= row.most
+    required = {name for name, row in INPUTS.items() if row.default is REQUIRED}
+    assert required == {
+        "schemes", "transactions_per_second", "block_bytes", "block_seconds", "nodes", "law",
+    }  # fmt: skip
+    units = {name: INPUTS[name].unit for name in ("block_seconds", "rate_bits_per_second")}
+    assert units == {"block_seconds": "s", "rate_bits_per_second": "bit/s"}
+
+
+def test_another_law_or_world_resets_the_network():
+    plan = load("algorand").with_(link_latency_seconds=0.5, peers=3)
+    assert (plan.network.latency_seconds, plan.network.peers) == (0.5, 3)
+    mesh = plan.with_(law="mesh")
+    assert mesh.network == named("mesh") and mesh.peers is None
+    world = plan.with_(world=True)
+    assert world.peers == 3 and world.link_latency_seconds is None
+    assert {*NETWORK} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
+    with pytest.raises(UsageError, match="peers is not an input of mesh"):
+        mesh.with_(peers=4)
+    with pytest.raises(UsageError, match="link_latency_seconds is -1"):
+        mesh.with_(link_latency_seconds=-1.0)

@@ -1,0 +1,112 @@
+"""The page of a study: content, labels, and how it is written."""
+
+import re
+
+import pytest
+
+from pqchain.errors import UsageError
+from pqchain.study import analyse, model, page, plane, write
+from pqchain.study.page import markup
+from pqchain.study.text import conclusions, figures_table, inputs_table, sources_table, text
+from tests.study import plans
+from tests.study.plans import plan
+
+
+@pytest.fixture(scope="module")
+def found():
+    one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
+    return plans.found(one, seeds=3)
+
+
+@pytest.fixture(scope="module")
+def analysis(found):
+    return analyse(found)
+
+
+@pytest.fixture(scope="module")
+def written(analysis):
+    return markup(analysis)
+
+
+def test_the_page_holds_every_figure_and_asks_nobody(written):
+    assert "A &lt;small&gt; chain" in written
+    for scheme in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
+        assert scheme in written
+    for identifier in (
+        "calibration",
+        "limits",
+        "figures",
+        "load",
+        "sensitivity",
+        "plane",
+        "inputs",
+    ):
+        assert f'id="{identifier}"' in written
+    used = re.findall(r' id="([^"]+)"', written)
+    assert len(used) == len(set(used))
+    assert written.count("<svg") == 4
+    assert not re.search(r"""(src|href)=["']?https?:""", written)
+    assert written.count("<script") == 2 and "<script src" not in written
+    for label in ("registry", "measured", "modelled"):
+        assert f'class="label {label}"' in written
+
+
+def test_tables_are_written_once_for_terminal_and_page(found):
+    table = figures_table(found)
+    row = {record["figure"]: record for record in table.records()}["signature_bytes"]
+    assert row["kind"] == ["registry", "measured", "modelled"]
+    assert row["Falcon-512"] == found.values["Falcon-512"]["signature_bytes"]
+    assert "Signature, the mean where its length varies" in table.html()
+    assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
+    inputs = {record["input"]: record for record in inputs_table(found.plan).records()}
+    assert inputs["target load"] == {
+        "input": "target load", "value": 2.0, "unit": "tx/s", "source": "set for this study",
+    }  # fmt: skip
+    sources = {record["figure"]: record for record in sources_table(found).records()}
+    assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
+
+
+def test_the_text_holds_figures_and_conclusions(found):
+    told = text(found)
+    assert "A <small> chain" in told
+    assert "transactions_per_block" in told
+    assert "migration_seconds" not in told  # no accounts were given
+    assert "Highest capacity of the post-quantum schemes: Falcon-512, " in told
+    assert "tx/s; target 2." in told
+
+
+def test_what_is_too_little_is_said(found):
+    one = plan(transactions_per_second=1e5)
+    said = conclusions(plans.found(one))
+    assert any("Capacity below the target load: " in line for line in said)
+
+
+def test_a_page_is_written_whole_and_evaluates_nothing(tmp_path, analysis, monkeypatch):
+    monkeypatch.setattr(model.Model, "_compute", lambda *given: pytest.fail("evaluated"))
+    place = write(analysis, tmp_path / "a.html")
+    assert place.read_text(encoding="utf-8").endswith("</html>\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, analysis):
+    (tmp_path / "b.html").mkdir()
+    for place, told in (
+        ("none/a.html", "there is no folder"), ("a.txt", "must end in .html"),
+        ("b.html", "is a folder"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=told):
+            write(analysis, tmp_path / place)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
+
+
+def test_a_plane_with_one_winner_says_so(written):
+    # Falcon-512 against ML-DSA-44: shorter everywhere.
+    assert "Falcon-512 wins everywhere in this range: public key bytes" in written
+    two = plane(plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
+    assert two["winner"].nunique() == 2
+    assert page._only_winner(two) == ""
+
+
+def test_equal_studies_give_equal_pages(found, written):
+    assert markup(analyse(found)) == written
+    assert written.startswith("<!doctype html>")

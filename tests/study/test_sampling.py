@@ -1,0 +1,189 @@
+"""Passes of measurement, draws, and intervals."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pqchain.costs import CostTable
+from pqchain.errors import UsageError
+from pqchain.study import load, run, sampling
+from pqchain.study.sampling import Times, known, sample
+from pqchain.study.text import conclusions, warnings
+from tests import frames
+from tests.study.plans import COSTS, found, plan
+
+WORLD = {"law": "gossip", "world": True}
+
+
+def ends(answer, scheme, name):
+    figure = answer.figures[scheme][name]
+    return figure.low, figure.high
+
+
+def slower(by: float, scheme: str = "") -> CostTable:
+    """Return the costs with every verification, or that of one scheme, slower."""
+    rows = tuple(
+        replace(row, verify_seconds=by * row.verify_seconds)
+        if scheme in ("", row.algorithm)
+        else row
+        for row in COSTS.rows
+    )
+    return CostTable(rows, COSTS.source)
+
+
+def test_a_ratio_is_one_of_each_pass_so_that_a_slow_minute_cancels():
+    passes = Times((COSTS, slower(3.0), slower(1.7)))
+    answer = sample(plan(), passes, seeds=6)
+    low, high = ends(answer, "ML-DSA-44", "verification_ratio")
+    assert low == pytest.approx(high)
+    low, high = ends(answer, "ML-DSA-44", "verify_seconds")
+    assert high > 2 * low
+
+
+def test_networks_are_drawn_anew_for_each_seed():
+    one = plan(**WORLD, nodes=64, delegates=16, vote_phases=1)
+    answer = found(one, seeds=8)
+    low, high = ends(answer, "Falcon-512", "final_seconds")
+    assert low < answer.values["Falcon-512"]["final_seconds"] < high
+    assert ends(answer, "Falcon-512", "verify_seconds")[0] == COSTS["Falcon-512"].verify_seconds
+    alone = found(one, seeds=1)
+    assert (
+        ends(alone, "Falcon-512", "final_seconds")[0] == alone.values["Falcon-512"]["final_seconds"]
+    )
+
+
+def test_overlapping_intervals_are_no_difference():
+    passes = Times((COSTS, slower(1.5, "ML-DSA-44"), slower(0.9, "ML-DSA-44")))
+    answer = sample(plan(schemes=("ML-DSA-44",)), passes, seeds=6)
+    assert ends(answer, "ML-DSA-44", "verification_ratio")[0] < 1.0
+    near = sample(
+        plan(schemes=("ML-DSA-44",)),
+        Times((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), seeds=4,
+    )  # fmt: skip
+    said = " ".join(conclusions(near))
+    assert "no difference in verification" in said
+    assert not near.differ("transaction_bytes", "ML-DSA-44", "ML-DSA-44")
+    assert near.differ("transaction_bytes", "ML-DSA-44", "ECDSA-secp256k1")
+
+
+def test_two_studies_of_the_same_machine_agree_within_their_intervals():
+    rng = np.random.default_rng(3)
+
+    def measured() -> Times:
+        drifts = rng.lognormal(0.0, 0.2, 3)
+        return Times(tuple(slower(float(drift)) for drift in drifts))
+
+    one = plan(**WORLD, nodes=128, delegates=32, vote_phases=1)
+    first, second = (sample(one, measured(), seeds=8) for _ in range(2))
+    for scheme, by_name in first.figures.items():
+        for name, figure in by_name.items():
+            if math.isfinite(figure.low):
+                other = second.figures[scheme][name]
+                assert figure.low <= other.high and other.low <= figure.high, (scheme, name)
+
+
+def test_times_that_differ_between_passes_are_said_first():
+    twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
+    told = twice.unsteady()
+    assert told == ["times vary between passes: verify of ML-DSA-44 67%"]
+    answer = sample(plan(), twice, seeds=2, warnings=tuple(told))
+    assert warnings(answer)[0].startswith("Warning: times vary between passes: verify of ML-DSA")
+    assert Times((COSTS,)).unsteady() == []
+
+
+def test_a_busy_machine_is_said_before_the_numbers(monkeypatch):
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
+    monkeypatch.setattr(sampling, "measured", lambda *given, **named: Times((COSTS,)))
+    answer = run(plan(schemes=("ML-DSA-44",)), seeds=1)
+    assert answer.warnings == (
+        "the machine was busy before the measurement: 90% of its processors",
+    )
+    monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.1)
+    assert run(plan(schemes=("ML-DSA-44",)), seeds=1).warnings == ()
+
+
+def test_one_pass_moves_by_the_spread_of_its_samples():
+    rows = [
+        {
+            "algorithm": name, "implementation": "liboqs-0.13/avx2", "operation": operation,
+            "median_seconds": 1e-4, "mad_seconds": mad, "status": "ok", "reason": "",
+        }
+        for name in ("ML-DSA-44", "ECDSA-secp256k1", "Falcon-512")
+        for operation, mad in (("generate_keypair", 0.0), ("sign", 0.0), ("verify", 1e-5))
+    ]  # fmt: skip
+    one = known(plan(), pd.DataFrame(rows))
+    assert one is not None
+    drawn = [one.drawn(number)["ML-DSA-44"] for number in range(200)]
+    assert {row.sign_seconds for row in drawn} == {1e-4}
+    spread = np.std(np.log([row.verify_seconds for row in drawn]))
+    assert spread == pytest.approx(0.148, rel=0.2)
+    assert one.drawn(7) == one.drawn(7)
+
+
+def test_seeds_are_a_number_above_0():
+    with pytest.raises(UsageError, match="seeds is 0"):
+        run(load("pqdpol"), seeds=0)
+
+
+@pytest.mark.long
+def test_the_size_of_the_network_moves_the_time_to_final_within_intervals_or_upwards():
+    spans = []
+    for nodes in (4096, 7000, 8192, 9000, 16384):
+        chain = load("ethereum").with_(nodes=nodes, schemes=("Falcon-512",), migration={})
+        spans.append(ends(found(chain, seeds=16), "Falcon-512", "final_seconds"))
+    for (low, high), (least, most) in itertools.pairwise(spans):
+        assert least <= high and low <= most
+    assert spans[-1][1] > spans[0][0]  # gossip takes a logarithm of the nodes
+
+
+def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch):
+    asked = []
+
+    def measured(name, operations, implementations, **named):
+        asked.append(name)
+        slow = 1.0 + (len(asked) > 2)
+        return pd.DataFrame(
+            {
+                "algorithm": name, "implementation": "liboqs-0.13/avx2", "operation": operations,
+                "median_seconds": 1e-4 * slow, "mad_seconds": 1e-5 * slow, "status": "ok",
+                "reason": "",
+            }
+        )  # fmt: skip
+
+    monkeypatch.setattr(sampling.operations, "measure", measured)
+    got = sampling.measured(plan(schemes=("ML-DSA-44",)), passes=2)
+    assert asked == ["ECDSA-secp256k1", "ML-DSA-44"] * 2
+    assert [each["ML-DSA-44"].verify_seconds for each in got.passes] == [1e-4, 2e-4]
+    assert {name: round(spread, 5) for _, name, spread in got.spread} == {
+        "generate_keypair_seconds": 0.14826, "sign_seconds": 0.14826, "verify_seconds": 0.14826,
+    }  # fmt: skip
+    assert got.middle["ML-DSA-44"].sign_seconds == pytest.approx(1.5e-4)
+
+
+def test_a_machine_slower_than_at_its_best_widens_times_and_no_ratio():
+    still, busy = Times((COSTS,)), Times((COSTS,), drift=1.5)
+    assert still.drawn(3) == COSTS
+    drawn = [busy.drawn(number) for number in range(200)]
+    own = COSTS["ML-DSA-44"].verify_seconds
+    times = [each["ML-DSA-44"].verify_seconds / own for each in drawn]
+    assert min(times) == pytest.approx(1 / 1.5, rel=0.02)
+    assert max(times) == pytest.approx(1.5, rel=0.02)
+    ratio = COSTS["Falcon-512"].verify_seconds / own
+    assert all(
+        each["Falcon-512"].verify_seconds / each["ML-DSA-44"].verify_seconds == pytest.approx(ratio)
+        for each in drawn
+    )
+
+
+def test_how_much_slower_is_read_off_verifications():
+    frame = frames.measurements(["ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"])
+    frame["min_seconds"] = frame["median_seconds"] / 1.3
+    # Signing may restart: its fastest sample did less work.
+    frame.loc[frame["operation"] == "sign", "min_seconds"] /= 10
+    found = known(plan(), frame)
+    assert found is not None
+    assert found.drift == pytest.approx(1.3)

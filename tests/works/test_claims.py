@@ -1,0 +1,271 @@
+"""Statements of the works, judged by the printed numbers and by ours."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from pqchain import results
+from pqchain.algorithms import ALGORITHMS
+from pqchain.errors import DataError
+from pqchain.works import papers, readers, registry
+from pqchain.works.comparisons import decide
+from pqchain.works.statements import Statement
+from pqchain.works.verdicts import FAILS, HOLDS, NOT_HERE, OPEN, VERDICTS
+from pqchain.works.work import CLAIMS
+from tests.works.expectations import EXPECTED, KEYS
+from tests.works.measurements import as_published, measured, measurement, unsupported
+
+
+def verdicts(frame: pd.DataFrame, source: str) -> dict[str, str]:
+    """Return the verdicts of one source by claim."""
+    rows = frame[frame["source"] == source]
+    assert rows["claim_id"].is_unique
+    return dict(zip(rows["claim_id"], rows["verdict"], strict=True))
+
+
+def one(frame: pd.DataFrame, claim_id: str, source: str = "measured") -> tuple[str, str]:
+    """Return verdict and evidence of one claim."""
+    (row,) = frame[(frame["claim_id"] == claim_id) & (frame["source"] == source)].to_dict("records")
+    return row["verdict"], row["evidence"].replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+# Statements on the papers' own numbers
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_claims_on_the_print(key):
+    found = verdicts(registry.get(key).claims(), "published")
+    others = {name: verdict for name, verdict in found.items() if verdict != HOLDS}
+    assert others == EXPECTED[key]["not_holding"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_how_many_claims_there_are(key):
+    assert registry.get(key).claims()["claim_id"].nunique() == EXPECTED[key]["statements"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_claims_keep_the_contract(key):
+    frame = registry.get(key).claims(measured())
+    pd.testing.assert_frame_equal(results.check(frame, CLAIMS), frame)
+    assert set(frame["verdict"]) <= set(VERDICTS)
+    assert (frame["evidence"] != "").all()
+    assert not frame.duplicated(["claim_id", "source"]).any()
+    ours = frame["quote"] == ""
+    assert (frame.loc[ours, "sentence"] == "").all()
+
+
+def test_evidence_shows_the_closest_figures_first():
+    frame = registry.get("pqdpol").claims()
+    assert one(frame, "dilithium-fastest-verification", "published") == (
+        HOLDS,
+        "Dilithium5 verify 110 µs < Falcon-1024 142 µs; Dilithium5 verify 110 µs < "
+        "SPHINCS+-SHA2-256f-simple 1.50 ms; Dilithium3 verify 77.0 µs < "
+        "SPHINCS+-SHA2-192f-simple 1.47 ms",
+    )
+
+
+def test_evidence_of_what_does_not_hold_shows_only_that():
+    frame = registry.get("pqdpol").claims()
+    assert one(frame, "dilithium-fastest-at-any-level", "published") == (
+        FAILS,
+        "Dilithium3 verify 77.0 µs is not below Falcon-512 75.0 µs; "
+        "Dilithium5 verify 110 µs is not below Falcon-512 75.0 µs",
+    )
+
+
+def test_size_claims_are_checked_on_the_registry():
+    found = verdicts(registry.get("round3").claims(), "registry")
+    assert found["mceliece-public-key-373-times"] == HOLDS
+    assert found["ntru-shortest-public-key"] == found["kyber-small"] == FAILS
+    assert verdicts(registry.get("mini-blockchain").claims(), "registry") == {"sizes": HOLDS}
+    of_pqdpol = verdicts(registry.get("pqdpol").claims(), "registry")
+    assert of_pqdpol["larger-signatures-than-classical"] == HOLDS
+    assert of_pqdpol["larger-public-keys-than-classical"] == FAILS
+
+
+# Statements on our numbers
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_without_measurements_nothing_is_decided(key):
+    frame = registry.get(key).claims()
+    ours = frame[frame["source"] == "measured"]
+    assert set(ours["verdict"]) <= {OPEN}
+    assert ours["evidence"].str.contains("no measurement of .* is given").all()
+
+
+@pytest.mark.parametrize("key", ["pqdpol", "round3"])
+@pytest.mark.parametrize("factor", [0.1, 1.0, 7.0])
+def test_the_papers_own_times_give_the_papers_own_verdicts_on_any_machine(key, factor):
+    frame = registry.get(key).claims(as_published(key, factor))
+    on_print, on_ours = verdicts(frame, "published"), verdicts(frame, "measured")
+    decided = {name: verdict for name, verdict in on_ours.items() if verdict != OPEN}
+    assert len(decided) >= 3
+    # Rainbow's verification costs the same with and without AVX2: open on both sides.
+    for name, verdict in decided.items():
+        refuted = verdict in NOT_HERE
+        assert (FAILS if refuted else verdict) == on_print[name], name
+
+
+def verify_times(first: float, second: float, **changes) -> pd.DataFrame:
+    """Return times of verification that decide "dilithium-faster-than-falcon" of round3."""
+    rows = [
+        measurement("Dilithium2", "liboqs-0.13/avx2", "verify", first, **changes),
+        measurement("Falcon-512", "liboqs-0.13/avx2", "verify", second, **changes),
+    ]
+    for operation in ("generate_keypair", "sign"):
+        rows.append(measurement("Dilithium2", "liboqs-0.13/avx2", operation, 0.001))
+        rows.append(measurement("Falcon-512", "liboqs-0.13/avx2", operation, 0.1))
+    return measured(*rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "mad", "samples", "verdict"),
+    [
+        (40e-6, 50e-6, 1e-6, 1000, HOLDS),
+        (50e-6, 40e-6, 1e-6, 1000, "not on this machine"),
+        (40e-6, 45e-6, 1e-6, 1000, OPEN),  # within 3 + 3 median absolute deviations
+        (40e-6, 40e-6, 0.0, 1000, OPEN),  # equal
+        (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # they scatter, but the medians are far apart
+        (40e-6, 90e-6, 20e-6, 3, OPEN),  # too few samples to know the medians
+        (40e-6, 59e-6, 20e-6, 1000, OPEN),  # well known, but not far apart
+    ],
+)
+def test_ranks_need_a_distance(first, second, mad, samples, verdict):
+    frame = verify_times(first, second, mad_seconds=mad, samples=samples)
+    found, evidence = one(registry.get("round3").claims(frame), "dilithium-faster-than-falcon")
+    assert found == verdict
+    if verdict == OPEN:
+        assert "too close to rank" in evidence
+
+
+def test_what_fails_decides_even_if_other_numbers_are_missing():
+    frame = measured(
+        measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 9e-5),
+        measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 4e-5),
+    )
+    found = one(registry.get("round3").claims(frame), "dilithium-faster-than-falcon")
+    assert found == (
+        "not on this machine", "Dilithium2 verify 90.0 µs is not below Falcon-512 40.0 µs",
+    )  # fmt: skip
+
+
+def test_an_unsupported_row_leaves_the_statement_open_with_its_reason():
+    rows = [
+        unsupported(name, "liboqs-0.13/avx2", operation)
+        for name in ("Dilithium2", "Falcon-512")
+        for operation in ALGORITHMS[name].operations
+    ]
+    found = one(registry.get("round3").claims(measured(*rows)), "dilithium-faster-than-falcon")
+    assert found == (OPEN, "Dilithium2 is unsupported: needs avx2")
+
+
+def test_a_statement_about_avx2_is_not_checked_on_the_reference():
+    rows = [
+        measurement(name, "liboqs-0.13/ref", operation, 0.001)
+        for name in ("Dilithium2", "Falcon-512")
+        for operation in ALGORITHMS[name].operations
+    ]
+    verdict, evidence = one(
+        registry.get("round3").claims(measured(*rows)), "dilithium-faster-than-falcon"
+    )
+    assert verdict == OPEN
+    assert "no measurement of verify of Dilithium2 with avx2 is given" in evidence
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [
+        (250, HOLDS), (202, HOLDS), (310, HOLDS), (195, "not on this machine"),
+        (320, "not on this machine"), (200.1, OPEN),
+    ],
+)  # fmt: skip
+def test_about_allows_a_factor_on_another_machine(times, verdict):
+    frame = measured(
+        measurement("Dilithium2", "liboqs-0.13/avx2", "generate_keypair", 0.0001),
+        measurement("Falcon-512", "liboqs-0.13/avx2", "generate_keypair", 0.0001 * times),
+    )
+    found, evidence = one(registry.get("round3").claims(frame), "falcon-key-generation-250-times")
+    assert found == verdict
+    assert ("too close to the bound" in evidence) == (verdict == OPEN)
+    assert f"is {times:.4g}, stated about 250, read as within a factor of 1.25" in evidence
+
+
+def test_code_that_is_not_the_papers_refutes_nothing():
+    slow = {"generate_keypair": 1.0, "encapsulate": 1.0, "decapsulate": 1.0}
+    rows = [
+        measurement(name, f"liboqs-0.7.1/{variant}", operation, slow[operation] * factor)
+        for name in ("NTRU-HPS-2048-509", "LightSaber-KEM")
+        for operation in slow
+        for variant, factor in (("ref", 1.0), ("avx2", 2.0))
+    ]
+    rows += [
+        measurement(name, f"liboqs-0.13/{variant}", operation, slow[operation] * factor)
+        for name in ("Kyber512", "Classic-McEliece-348864")
+        for operation in slow
+        for variant, factor in (("ref", 1.0), ("avx2", 0.5))
+    ]
+    frame = registry.get("round3").claims(measured(*rows))
+    row = frame[
+        (frame["claim_id"] == "avx2-faster-than-reference") & (frame["source"] == "measured")
+    ]
+    assert row["verdict"].item() == "not on this machine"  # Saber's code is the paper's
+    only = measured(*(row for row in rows if "Saber" not in row["algorithm"]))
+    frame = registry.get("round3").claims(only)
+    row = frame[
+        (frame["claim_id"] == "avx2-faster-than-reference") & (frame["source"] == "measured")
+    ]
+    assert row["verdict"].item() == "not with this code"
+    assert "PQClean's portable code" in row["setting"].item()
+
+
+def test_absolute_times_of_the_paper_are_not_asked_of_us():
+    frame = registry.get("round3").claims(as_published("round3", 1e-3))
+    assert frame.loc[frame["claim_id"] == "all-below-0.05-ms", "source"].tolist() == ["published"]
+
+
+def test_the_standard_error_of_a_median():
+    assert math.isclose(readers.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
+
+
+# Bad input
+
+
+def test_frames_that_break_their_contract_are_refused():
+    with pytest.raises(DataError, match="a measurement frame has the columns"):
+        registry.get("round3").claims(papers.published("round3"))
+
+
+def test_an_unknown_field_of_a_check_is_refused():
+    check = {
+        "kind": "less",
+        "quantity": "sign_seconds",
+        "smaller": ["A"],
+        "larger": ["B"],
+        "bye": 2,
+    }
+    with pytest.raises(DataError, match=r"unknown fields \['bye'\] of a check 'less'"):
+        decide([check], readers.registry())
+
+
+def test_an_unknown_kind_of_check_is_named(monkeypatch):
+    work = registry.get("round3")
+    checks = ({"kind": "magic"},)
+    new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
+    monkeypatch.setattr(type(work), "statements", (new,))
+    with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
+        work.claims()
+
+
+def test_pairs_of_one_level_are_of_one_level(monkeypatch):
+    work = registry.get("pqdpol")
+    check = {
+        "kind": "less", "one_level": True, "quantity": "signature_bytes",
+        "smaller": ["Falcon-512"], "larger": ["Dilithium2"],
+    }  # fmt: skip
+    new = Statement(id="new", section="1", statement="Small.", ours=True, checks=(check,))
+    monkeypatch.setattr(type(work), "statements", (new,))
+    with pytest.raises(DataError, match="must have one NIST level; got Falcon-512 1, Dilithium2 2"):
+        work.claims()

@@ -1,0 +1,362 @@
+"""Printed numbers next to ours: every number has a row, with ours or the reason why not."""
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pqchain import algorithms, results
+from pqchain.algorithms import ALGORITHMS
+from pqchain.errors import DataError, UnknownName
+from pqchain.figures import Kind
+from pqchain.installation import read_toml
+from pqchain.works import papers, printed, registry
+from pqchain.works.printed import KINDS, PRINTED, SIZE, SIZE_VERDICTS
+from pqchain.works.work import Bench, Work
+from tests import frames
+from tests.works.expectations import EXPECTED, KEYS
+from tests.works.measurements import as_published, measured, measurement, unsupported
+from tests.works.sixth.test_sixth import FOLDER
+from tests.works.sources import SEEDS, WHY, numbers, text_of
+
+WORKS = pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
+
+KEY_COLUMNS = ["table", "printed_name", "variant", "quantity"]
+
+
+# All printed numbers
+
+
+@WORKS
+def test_every_printed_number_has_a_row_with_ours_or_a_reason(work):
+    frame = work.printed(frames=work.compute(Bench()))
+    for column in ("paper", "table", "algorithm", "printed_name", "quantity", "unit"):
+        assert frame[column].tolist() == work.published[column].tolist()
+    assert frame["variant"].tolist() == work.published["implementation"].tolist()
+    assert frame["printed"].tolist() == work.published["value"].tolist()
+    assert set(frame["kind"]) <= set(KINDS)
+    assert frame.loc[frame["kind"] == printed.NONE, "ours"].isna().all()
+    assert (frame.loc[frame["ours"].isna(), "reason"] != "").all()
+    has_both = frame["ours"].notna() & (frame["printed"] != 0)
+    assert frame.loc[has_both, "ratio"].tolist() == pytest.approx(
+        (frame["ours"] / frame["printed"])[has_both].tolist()
+    )
+    assert dict(printed.counts(frame)) == EXPECTED[work.key]["coverage"]
+
+
+@WORKS
+def test_registry_numbers_need_no_run(work):
+    frame = work.printed(frames=work.compute(Bench()))
+    facts = frame[frame["kind"] == Kind.REGISTRY]
+    assert facts["ours"].notna().all()
+    keys = facts[facts["quantity"].str.endswith("_key_bytes")]
+    assert ((keys["ours"] - keys["printed"]).abs() <= 16).all()
+
+
+@WORKS
+def test_every_rule_matches_a_printed_number(work):
+    rules = printed.read_rules(work.paper.folder)
+    rows = work.published.to_dict("records")
+    first = {next(index for index, rule in enumerate(rules) if rule.matches(row)) for row in rows}
+    assert first == set(range(len(rules)))
+
+
+def test_measurements_fill_in_times_cycles_ratios_and_counts():
+    measurements = frames.measurements()
+    frame = registry.get("round3").printed(measurements).set_index(KEY_COLUMNS)["ours"]
+    assert frame["table1-kem", "Kyber", "avx2", "encapsulate_seconds"] > 0
+    assert frame["table1-kem", "Kyber", "avx2", "encapsulate_cycles"] > 0
+    ratios = frame.xs("ratio", level="quantity").droplevel(["table", "variant"])
+    assert ratios["McEliece public key / NTRU public key"] == pytest.approx(373.6, abs=0.1)
+    quotient = frame["table1-signature", "Falcon", "avx2", "generate_keypair_seconds"]
+    quotient /= frame["table1-signature", "Dilithium", "avx2", "generate_keypair_seconds"]
+    name = "Falcon key generation / Dilithium key generation, AVX2"
+    assert ratios[name] == pytest.approx(quotient)
+    mini = registry.get("mini-blockchain").printed(measurements)
+    assert mini.set_index("quantity")["ours"]["generate_keypair_iterations"] >= 1
+
+
+def test_replays_fill_in_the_table_of_phases():
+    frame = registry.get("quic-reencoding").printed(frames=frames.replays())
+    ours = frame[frame["table"] == "table1"].set_index(["printed_name", "quantity"])["ours"]
+    assert ours.notna().all()
+    assert ours["총 소요 시간", "share_percent"] == 100
+    shares = [value for (_, quantity), value in ours.items() if quantity == "share_percent"]
+    assert sum(shares) == pytest.approx(200)
+
+
+def copy_of_sixth(folder: Path) -> Path:
+    """Copy the made-up work, so that a test can break a file of it."""
+    for file in FOLDER.iterdir():
+        (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    return folder
+
+
+def test_a_number_without_a_rule_is_refused(tmp_path):
+    folder = copy_of_sixth(tmp_path)
+    (folder / "coverage.toml").write_text('[[rules]]\nrows = ["Kyber"]\nkind = "measured"\n')
+    with pytest.raises(DataError, match="no rule matches Falcon, verify_seconds"):
+        Work(folder).printed()
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "problem"),
+    [
+        ('kind = "guessed"', UnknownName, "kind of number"),
+        ('kind = "none"', DataError, "`none` gives the reason"),
+        ('kind = "measured"\nnone = "no clock"', DataError, "`none` gives the reason"),
+        ('kind = "measured"\ntable = "t"', DataError, "unknown field"),
+    ],
+)
+def test_a_wrong_rule_is_refused(tmp_path, text, error, problem):
+    folder = copy_of_sixth(tmp_path)
+    (folder / "coverage.toml").write_text(f"[[rules]]\n{text}\n")
+    with pytest.raises(error, match=problem):
+        printed.read_rules(folder)
+
+
+def test_the_frame_keeps_its_contract():
+    frame = Work(FOLDER).printed(frames.measurements())
+    pd.testing.assert_frame_equal(results.check(frame, PRINTED), frame)
+    assert not pd.isna(frame["ours"].iloc[0])
+
+
+def test_frames_that_break_their_contract_are_refused():
+    work = registry.get("round3")
+    with pytest.raises(DataError, match="a measurement frame has the columns"):
+        work.printed(measured().drop(columns="reason"))
+    with pytest.raises(DataError, match="a published frame has the columns"):
+        printed.compare(work.paper, work.published.drop(columns="note"))
+
+
+def test_the_page_of_works_quotes_the_counts():
+    every = pd.concat(work.printed(frames=work.compute(Bench())) for work in registry.works())
+    text = (Path(__file__).resolve().parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
+    assert f"print {len(every)} numbers" in text
+    for kind, count in printed.counts(every):
+        assert f" {count} {PHRASES[kind]}" in text
+
+
+PHRASES = {
+    "registry": "are sizes of the registry", "measured": "are measured",
+    "run": "come from a run of the whole system", "replayed": "from a replay",
+    "synthesised": "from a synthesis", "modelled": "from a model",
+    "fitted": "from a law fitted to the paper", "cited": "have a cited figure", "none": "nothing",
+}  # fmt: skip
+"""Phrases of docs/works.md for each kind."""
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)
+@pytest.mark.parametrize("key", KEYS)
+def test_every_number_of_the_text_is_data_or_no_quantity(key):
+    paper = papers.paper(key)
+    known = set(EXPECTED[key]["no_quantities"])
+    for layout in paper.tables.values():
+        with (paper.folder / layout.file).open(encoding="utf-8", newline="") as file:
+            known.update(
+                number for row in csv.reader(file) for text in row for number in numbers(text)
+            )
+    text, _ = text_of(read_toml(paper.folder / "claims.toml")["sentences"])
+    assert sorted({number for number in numbers(text) if number not in known}) == []
+
+
+# Times
+
+
+def times(key: str, measurements: pd.DataFrame) -> pd.DataFrame:
+    """Return the printed times of a work next to measurements."""
+    return printed.times(registry.get(key).printed(measurements))
+
+
+def test_the_mean_is_noted_where_an_operation_restarts_at_random():
+    ours = measured(
+        measurement("Dilithium2", "liboqs-0.13/avx2", "sign", 8e-5, mean_seconds=1.1e-4),
+        measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 5e-5, mean_seconds=9e-5),
+    )
+    frame = times("pqdpol", ours)
+    notes = frame[frame["algorithm"] == "Dilithium2"].set_index("quantity")["note"]
+    assert "its mean here is 110\N{NARROW NO-BREAK SPACE}µs" in notes["sign_seconds"]
+    assert notes["verify_seconds"] == ""
+
+
+def test_ours_is_next_to_every_printed_time():
+    ours = measured(
+        measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 0.00005),
+        measurement("Falcon-512", "liboqs-0.13/ref", "verify", 0.00006),
+        unsupported("Falcon-512", "liboqs-0.13/avx2", "sign"),
+    )
+    frame = times("mini-blockchain", ours)
+    missing = "no measurement of generate key pair of Falcon-512 is given"
+    columns = ["quantity", "implementation", "verdict", "note"]
+    assert frame[columns].values.tolist() == [
+        ["generate_keypair_seconds", "", "not measured", missing],
+        ["sign_seconds", "liboqs-0.13/avx2", "unsupported", "needs avx2"],
+        ["verify_seconds", "liboqs-0.13/avx2", "ok", ""],
+    ]
+    assert frame["ours"].isna().tolist() == frame["ratio"].isna().tolist() == [True, True, False]
+    row = frame.iloc[2]
+    assert (row["ours"], row["deviation"]) == (0.00005, 0.0000005)
+    assert row["ratio"] == 0.00005 / 0.00004203
+    assert frame.attrs["provenance"] == {"machine_id": "test-machine"}
+
+
+def test_a_variant_is_compared_with_the_same_variant():
+    ours = measured(
+        measurement("Kyber512", "liboqs-0.13/avx2", "encapsulate", 0.00001),
+        measurement("Kyber512", "liboqs-0.13/ref", "encapsulate", 0.00004),
+    )
+    frame = times("round3", ours)
+    pairs = frame[(frame["algorithm"] == "Kyber512") & (frame["quantity"] == "encapsulate_seconds")]
+    assert pairs[["variant", "implementation", "note"]].values.tolist() == [
+        ["ref", "liboqs-0.13/ref", ""],
+        ["avx2", "liboqs-0.13/avx2", ""],
+    ]
+
+
+def test_another_variant_is_noted():
+    ours = measured(measurement("Kyber512", "liboqs-0.13/avx2", "encapsulate", 0.00001))
+    frame = times("round3", ours)
+    row = frame[(frame["variant"] == "ref") & (frame["verdict"] == "ok")]
+    assert row["note"].tolist() == ["published with ref, compared with liboqs-0.13/avx2"]
+
+
+def test_an_algorithm_without_implementation_is_unsupported(monkeypatch):
+    lacking = dataclasses.replace(ALGORITHMS["Rainbow-I-Classic"], implementations=())
+    monkeypatch.setitem(ALGORITHMS, "Rainbow-I-Classic", lacking)
+    frame = times("round3", measured())
+    rows = frame[frame["algorithm"] == "Rainbow-I-Classic"]
+    assert set(rows["verdict"]) == {"unsupported"}
+    assert set(rows["note"]) == {"this version of pqchain has no Rainbow-I-Classic"}
+    assert set(frame["verdict"]) == {"unsupported", "not measured"}
+
+
+@pytest.mark.parametrize("key", ["quic-reencoding", "falcon-hls"])
+def test_works_without_times_of_processors_like_ours_have_none(key):
+    frame = times(key, as_published("round3"))
+    assert len(frame) == 0
+    assert list(frame.columns) == list(PRINTED.columns)
+
+
+OPERATIONS = [
+    (name, operation)
+    for name in ("Falcon-512", "Dilithium2", "Kyber512")
+    for operation in ALGORITHMS[name].operations
+]
+
+ROWS = st.dictionaries(
+    st.tuples(
+        st.sampled_from(OPERATIONS),
+        st.sampled_from(["liboqs-0.13/avx2", "liboqs-0.13/ref", "hawk/ref"]),
+    ),
+    st.none() | st.floats(1e-9, 1e3),
+).map(
+    lambda medians: measured(
+        *(
+            unsupported(name, how, operation)
+            if median is None
+            else measurement(name, how, operation, median)
+            for ((name, operation), how), median in medians.items()
+        )
+    )
+)
+
+
+@settings(max_examples=15)
+@given(ours=ROWS, factor=st.sampled_from([0.25, 2.0, 1024.0]))
+def test_no_time_is_lost_and_ratios_scale(ours, factor):
+    frame = times("round3", ours)
+    theirs = papers.published("round3")
+    expected = theirs[(theirs["unit"] == "s") & (theirs["algorithm"] != "")]
+    assert frame["printed"].tolist() == expected["value"].tolist()
+    assert frame["algorithm"].tolist() == expected["algorithm"].tolist()
+    is_ok = frame["verdict"] == "ok"
+    assert (frame["ratio"].notna() == is_ok).all()
+    assert (frame["note"][~is_ok] != "").all()
+    slower = ours.assign(median_seconds=ours["median_seconds"] * factor)
+    again = times("round3", slower)
+    pd.testing.assert_series_equal(again["ratio"], frame["ratio"] * factor)
+
+
+@settings(max_examples=15)
+@given(ours=ROWS)
+def test_the_order_of_measurements_does_not_matter(ours):
+    turned = ours.iloc[::-1].reset_index(drop=True)
+    pd.testing.assert_frame_equal(times("round3", turned), times("round3", ours))
+
+
+def test_the_papers_own_times_give_one_ratio():
+    frame = times("round3", as_published("round3", 3.0))
+    assert len(frame) == 42
+    assert frame["ratio"].round(12).unique().tolist() == [3.0]
+
+
+def test_an_operation_measured_twice_is_refused():
+    row = measurement("Falcon-512", "liboqs-0.13/avx2", "sign", 0.1)
+    with pytest.raises(DataError, match=r"hold sign of Falcon-512 with liboqs-0\.13/avx2 twice"):
+        times("round3", measured(row, row))
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_sizes_are_equal_or_explained(key):
+    frame = printed.sizes(registry.get(key).printed())
+    assert set(frame["verdict"]) <= set(SIZE_VERDICTS) - {"different"}
+    other = frame[frame["verdict"] != "equal"]
+    columns = ["table", "algorithm", "quantity", "printed", "ours", "verdict"]
+    assert other[columns].values.tolist() == EXPECTED[key]["other_sizes"]
+    assert (other["note"] != "").all()
+    assert len(frame) == EXPECTED[key]["sizes"]
+    assert list(frame.columns) == list(SIZE.columns)
+
+
+def size(value: float, note: str = "") -> dict:
+    """Return a printed size of Dilithium2's secret key."""
+    keys = {"paper": "p", "table": "t", "algorithm": "Dilithium2", "quantity": "secret_key_bytes"}
+    return keys | {"value": value, "note": note}
+
+
+@pytest.mark.parametrize(
+    ("value", "note", "verdict"),
+    [
+        (2528.0, "", "equal"), (2544.0, "", "version"), (2529.0, "wrong digit", "erratum"),
+        (2529.0, "", "different"),
+    ],
+)  # fmt: skip
+def test_verdicts_on_sizes(value, note, verdict):
+    ours = printed.registry_size(size(value, note))
+    assert (ours.value, ours.verdict) == (2528.0, verdict)
+
+
+def test_an_erratum_that_a_version_explains_is_refused():
+    with pytest.raises(DataError, match=r"2544 .* listed as an erratum, but 2544 is version 3\.0"):
+        printed.registry_size(size(2544.0, "prints 2544, expected 2528"))
+
+
+def test_other_sizes_are_of_algorithms_and_differ_from_ours():
+    for other in algorithms.OTHER_SIZES.values():
+        assert getattr(algorithms.get(other.name), other.quantity) != other.bytes
+        assert other.kind in SIZE_VERDICTS and other.source
+
+
+def test_a_size_without_explanation_is_different():
+    work = registry.get("pqdpol")
+    published = work.published.copy()
+    is_key = (published["algorithm"] == "Dilithium3") & (
+        published["quantity"] == "public_key_bytes"
+    )
+    published.loc[is_key, "value"] += 1
+    frame = printed.sizes(printed.compare(work.paper, published))
+    (row,) = frame[frame["verdict"] == "different"].to_dict("records")
+    assert (row["algorithm"], row["printed"], row["ours"]) == ("Dilithium3", 1953, 1952)
+
+
+def test_the_longest_signature_is_compared_with_the_longest():
+    frame = printed.sizes(registry.get("mini-blockchain").printed())
+    row = frame[frame["quantity"] == "signature_max_bytes"].iloc[0]
+    assert (row["printed"], row["ours"], row["verdict"]) == (752, 752, "equal")
