@@ -50,6 +50,15 @@ def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
 
 
+@pytest.mark.native
+@pytest.mark.parametrize("scheme", ["lib/fine.so", "schemes/fine.py:Fine"])
+def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> None:
+    words = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
+    line = CommandLine(" ".join(words), tuple(word.encode() for word in words))
+    result = command_lines.ask(server, line)
+    assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
+
+
 @pytest.mark.long
 @pytest.mark.native
 @pytest.mark.timeout(1800)
