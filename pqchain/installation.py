@@ -51,11 +51,18 @@ def read_bytes(path: Path, most: int) -> bytes:
 
     Raises OSError, UsageError for a file of another kind, and DataError for a longer one.
     """
+    parts: list[bytes] = []
     with open_regular(path) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+        # Python's buffer is as long as what is asked for, however short the file is; and a file of
+        # /proc says that it has no bytes.
+        size = os.fstat(file.fileno()).st_size
+        left = most + 1 if size <= most else 0
+        while left and (part := file.read(min(max(size + 1, 1 << 16), left))):
+            parts.append(part)
+            left -= len(part)
+    if not left:
         raise DataError(f"{path} has more than {most} bytes, as no file of its kind; name another")
-    return data
+    return b"".join(parts)
 
 
 def read_lines(path: Path, most: int) -> Iterator[bytes]:

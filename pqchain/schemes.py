@@ -217,6 +217,10 @@ def _row(
 
 def _add(row: Algorithm, by: Implementation) -> None:
     """Add a row, unless its name cannot be told from another's on the wire."""
+    if not user_code.is_name(row.name):
+        raise UsageError(
+            f"the name of a scheme must be a text of 1 to 100 characters; got {row.name!r:.120}"
+        )
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
@@ -273,6 +277,8 @@ def read(text: str) -> Costs:
             raise UsageError(
                 f"--scheme has {part!r}; expected one of {', '.join(_SHORT)}, as in {EXAMPLE}"
             )
+        if key != "source" and _SHORT[key] in row:
+            raise UsageError(f"--scheme {text} gives {key} twice; give it once")
         row[_SHORT[key]] = value if key == "source" else _number(key, value)
     lacking = [key for key, field in _SHORT.items() if field not in row and field != _OPTIONAL]
     if lacking or not name:

@@ -120,6 +120,8 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
         ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
         (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
+        ("Yours,sign=1ms,sign=2ms", "gives sign twice"),
+        ("\udcff,public_key=1,signature=3,sign=2ms,verify=1ms", "must be a text of 1 to 100"),
         ("nowhere.so", "there is no library"),
         ("nowhere.py:Class", "there is no file"),
         ("pqchain.nowhere:Class", "cannot be imported"),

@@ -17,7 +17,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.implementations:
         return _implementations(arguments)
     families = {each.casefold(): each for each in algorithms.FAMILIES}
-    family = arguments.family and families.get(arguments.family.casefold())
+    family = families.get((arguments.family or "").casefold())
     if arguments.family is not None and family is None:
         raise UnknownName("family", arguments.family, algorithms.FAMILIES, "`pqchain algorithms`.")
     names = algorithms.names(arguments.kind, family=family, everything=arguments.all)

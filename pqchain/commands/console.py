@@ -332,7 +332,7 @@ def names(text: str) -> list[str]:
     """Read names between commas, of an option that may be repeated."""
     given = [name.strip() for name in text.split(",") if name.strip()]
     if not given:
-        raise argparse.ArgumentTypeError(f"{text!r} holds no name; leave it out for all")
+        raise UsageError(f"{text!r} holds no name; leave it out for all")
     return given
 
 

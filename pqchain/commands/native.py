@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from dataclasses import asdict
+from pathlib import Path
 
 from pqchain.commands import console
 from pqchain.errors import UsageError
@@ -43,7 +45,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
     from pqchain.crypto import isolated, library_check
 
-    path = arguments.check.expanduser().resolve()
+    # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
+    path = Path(os.path.realpath(arguments.check.expanduser()))
     if not path.is_file():
         raise UsageError(f"--check {arguments.check}: there is no such file")
     checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())

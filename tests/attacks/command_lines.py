@@ -237,6 +237,8 @@ def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
         return Outcome.ORPHAN, f"still running: {result['left_running'][:3]}"
     if code not in (0, 1, 2):
         return Outcome.WRONG, f"exit code {code}: {stderr[-300:]}"
+    if "out of memory" in stderr and line.memory_mb == MEMORY_MB:
+        return Outcome.MEMORY, stderr[-300:]
     if result["memory_mb"] > line.memory_mb:
         return Outcome.MEMORY, f"{result['memory_mb']} MB"
     if not stderr.strip() and not stdout.strip():

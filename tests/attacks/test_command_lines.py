@@ -13,7 +13,7 @@ from tests.attacks.command_lines import CommandLine
 from tests.attacks.commands import can_mount
 from tests.attacks.harness import ALLOWED, Outcome, run
 
-SAMPLE = 8
+SAMPLE = 7
 """Lines of each kind that `make test` runs."""
 
 
@@ -48,6 +48,15 @@ def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
         result = command_lines.ask(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("scheme", ["lib/fine.so", "schemes/fine.py:Fine"])
+def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> None:
+    words = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
+    line = CommandLine(" ".join(words), tuple(word.encode() for word in words))
+    result = command_lines.ask(server, line)
+    assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
 
 
 @pytest.mark.long
@@ -97,6 +106,7 @@ FINE = {
         ({"changed": ["/etc/passwd"]}, False, Outcome.DAMAGE),
         ({"left_running": ["sleep 600"]}, False, Outcome.ORPHAN),
         ({"memory_mb": 900}, False, Outcome.MEMORY),
+        ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
 )
 def test_every_defect_is_told(changes: dict[str, Any], refused: bool, expected: Outcome) -> None:

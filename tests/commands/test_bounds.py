@@ -181,7 +181,7 @@ PLACES = {
     "reproduce --output {}": "/dev/null",
     "reencode --resume {}": "/dev/null",
     "reencode --qlog {}": "/dev/null",
-    "consensus --mode virtual --nodes 4 --log {}": "/dev/null",
+    "consensus --mode virtual --transport native --network star --nodes 4 --log {}": "/dev/null",
     "plot networks --output {}": "named.svg",
     "study pqdpol --page {}": "named.html",
     **{
