@@ -25,10 +25,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _kinds(arguments)
     if arguments.file is not None and not arguments.file.is_file():
         raise UsageError(f"there is no file {arguments.file}; give a table that pqchain saved")
-    from pqchain import plots, results
+    from pqchain import plots
 
     kind: str = arguments.kind
     draw = plots.find(kind)
+    from pqchain import results
+
     suffix = f".{arguments.format}" if arguments.format else ".svg"
     output = arguments.output or Path(f"{kind}{suffix}")
     console.picture(output, "--output")
@@ -48,8 +50,8 @@ def _kinds(arguments: argparse.Namespace) -> int:
     from pqchain import plots
 
     rows = [
-        {"kind": kind, "draws": inspect.cleandoc(draw.__doc__ or "").partition("\n")[0]}
-        for kind, draw in plots.KINDS.items()
+        {"kind": kind, "draws": inspect.cleandoc(plots.find(kind).__doc__ or "").partition("\n")[0]}
+        for kind in plots.KINDS
     ]
     return console.show(arguments, rows, Table.of(rows, [Column("kind"), Column("draws")]))
 

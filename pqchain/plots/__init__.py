@@ -9,33 +9,37 @@ plots are readable in black and white.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import UnknownName
-from pqchain.plots.canvas import INK, figure_bytes
-from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
-from pqchain.plots.dots import OPERATION_LOOK
-from pqchain.plots.paper import style
-from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
-from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
-from pqchain.plots.speed import (
-    plot_accelerator,
-    plot_compared,
-    plot_history,
-    plot_operation,
-    plot_ratio,
-    plot_speed,
-    plot_speedup,
-    speedups,
-)
-from pqchain.plots.study import (
-    plot_capacity,
-    plot_load,
-    plot_migration,
-    plot_plane,
-    plot_tornado,
-)
+from pqchain.installation import late
+
+if TYPE_CHECKING:
+    from pqchain.plots.canvas import INK, figure_bytes
+    from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
+    from pqchain.plots.dots import OPERATION_LOOK
+    from pqchain.plots.paper import style
+    from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
+    from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
+    from pqchain.plots.speed import (
+        plot_accelerator,
+        plot_compared,
+        plot_history,
+        plot_operation,
+        plot_ratio,
+        plot_speed,
+        plot_speedup,
+        speedups,
+    )
+    from pqchain.plots.study import (
+        plot_capacity,
+        plot_load,
+        plot_migration,
+        plot_plane,
+        plot_tornado,
+    )
 
 __all__ = [
     "INK",
@@ -69,14 +73,28 @@ __all__ = [
     "style",
 ]  # fmt: skip
 
-KINDS: dict[str, Callable[..., Any]] = {
-    name.removeprefix("plot_"): globals()[name] for name in __all__ if name.startswith("plot_")
-}
-"""The `plot_*` functions by kind; commands, chapters of works and documentation read it."""
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "canvas": "INK figure_bytes",
+        "consensus": "plot_cells plot_computers plot_networks plot_winners",
+        "dots": "OPERATION_LOOK",
+        "paper": "style",
+        "reencode": "plot_links plot_phases plot_streams plot_transports",
+        "sizes": "plot_blocks plot_sizes plot_tradeoff",
+        "speed": "plot_accelerator plot_compared plot_history plot_operation plot_ratio "
+        "plot_speed plot_speedup speedups",
+        "study": "plot_capacity plot_load plot_migration plot_plane plot_tornado",
+    },
+)
+
+KINDS = tuple(name.removeprefix("plot_") for name in __all__ if name.startswith("plot_"))
+"""The kinds of plots; commands, chapters of works and documentation read it."""
 
 
 def find(kind: str) -> Callable[..., Any]:
     """Return the function that draws a kind of plot. Raises UnknownName."""
     if kind not in KINDS:
         raise UnknownName("plot", kind, KINDS, "`pqchain plot`.")
-    return KINDS[kind]
+    draw: Callable[..., Any] = getattr(sys.modules[__name__], f"plot_{kind}")
+    return draw

@@ -15,7 +15,6 @@ from pqchain.bench import presets, tables
 from pqchain.commands import main as cli
 from pqchain.consensus import Scenario, named
 from pqchain.consensus.changes import ScenarioChanges
-from pqchain.installation import HOME, read_toml
 from tests import frames
 
 REFUSED = {
@@ -109,11 +108,11 @@ def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
     assert {row["scheme"] for row in figures} == {"Falcon-512", "Mine"}
 
 
-def test_the_kinds_that_plot_offers_are_those_of_the_package() -> None:
-    offered = read_toml(HOME / "commands" / "plot.toml")["options"]["kind"]["choices"]
-    assert offered == sorted(
-        name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")
-    )
+def test_plot_lists_every_kind_of_the_package(capsys) -> None:
+    assert cli.main(["plot", "--json"]) == 0
+    listed = [row["kind"] for row in json.loads(capsys.readouterr().out)]
+    drawn = [name for name in dir(plots) if name.startswith("plot_")]
+    assert [f"plot_{kind}" for kind in listed] == drawn
 
 
 @pytest.mark.parametrize(
