@@ -1,5 +1,6 @@
 """The examples in docstrings say what the code does."""
 
+import configparser
 import doctest
 import importlib
 from pathlib import Path
@@ -31,6 +32,14 @@ def test_architecture_names_every_package():
     text = (ROOT.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
     names = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert [name for name in sorted(names) if f"`{name}`" not in text] == []
+
+
+def test_architecture_shows_the_enforced_layers():
+    config = configparser.ConfigParser()
+    config.read(ROOT.parent / ".importlinter", encoding="utf-8")
+    layers = config["importlinter:contract:layers"]["layers"].split("\n")[2:]  # without __main__
+    text = (ROOT.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert "```\n" + "\n".join(layers) + "\n```" in text
 
 
 @pytest.mark.parametrize(("page", "most_words"), [("README.md", 1200), ("ARCHITECTURE.md", 3000)])

@@ -358,7 +358,7 @@ class ReencodingNode:
                 raise DataError("a second request on a channel that the first answer ends")
             reader.is_answered = self._server.ends
             block, epoch, index = message["block"], message["epoch"], message["index"]
-            self._server.serve(key, str(block), int(epoch), int(index))
+            self._server.serve(peer.index, key, str(block), int(epoch), int(index))
         elif kind in ("chunk", "none"):
             self._fetcher.announced(peer, key, reader, message)
         else:

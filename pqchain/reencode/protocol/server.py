@@ -6,6 +6,7 @@ Who asks has proven who it is.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Sequence
 
 from pqchain.errors import PqchainError
@@ -22,7 +23,7 @@ _Name = tuple[str, int, int]
 """Block, epoch and index of a chunk."""
 
 MOST_WAITING = 10_000
-"""Requests that may wait for files; whoever asks for more hears that there is nothing."""
+"""Requests of one peer that may wait for files; those beyond are told that there is nothing."""
 
 
 class Server:
@@ -35,24 +36,24 @@ class Server:
         """Whether an answer is the last on its channel."""
         self.cache: dict[_Name, Bytes] = {}
         """Chunks from the first request until nobody wants them."""
-        self._waiting: dict[_Name, list[Key]] = {}
+        self._waiting: dict[_Name, list[tuple[int, Key]]] = {}
         """Who has asked for a chunk that is being read: it is read once."""
-        self.waiting = 0
-        """How many requests that are."""
+        self.waiting: Counter[int] = Counter()
+        """How many requests of each peer that are."""
 
-    def serve(self, key: Key, block: str, epoch: int, index: int) -> None:
-        """Answer a request for a chunk, from memory or when its file was read."""
+    def serve(self, peer: int, key: Key, block: str, epoch: int, index: int) -> None:
+        """Answer a peer's request for a chunk, from memory or when its file was read."""
         wanted = block, epoch, index
         if wanted in self.cache:
             self._give(key, wanted)
-        elif block not in self._sizes or self.waiting >= MOST_WAITING:
+        elif block not in self._sizes or self.waiting[peer] >= MOST_WAITING:
             self._refuse(key)
         elif wanted in self._waiting:
-            self._waiting[wanted].append(key)
-            self.waiting += 1
+            self._waiting[wanted].append((peer, key))
+            self.waiting[peer] += 1
         else:
-            self._waiting[wanted] = [key]
-            self.waiting += 1
+            self._waiting[wanted] = [(peer, key)]
+            self.waiting[peer] += 1
             self._own.add(self._reading(wanted))
 
     def _refuse(self, key: Key) -> None:
@@ -80,9 +81,9 @@ class Server:
 
     def _answered(self, wanted: _Name) -> list[Key]:
         """Return who waits for a chunk, and let them wait no longer."""
-        keys = self._waiting.pop(wanted)
-        self.waiting -= len(keys)
-        return keys
+        requests = self._waiting.pop(wanted)
+        self.waiting.subtract(peer for peer, _ in requests)
+        return [key for _, key in requests]
 
     def _give(self, key: Key, wanted: _Name) -> None:
         transport, view = self._own.transport, self.cache[wanted].data

@@ -29,6 +29,9 @@ def _number(stream: QuicStream) -> int:
 QuicStream.__hash__ = _number  # type: ignore[assignment, method-assign]
 
 
+UNPROVEN_DATA_BYTES = 64 << 10
+"""What a client may send, gaps included, before it has proven who it is."""
+
 _write_connection_limits = QuicConnection._write_connection_limits
 _write_stream_limits = QuicConnection._write_stream_limits
 
@@ -40,7 +43,10 @@ def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
     with a byte far ahead, a peer could fill gigabytes with gaps.
     """
     data = self._local_max_data
-    if data.used * 2 > data.value and data.value * 2 > MOST_AHEAD_BYTES:
+    if data.value < self._configuration.max_data:
+        if data.used * 2 > data.value:
+            data.value //= 2  # aioquic is about to double it
+    elif data.used * 2 > data.value and data.value * 2 > MOST_AHEAD_BYTES:
         receivers = [stream.receiver for stream in self._streams.values()]
         undelivered = sum(each.highest_offset - each._buffer_start for each in receivers)
         data.value = _halved(data.value, data.used - undelivered)
@@ -68,6 +74,23 @@ def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int
     """Return what a stream holds unacknowledged. aioquic has no public word for it."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
+
+
+def _forget(quic: QuicConnection) -> None:
+    """Drop what a connection has not sent, or has sent without an acknowledgement."""
+    quic._streams.clear()
+    quic._streams_queue.clear()
+    for space in quic._loss.spaces:
+        space.sent_packets.clear()
+
+
+def _limit_data(quic: QuicConnection, proven: bool) -> None:
+    """Set what a client may send before or after its proof; the next datagram tells it."""
+    data = quic._local_max_data
+    if proven:
+        data.value = max(data.value, quic._configuration.max_data)
+    else:
+        data.value = data.sent = UNPROVEN_DATA_BYTES
 
 
 def _logger(clock: Callable[[], float]) -> QuicLogger:
@@ -98,6 +121,8 @@ LIBRARY = Library(
     buffer=Buffer,
     buffered=_buffered,
     streams=lambda quic: quic._streams,
+    forget=_forget,
+    limit_data=_limit_data,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,
         "alpn_protocols": [ALPN, _LENGTHENING],

@@ -44,6 +44,18 @@ HANDSHAKE_SECONDS = 5.0
 
 MOST_HEADER_BYTES = 8 << 10
 
+MOST_OF_PEER = 6
+"""Connections of one peer that have calls; calls of one more are refused.
+
+A server cannot close a connection, and a call ends only when its last message was sent.
+"""
+
+MOST_SENDING = 16
+"""Messages of a session that the library may hold until they are sent: 2 MB, and its copy."""
+
+IDLE_SECONDS = 30.0
+"""How long a connection may have no calls, and how often one that has calls must answer a ping."""
+
 LOG = logging.getLogger("pqchain.wire")
 
 LIMIT = (
@@ -60,6 +72,8 @@ def _bounded() -> tuple[tuple[str, int], ...]:
         ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
         ("grpc.http2.settings_timeout", int(HANDSHAKE_SECONDS * 1000)),
         ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.max_connection_idle_ms", int(IDLE_SECONDS * 1000)),
+        ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
         ("grpc.max_metadata_size", MOST_HEADER_BYTES // 2),
         ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
     )
@@ -71,6 +85,8 @@ class _Channel:
 
     queued: Queued
     """What waits on all channels of the session."""
+    sending: asyncio.Semaphore
+    """Limits what the library holds of all channels of the session."""
     queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
     call: Any = None
 
@@ -91,7 +107,8 @@ class _Channel:
             view, end = item
             self.queued.remove(view)
             for start in range(0, len(view), _MESSAGE_BYTES):
-                yield bytes(view[start : start + _MESSAGE_BYTES])
+                async with self.sending:  # until the library asks for the next message
+                    yield bytes(view[start : start + _MESSAGE_BYTES])
             if end:
                 return
 
@@ -107,11 +124,12 @@ class _Session:
     channels: dict[int, _Channel] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     queued: Queued = field(default_factory=Queued)
+    sending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SENDING))
     count: int = 0
 
     def add_channel(self) -> tuple[int, _Channel]:
         self.count += 1
-        channel = self.channels[self.count] = _Channel(self.queued)
+        channel = self.channels[self.count] = _Channel(self.queued, self.sending)
         return self.count, channel
 
     def queued_bytes(self) -> int:
@@ -119,10 +137,14 @@ class _Session:
 
     def end(self) -> None:
         """Close the connection and its calls, in the background."""
-        for channel in self.channels.values():
+        keep(self.owner.ending, self._end())
+
+    async def _end(self) -> None:
+        for channel in [*self.channels.values()]:
             channel.queue.put_nowait(None)
+            await asyncio.sleep(0)  # not all calls end in one turn of the loop
         if self.connection is not None:
-            keep(self.owner.ending, self.connection.close())
+            await self.connection.close()
 
 
 class Grpc(Sockets[_Session]):
@@ -168,6 +190,8 @@ class Grpc(Sockets[_Session]):
     async def _called(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
+        while self.turn.is_over:  # a client may begin many calls at once
+            await asyncio.sleep(0)
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None
         if peer is None:
@@ -175,6 +199,9 @@ class Grpc(Sockets[_Session]):
             return
         address = context.peer()
         if (session := self._by_address.get(address)) is None:
+            if sum(each.peer == peer for each in self._by_address.values()) >= MOST_OF_PEER:
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many connections")
+                return
             session = self._by_address[address] = _Session(self, next(self.numbers), peer)
             self.sessions[session.number] = session
             self.deliver(Opened(session.number, peer, False))

@@ -22,6 +22,7 @@ LIBRARY = Library(
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
     # It allows a peer 128 streams at a time.
     streams=lambda quic: (),
+    forget=lambda quic: setattr(quic, "_core", None),
     settings=lambda congestion: {"probe_datagram_size": False},
     over=(qh3.quic.connection.QuicConnectionError,),
 )

@@ -81,8 +81,8 @@ class QuicEndpoint(QuicOwner):
         )
         self._by_name: dict[bytes, Connection] = {}
         self._all: dict[int, Connection] = {}
-        self._given: dict[bytes, tuple[Any, Connection]] = {}
-        """Tickets that we gave, and on which connection."""
+        self._given: dict[bytes, tuple[Any, int]] = {}
+        """Tickets that we gave, and to which peer."""
         self._admission = Admission()
         self._retries: list[tuple[bytes, Address]] = []
         """What is to be answered to those who have no connection."""
@@ -182,6 +182,9 @@ class QuicEndpoint(QuicOwner):
             if flight is not None:
                 sent += flight
                 connection.timer = connection.quic.get_timer()
+                if connection.over and flight:
+                    # It has said goodbye; the library would keep its buffers for a while.
+                    self._terminated(connection, "")
         return sent
 
     def events(self) -> list[Event]:
@@ -262,14 +265,13 @@ class QuicEndpoint(QuicOwner):
     def _accepted(self, names: Names) -> Connection:
         def fetch(label: bytes) -> Any:
             # Gone after one use: a replay of the same first flight meets no ticket.
-            ticket, owner = self._given.pop(label, (None, None))
-            if ticket is None or owner is None or owner.peer is None:
-                return None
-            connection.peer = owner.peer
+            ticket, peer = self._given.pop(label, (None, None))
+            if ticket is not None:
+                connection.peer = peer
             return ticket
 
         def give(ticket: Any) -> None:
-            self._given[ticket.ticket] = (ticket, connection)
+            connection.tickets.append(ticket)
 
         connection = self._added(
             self._server,
@@ -278,6 +280,7 @@ class QuicEndpoint(QuicOwner):
             session_ticket_fetcher=fetch if self._resumes else None,
             session_ticket_handler=give if self._resumes else None,
         )
+        self.library.limit_data(connection.quic, False)
         self._by_name[names.retried or names.original] = connection
         return connection
 
@@ -301,6 +304,12 @@ class QuicEndpoint(QuicOwner):
         connection.check_time(self._now)
         connection.check_streams()
         if connection.opened:
+            if not connection.dialled:
+                assert connection.peer is not None
+                self.library.limit_data(connection.quic, True)
+                while connection.tickets:  # not earlier: a ticket stands for a proven identity
+                    ticket = connection.tickets.pop()
+                    self._given[ticket.ticket] = (ticket, connection.peer)
             self._admission.left(connection.session)
 
     def _terminated(self, connection: Connection, reason: str) -> None:
@@ -310,6 +319,7 @@ class QuicEndpoint(QuicOwner):
         for name in [name for name, each in self._by_name.items() if each is connection]:
             del self._by_name[name]
         self._all.pop(session, None)
+        self.library.forget(connection.quic)
         self.dirty.pop(session, None)
         if self.sessions.pop(session, None) is not None and peer is not None:
             self.happened.append(Closed(session, peer, reason))

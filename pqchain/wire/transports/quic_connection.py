@@ -43,6 +43,11 @@ class Library:
     """Says how many bytes of a stream it holds."""
     streams: Callable[[Any], Collection[int]]
     """Says which streams are open; empty if the library itself allows only a few."""
+    forget: Callable[[Any], None]
+    """Drops the buffers of a connection that is over; its objects refer to each other, so that
+    they would last until a garbage collection."""
+    limit_data: Callable[[Any, bool], None] = lambda quic, proven: None
+    """Limits what a client may send until it has proven who it is, where the library allows it."""
     settings: Callable[[str], dict[str, Any]]
     """Says, for a congestion control, what only its configuration knows."""
     logger: Callable[[Callable[[], float]], Any] | None = None
@@ -70,6 +75,10 @@ class Connection(Proving):
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
+    tickets: list[Any] = field(default_factory=list)
+    """Tickets for the client, which has not proven who it is yet."""
+    handed: set[int] = field(default_factory=set)
+    """The channels of which QUIC may hold something."""
     stopped: dict[int, None] = field(default_factory=dict)
     """The last streams on which the other side wants nothing more."""
     ended: dict[int, None] = field(default_factory=dict)
@@ -167,17 +176,17 @@ class Connection(Proving):
                     self.queued.add(rest)
                     queue.appendleft((rest, end))
                 self.write(channel, part, end=end and not len(rest))
+                self.handed.add(channel)
                 buffered += len(part)
                 held += len(part)
             if not queue:
                 del self.outgoing[channel]
 
     def _held_bytes(self) -> int:
-        """Return what QUIC holds of all streams; 0 while they are too few to matter."""
-        library, streams = self.owner.library, self.owner.library.streams(self.quic)
-        if len(streams) * SLICE_BYTES <= MOST_HANDED_BYTES:
-            return 0
-        return sum(library.buffered(self.quic, stream) for stream in streams)
+        """Return what QUIC holds of all streams."""
+        held = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.handed}
+        self.handed = {stream for stream, count in held.items() if count}
+        return sum(held.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""

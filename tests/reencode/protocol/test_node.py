@@ -155,7 +155,11 @@ def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
     for epoch in range(MOST_WAITING + 50):
         get = {"type": "get", "block": manifest.block_hash, "epoch": epoch, "index": 0}
         node.handle(Received(102, 7, pack(get), False), 0.02)
-    assert node._server.waiting == MOST_WAITING
+    assert node._server.waiting == {2: MOST_WAITING}
+    assert len(wire.said("none")) == 50
+    get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
+    node.handle(Received(103, 5, pack(get), False), 0.02)
+    assert node._server.waiting == {2: MOST_WAITING, 3: 1}  # one peer does not crowd out others
     assert len(wire.said("none")) == 50
     stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
     node.handle(Received(103, 7, beat(plan=PLAN) + beat(plan=PLAN, stored=stored), False), 0.02)

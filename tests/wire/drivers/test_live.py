@@ -1,6 +1,7 @@
 """A node on sockets: which address it cannot have, and what comes before its start."""
 
 import asyncio
+import gc
 import socket
 import subprocess
 import sys
@@ -94,7 +95,11 @@ def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
         assert live.node.connected
         await live.shut()
 
-    asyncio.run(main())
+    try:
+        asyncio.run(main())
+        assert gc.get_freeze_count() > 10_000  # a full collection in a turn would go through them
+    finally:
+        gc.unfreeze()
 
 
 def test_what_a_member_sends_before_the_start_is_bounded(tmp_path, monkeypatch):

@@ -138,3 +138,92 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
         assert [message async for message in channel.messages()] == []
 
     asyncio.run(main())
+
+
+def run_with_node(tmp_path, check):
+    """Run a coroutine with a node that listens nowhere."""
+    from pqchain.wire.identity import generate
+    from pqchain.wire.transports import grpc
+    from pqchain.wire.transports.registry import Place
+
+    async def main():
+        known = generate(2, algorithm="Ed25519", certificate_key="p256")
+        directory = [each.public for each in known]
+        place = Place(identity=known[0], directory=directory, addresses={}, folder=tmp_path)
+        await asyncio.wait_for(check(grpc, grpc.Grpc(place)), 60)
+
+    asyncio.run(main())
+
+
+def test_the_library_holds_few_messages_of_a_session(tmp_path):
+    async def check(grpc, node):
+        session = grpc._Session(node, 7, peer=1)
+        channels = [session.add_channel()[1] for _ in range(3 * grpc.MOST_SENDING)]
+        for channel in channels:
+            channel.put(bytes(100), True)
+        calls = [channel.messages() for channel in channels]
+        sending = [asyncio.ensure_future(call.__anext__()) for call in calls]
+        for count in (1, 2, 3):
+            for _ in range(10):
+                await asyncio.sleep(0)
+            ready = [at for at, task in enumerate(sending) if task.done()]
+            assert len(ready) == count * grpc.MOST_SENDING
+            for at in ready[-grpc.MOST_SENDING :]:  # the library has sent them
+                with pytest.raises(StopAsyncIteration):
+                    await calls[at].__anext__()
+
+    run_with_node(tmp_path, check)
+
+
+def test_connections_of_a_peer_are_bounded_and_calls_do_not_end_all_at_once(tmp_path):
+    class Aborted(Exception):
+        pass
+
+    class Context:
+        def __init__(self, certificate, number):
+            self.certificate, self.number = certificate, number
+
+        def auth_context(self):
+            return {"x509_pem_cert": [self.certificate]}
+
+        def peer(self):
+            return f"ipv4:127.0.0.1:{self.number}"
+
+        async def abort(self, code, details):
+            raise Aborted(details)
+
+    async def requests():
+        await asyncio.Event().wait()
+        yield b""
+
+    async def check(grpc, node):
+        certificate = node.directory[1].certificate_pem
+
+        def call(number):
+            called = node._called(requests(), Context(certificate, number))
+            return asyncio.ensure_future(called.__anext__())
+
+        most = grpc.MOST_OF_PEER
+        calls = [call(number) for number in range(most + 1) for _ in range(3)]
+        refused, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_EXCEPTION)
+        while len(refused := {task for task in calls if task.done()}) < 3:
+            await asyncio.sleep(0)
+        assert refused == set(calls[-3:])
+        assert {str(task.exception()) for task in refused} == {"too many connections"}
+        assert len(node.sessions) == most
+        first, *_ = node.sessions.values()
+        channels = [*first.channels.values()]
+        node.close(first.number, "enough", now=0.0)
+        ended = []
+        while len(first.channels) > 0:
+            await asyncio.sleep(0)
+            ended.append(sum(not channel.queue.empty() for channel in channels))
+        assert max(ended) == 1
+        another = call(most + 1)
+        while len(node.sessions) < most:
+            await asyncio.sleep(0)
+        for task in [*calls, another]:
+            task.cancel()
+        await asyncio.gather(*calls, another, return_exceptions=True)
+
+    run_with_node(tmp_path, check)

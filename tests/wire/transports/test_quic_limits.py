@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.wire.session import Closed, Opened
 from pqchain.wire.transports import limits, quic_connection
-from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
+from pqchain.wire.transports.aioquic import UNPROVEN_DATA_BYTES
 from tests.wire.pair import Pair
 
 
@@ -69,7 +69,7 @@ def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypa
         client.send(session, client.open(session), chunk, end=True)
     client.datagrams(pair.now)
     connection = client.sessions[session]
-    held = sum(AIOQUIC.buffered(connection.quic, at) for at in AIOQUIC.streams(connection.quic))
+    held = sum(pair.library.buffered(connection.quic, at) for at in connection.handed)
     assert 1 << 20 < held <= (1 << 20) + (64 << 10)
     assert client.queued_bytes() == 100 * len(chunk) - held
 
@@ -87,13 +87,8 @@ def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     assert pair.endpoints[1].sessions == {}
 
 
-def test_gaps_in_streams_are_bounded(pair, monkeypatch):
-    """A peer that sends the last byte that it may, again and again, and never the first one."""
-    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
-    opened(pair)
-    (there,) = events(pair, 1, Opened)
-    server = pair.endpoints[1].sessions[there.session].quic
-    client = next(iter(pair.endpoints[0].sessions.values())).quic
+def send_gaps(pair, client):
+    """Send the last byte that is allowed, again and again, and never the first one."""
     for _ in range(200):
         stream = client.get_next_available_stream_id()
         client.send_stream_data(stream, b"x")
@@ -109,4 +104,53 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
         pair.run()
     else:
         raise AssertionError("its room never ends")
+
+
+def test_gaps_in_streams_are_bounded(pair, monkeypatch):
+    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
+    opened(pair)
+    (there,) = events(pair, 1, Opened)
+    server = pair.endpoints[1].sessions[there.session].quic
+    client = next(iter(pair.endpoints[0].sessions.values())).quic
+    send_gaps(pair, client)
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
+
+
+def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
+    """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
+    answered = quic_connection.Connection._answered
+    monkeypatch.setattr(quic_connection.Connection, "_answered", lambda *_: None)
+    opened(pair)
+    assert events(pair, 1, Opened) == []
+    (server,) = pair.endpoints[1].sessions.values()
+    (client,) = pair.endpoints[0].sessions.values()
+    send_gaps(pair, client.quic)
+    held = sum(len(each.receiver._buffer) for each in server.quic._streams.values())
+    assert 0 < held <= UNPROVEN_DATA_BYTES
+    assert client.quic._remote_max_data == UNPROVEN_DATA_BYTES
+    monkeypatch.setattr(quic_connection.Connection, "_answered", answered)
+    session = opened(pair)
+    assert len(events(pair, 1, Opened)) == 1
+    allowed = pair.endpoints[0].sessions[session].quic._remote_max_data
+    assert allowed == 4 * quic_connection.WINDOW_BYTES
+
+
+def test_a_session_that_is_closed_holds_nothing_of_what_was_not_acknowledged(either):
+    pair = either
+    opened(pair)
+    (there,) = events(pair, 1, Opened)
+    server = pair.endpoints[1]
+    quic = server.sessions[there.session].quic
+    for _ in range(10):
+        server.send(there.session, server.open(there.session), bytes(100_000), end=True)
+    server.datagrams(pair.now)
+    server.close(there.session, "enough", now=pair.now)
+    pair.carry()
+    if pair.library.package.__name__ == "qh3":
+        assert quic._core is None
+    else:
+        assert not quic._streams
+        assert not any(space.sent_packets for space in quic._loss.spaces)
+    assert there.session not in server._all
+    pair.run()
+    assert [event.reason for event in events(pair, 0, Closed)] == ["enough"]

@@ -12,8 +12,8 @@ use std::io::{ErrorKind, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LockResult, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ const RECEIVED_BYTES: usize = 1 << 16;
 /// Calls that receive, and bursts of each connection, before the other side of the work has its turn.
 const RECEIVING_CALLS: usize = 4;
 const BURSTS: usize = 4;
+/// After holding the host for so long the thread lets waiting callers have it first.
+const TURN: Duration = Duration::from_millis(1);
 
 /// What wakes the caller: readable from the first `tell` on until the next `hear`.
 pub struct News {
@@ -71,8 +73,41 @@ impl Signal {
     }
 }
 
+/// A mutex of one thread and its callers. The standard one is not fair: a thread that locks it
+/// again at once keeps callers waiting for many of its turns.
+pub struct FairMutex<T> {
+    mutex: Mutex<T>,
+    callers: AtomicUsize,
+}
+impl<T> FairMutex<T> {
+    pub fn new(value: T) -> Self {
+        FairMutex { mutex: Mutex::new(value), callers: AtomicUsize::new(0) }
+    }
+    /// Lock it for the thread.
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.mutex.lock()
+    }
+    /// Lock it for a caller, for whom `hand_over` waits.
+    pub fn lock_as_caller(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.callers.fetch_add(1, Ordering::AcqRel);
+        let guard = self.mutex.lock();
+        self.callers.fetch_sub(1, Ordering::AcqRel);
+        guard
+    }
+    pub fn callers(&self) -> usize {
+        self.callers.load(Ordering::Acquire)
+    }
+    /// Wait until no caller waits for the mutex, but not for longer than `patience`.
+    pub fn hand_over(&self, patience: Duration) {
+        let began = Instant::now();
+        while self.callers() > 0 && began.elapsed() < patience {
+            std::thread::yield_now();
+        }
+    }
+}
+
 struct Shared {
-    host: Mutex<Host>,
+    host: FairMutex<Host>,
     socket: UdpSocket,
     state: UdpSocketState,
     /// Wakes the thread.
@@ -103,7 +138,7 @@ impl Live {
         let mut host = Host::new(settings, identity, None)?;
         host.segments = host.segments.min(state.max_gso_segments());
         let shared = Arc::new(Shared {
-            host: Mutex::new(host),
+            host: FairMutex::new(host),
             socket,
             state,
             wake: Signal::new()?,
@@ -137,7 +172,7 @@ impl Live {
         &self,
         act: impl FnOnce(&mut Host, Instant) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        let mut host = self.shared.host.lock().map_err(|_| self.fault())?;
+        let mut host = self.shared.host.lock_as_caller().map_err(|_| self.fault())?;
         let done = act(&mut host, Instant::now())?;
         let dirty = host.is_dirty();
         drop(host);
@@ -148,7 +183,7 @@ impl Live {
     }
 
     pub fn events(&self, room: &mut Room<'_>) -> Result<(), Fault> {
-        let mut host = self.shared.host.lock().map_err(|_| self.fault())?;
+        let mut host = self.shared.host.lock_as_caller().map_err(|_| self.fault())?;
         self.shared.news.hear();
         if self.shared.broken.lock().map(|broken| broken.is_some()).unwrap_or(true) {
             return Err(self.fault());
@@ -232,6 +267,9 @@ impl Shared {
             drop(host);
             if news {
                 self.news.tell();
+            }
+            if now.elapsed() > TURN {
+                self.host.hand_over(TURN);
             }
         }
         // Say goodbye to whom it concerns, as far as the socket takes it.

@@ -1,6 +1,7 @@
 //! The thread of a host on a socket, and its caller.
-use pqchain_quic::live::News;
+use pqchain_quic::live::{FairMutex, News};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 const ROUNDS: u64 = 50_000;
 
@@ -34,4 +35,21 @@ fn no_news_is_lost_while_the_caller_looks() {
             assert!(told, "nothing was told for ten seconds");
         }
     });
+}
+
+#[test]
+fn a_caller_that_waits_has_the_mutex_before_the_thread_again() {
+    for round in 0..100 {
+        let mutex = FairMutex::new(round);
+        std::thread::scope(|scope| {
+            let held = mutex.lock().unwrap();
+            scope.spawn(|| *mutex.lock_as_caller().unwrap() += 1);
+            while mutex.callers() == 0 {
+                std::thread::yield_now();
+            }
+            drop(held);
+            mutex.hand_over(Duration::from_secs(60));
+            assert_eq!(*mutex.lock().unwrap(), round + 1);
+        });
+    }
 }
