@@ -208,7 +208,11 @@ impl Link {
         self.deadline = None;
         self.clear_queues();
         self.places.clear();
-        self.unread.clear();
+        // QUIC would keep what was not read until the connection has drained: up to a window for
+        // each session that a member opens and has closed.
+        for id in std::mem::take(&mut self.unread) {
+            let _ = self.quic.recv_stream(id).stop(VarInt::from_u32(CANCELLED));
+        }
         self.early = None;
     }
 
