@@ -293,8 +293,11 @@ def _attack(kind: str) -> Attack:
 
         def make(rng: random.Random, count: int) -> Iterator[Input]:
             lines = read(kind)
-            for line in lines if count >= len(lines) else rng.sample(lines, count):
-                yield Input(line.what, line)
+            try:
+                for line in lines if count >= len(lines) else rng.sample(lines, count):
+                    yield Input(line.what, line)
+            finally:
+                server.communicate()  # end of input ends it
 
         def attempt(line: CommandLine) -> Outcome:
             outcome, detail = verdict(line, ask(server, line))
