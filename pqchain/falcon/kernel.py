@@ -144,6 +144,7 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
         raise UsageError(
             f"request must have at least {request_bytes(logn)} bytes; got {len(request)}"
         )
+    # The longest response, of logn 10, and two 32-bit registers.
     response, registers = bytearray(2048), bytearray(8)
     _call("run_request", request, response, registers, logn)
     status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))

@@ -27,7 +27,7 @@ START, DONE = 1, 2
 MOST_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
 
-# Bus addresses of request and response; any two that do not overlap will do.
+# Bus addresses of request and response, far enough apart not to overlap.
 _ASKED, _ANSWERED = 0x1000_0000, 0x2000_0000
 
 
@@ -68,6 +68,7 @@ class Netlist:
             raise Unsupported(f"cannot load the engine in RTL: {error}; make it anew") from error
         self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}
+        # The library's engine is freed with this object.
         self._close = weakref.finalize(self, self._library.falcon_rtl_close, self._chip)
 
     def map(self, address: int, memory: bytearray) -> None:
@@ -115,6 +116,7 @@ class Netlist:
     def spent(self) -> dict[str, tuple[int, int]]:
         """Return (cycles, starts) since the last call by name: kernels and other activities."""
         cycles, starts = ctypes.c_uint64(), ctypes.c_uint64()
+        # The library resets each counter as it is read.
         places: dict[str, tuple[int, int]] = {}
         while name := self._library.falcon_rtl_spent(
             self._chip, len(places), ctypes.byref(cycles), ctypes.byref(starts)

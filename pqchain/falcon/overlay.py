@@ -95,7 +95,7 @@ class Board:
 
         Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
         """
-        # Checked before the device is used: pynq reads both files when it loads an overlay.
+        # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:
                 raise BitstreamMissing(
@@ -114,6 +114,7 @@ class Board:
             )
         self._core = getattr(self._overlay, names[0])
         self.cycles: int | None = None
+        # A key is sent only to a core of the expected name and version.
         version = self._core.identify(timeout_seconds)
         if version != VERSION:
             raise WrongBitstream(
@@ -150,7 +151,6 @@ class Board:
 
 def _find_device() -> Any:
     with warnings.catch_warnings():
-        # The error below replaces the warnings of pynq.
         warnings.simplefilter("ignore")
         try:
             return pynq.Device.active_device

@@ -58,6 +58,7 @@ _NETLIST = {
     "nodes and polynomials": ["LDL and splits", "merges and corrections", "polynomials"],
     "leaves and sampler": ["leaves", "sampler"],
 }
+"""Phases of the netlist by common phase."""
 
 
 def figures() -> dict[str, Any]:
