@@ -76,7 +76,7 @@ class Run(Alike):
 
     @property
     def is_live(self) -> bool:
-        """Whether every live honest delegate finalized a block at every height."""
+        """Whether every live honest delegate finalized a block at all heights of the scenario."""
         return len(self.final) == len(self.heights) == self.scenario.blocks
 
     @property

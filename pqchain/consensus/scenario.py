@@ -347,8 +347,11 @@ class Scenario:
         )
 
     def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
-        """Return a copy with changed fields; fields that depend on them are derived again."""
-        # A scenario in which all nodes are delegates stays one when the number of nodes changes.
+        """Return a copy with changed fields.
+
+        A new `network` derives `exchange` and `vote_phases` again unless they are given; new
+        `nodes` are all delegates if the former ones were. Raises UsageError as the constructor.
+        """
         if "nodes" in changes and self.delegates == self.nodes:
             changes.setdefault("delegates", None)
         if "network" in changes:

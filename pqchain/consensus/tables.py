@@ -40,7 +40,7 @@ def delegates(frame: pd.DataFrame) -> Table:
 
 
 def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
-    """Return a table of modelled runs, with the relative error of printed latencies.
+    """Return a table of modelled runs, with their relative errors if printed values are given.
 
     `printed` maps scenario identifiers to latencies in seconds that a paper prints; may be empty.
     """
