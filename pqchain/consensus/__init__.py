@@ -1,12 +1,12 @@
-"""PQ-DPoL and its relatives over any network: scenarios in, frames out.
+"""Models of PQ-DPoL and related protocols over several kinds of network.
 
     costs = pqchain.papers.costs("pqdpol")
     one = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=32)
     pqchain.consensus.run(one).latency_seconds
 
-Networks are made by `named("mesh", rate_bits_per_second=1e8)`; many scenarios by `grid` and run by
-`sweep`; `landscape` compares networks and schemes up to 2^20 nodes. Each name is loaded at first
-use.
+`named("mesh", rate_bits_per_second=1e8)` returns a network. `grid` returns many scenarios, `sweep`
+runs them, and `landscape` compares networks and schemes up to 2^20 nodes. Names are loaded at
+first use.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""From a scenario to its views: who is a delegate, who proposes when, what everything takes.
+"""Views of a scenario: elected delegates, order of proposers, transactions and durations.
 
 Milutinovic, He, Wu, Kanwal, Proof of Luck (arXiv 1703.05435) and luckychain/lucky, commit d86d7fc:
 a round lasts ROUND_TIME (10 s there; 15 in the paper's summary); then l is uniform in [0, 1) with
 52 random bits, and the block is released after f(l) = (1 - l) * ROUND_TIME / 2 + 1 seconds. A node
-that hears of a luckier block before its own release keeps silent; the chain with the larger sum of
-luck is followed.
+that receives a luckier block before its own release sends none; nodes follow the chain with the
+larger sum of luck.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pqchain.consensus.view import (
 )
 
 APPROVALS = 30
-"""Candidates that one voter may approve, as in EOSIO's delegated proof of stake."""
+"""Maximum candidates that one voter approves, as in EOSIO's delegated proof of stake."""
 
 LEAST_SECONDS = 1.0
-"""Every release waits this long, so that all know their own number first."""
+"""Constant part of the release delay, so that all nodes know their own luck first."""
 
 
 def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
-    """Count the votes that every node gives; every node is voter and candidate.
+    """Return [node]: the weight of votes for it; every node is voter and candidate.
 
     plurality: one vote of weight 1 for one candidate. approval: weight 1 for each of up to 30.
-    weighted: one vote of weight 1 to 1000, the stake of the voter. The paper that names delegation
-    does not say which; voters here choose at random, from the scenario's seed.
+    weighted: one vote of weight 1 to 1000, the stake of the voter. The PQ-DPoL paper does not
+    specify the rule; voters here choose at random, from the scenario's seed.
     """
     voters = np.arange(nodes, dtype=np.uint64)
     votes = np.zeros(nodes, dtype=np.int64)
@@ -54,32 +54,32 @@ def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
 
 
 def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
-    """Return the `count` nodes with most votes, most first; ties go to the lower number."""
+    """Return the `count` nodes with most votes, in descending order; ties by lower number."""
     votes = tally(voting, nodes=nodes, seed=seed)
     return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
 
 
 def luck(seed: int, *, height: int, node: int) -> float:
-    """Return the luck of a node at a height, with 52 random bits."""
+    """Return the luck of a node at a height: a number in [0, 1) with 52 random bits."""
     return (draws.draw(draws.key(seed, "luck", round_number=height), node) >> 12) * 2.0**-52
 
 
 def release_delay_seconds(value: float, *, round_seconds: float) -> float:
-    """Return f(l), the wait before a block of that luck is released."""
+    """Return f(l), the delay before a block of luck `value` is released."""
     return (1.0 - value) * round_seconds / 2.0 + LEAST_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The block of a height."""
+    """Contents of the block of a height; times in nanoseconds."""
 
     height: int
     starts_ns: int
-    """When the height can begin: there is something to propose."""
+    """When the height can start: the first time with a transaction to propose."""
     transactions: int
     size_bytes: int
     appeared_ns: float
-    """Mean time at which its transactions appeared."""
+    """Mean time of its transactions' appearance."""
 
 
 class Load:
@@ -92,7 +92,7 @@ class Load:
         self.arrivals = self._arrivals()
 
     def take(self, height: int, *, now: int) -> Block | None:
-        """Fill a block at that time, or when the next transaction appears; None if none will."""
+        """Fill a block at time `now`, or when the next transaction appears; None if none does."""
         sizes = self._sizes(height)
         count = int(np.searchsorted(np.cumsum(sizes), self.room_bytes, side="right"))
         appeared = float(now)
@@ -112,7 +112,8 @@ class Load:
         )
 
     def _sizes(self, height: int) -> Array:
-        """Draw the sizes of the transactions that come next; more than fit."""
+        """Draw the sizes in bytes of the next transactions."""
+        # One more than fit at the least length, so that the block is always full.
         scenario = self.scenario
         counted = scenario.signature_lengths()
         fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
@@ -120,18 +121,19 @@ class Load:
         return fixed + lengths.sample(counted, count=most, seed=scenario.seed, block=height)
 
     def _arrivals(self) -> Array:
-        """Draw when transactions appear: a Poisson process; nothing if there are always enough."""
+        """Draw the arrival times of a Poisson process in ns; empty if blocks are always full."""
         rate = self.scenario.arrivals_per_second
         if not rate:
             return np.zeros(0, dtype=np.int64)
         most = self.scenario.blocks * len(self._sizes(0))
         drawn = draws.draws(draws.key(self.scenario.seed, "arrival"), np.arange(most), 0)
+        # Midpoints of 2^52 intervals: never 0, of which there is no logarithm.
         uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
         return np.cumsum(np.rint(-np.log(uniform) / rate * SECOND).astype(np.int64))
 
 
 class ViewBuilder:
-    """A scenario in whole nanoseconds and arrays, made once for all its views."""
+    """A scenario in integer nanoseconds and arrays, built once for all its views."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -139,7 +141,7 @@ class ViewBuilder:
         self.nodes = delegates(
             scenario.voting, nodes=scenario.nodes, count=count, seed=scenario.seed
         )
-        """Node of every delegate, by rank."""
+        """[delegate]: its node, by rank."""
         ranks = np.arange(count)
         self.alive = ~np.isin(ranks, faults.crashed)
         self.double = np.isin(ranks, faults.equivocating)
@@ -153,13 +155,13 @@ class ViewBuilder:
         is_host = scenario.network.law == "host"
         prices = scenario.network.prices
         self.transaction_ns = nanoseconds(prices.transaction_seconds) * is_host
-        """host: what a transaction takes beside its signature."""
+        """host: time to verify a transaction in addition to its signature."""
         self.height_ns = nanoseconds(prices.height_seconds) * is_host
-        """host: what a height takes each delegate, as it proposes or gets the block."""
+        """host: time per delegate and height, counted when it proposes or receives the block."""
         self.wires: dict[int, Wires] = {}
 
     def order(self, height: int) -> Array:
-        """Return the ranks in the order in which they propose at a height."""
+        """Return the ranks in the order of proposers at a height."""
         count = self.scenario.delegate_count
         if self.scenario.proposal == "luck":
             lucks = [self._luck(height, rank) for rank in range(count)]
@@ -169,20 +171,21 @@ class ViewBuilder:
         return np.roll(turns, -(height % count))
 
     def wait_ns(self, height: int, proposer: int) -> int:
-        """Return how long a proposer waits before its block may leave."""
+        """Return how many nanoseconds a proposer waits before it may send its block."""
         scenario = self.scenario
         if scenario.proposal != "luck":
             return 0
         attestation = nanoseconds(scenario.attestation_seconds)
         if not scenario.round_seconds:
             return attestation
+        # A crashed delegate has luck -1, but still gets a turn, after all others.
         delay = release_delay_seconds(
             max(0.0, self._luck(height, proposer)), round_seconds=scenario.round_seconds
         )
         return nanoseconds(scenario.round_seconds + delay) + attestation
 
     def rivals(self, height: int, winner: int, outcome: Outcome, *, now: int) -> int:
-        """Count who released a block because it had not verified the luckiest in time."""
+        """Count delegates that released a block before they had verified the luckiest."""
         return sum(
             bool(self.alive[rank]) and now + self.wait_ns(height, rank) < outcome.verified_ns[rank]
             for rank in range(self.scenario.delegate_count)
@@ -190,7 +193,10 @@ class ViewBuilder:
         )
 
     def view(self, block: Block, attempt: int, *, proposer: int, now: int, locks: Array) -> View:
-        """Put together what an engine needs."""
+        """Return the input of an engine for one view; times in nanoseconds.
+
+        `locks` is, per delegate, the value that it is locked on; NEVER without a lock.
+        """
         scenario, costs, law = self.scenario, self.scenario.cost, self.scenario.network.serial
         count = scenario.delegate_count
         all_to_all = scenario.exchange == "all-to-all"
@@ -200,12 +206,14 @@ class ViewBuilder:
         values = self._values(attempt, proposer, locks)
         willing = self.alive & ~self.double & ((locks >= NEVER) | (locks == values))
         block_sign_ns = self.sign_ns if scenario.signed_blocks else 0
+        # Threads verify signatures in parallel; the division is rounded up.
         block_ns = -(-block.transactions * self.verify_ns // scenario.verification_threads)
         block_ns += self.verify_ns if scenario.signed_blocks else 0
         if scenario.proposal == "luck":
             block_ns += nanoseconds(scenario.attestation_verify_seconds)
         block_ns += block.transactions * self.transaction_ns
         vote_ns, sign_ns = (self.verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
+        # In all-to-all the messages are copies of the block, so the block's costs apply to them.
         if all_to_all:
             vote_ns, sign_ns = block_ns, block_sign_ns
         proposes_ns = block_sign_ns + self.height_ns
@@ -221,10 +229,11 @@ class ViewBuilder:
             serial_pair_ns=max(1, nanoseconds(pair)) if is_serial else 0,
             serial_sign_ns=nanoseconds(law.signs * scenario.sign_seconds),
             phases=scenario.phases,
+            # All-to-all waits for the copies of all live delegates instead of two thirds.
             quorum=int(self.alive.sum()) if all_to_all else scenario.quorum,
             wires=self._wires(block.size_bytes),
             disturbance=self.disturbance(block.height * scenario.max_views + attempt),
-            # What does not verify is not passed on.
+            # A block that does not verify is not forwarded: its verification never ends.
             overlay=self.overlay(block_ns if values[proposer] != NO_BLOCK else NEVER),
             regions=self.region_of[self.nodes],
             alive=self.alive,
@@ -239,20 +248,21 @@ class ViewBuilder:
         )
 
     def _values(self, attempt: int, proposer: int, locks: Array) -> Array:
-        """Return which block each delegate gets from the proposer."""
+        """Return [delegate]: the value of the block that the proposer sends to it."""
+        # Two values per view, of which the second is for an equivocating proposer.
         count, faults = self.scenario.delegate_count, self.scenario.faults
         values = np.full(count, 2 * attempt, dtype=np.int64)
         if proposer in faults.invalid:
             values[:] = NO_BLOCK
         elif proposer in faults.equivocating:
-            # One block for one half of the delegates, another for the rest.
+            # Ranks alternate between the two blocks.
             values += np.arange(count) % 2
         elif locks[proposer] < NEVER:
             values[:] = locks[proposer]
         return values
 
     def _luck(self, height: int, rank: int) -> float:
-        """Return the luck of a delegate; who has crashed has none."""
+        """Return the luck of a delegate; -1 if it has crashed."""
         if not self.alive[rank]:
             return -1.0
         return luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
@@ -262,13 +272,14 @@ class ViewBuilder:
             scenario = self.scenario
             field = scenario.cost.signature_bytes
             block = HEADER_BYTES + block_bytes + scenario.signed_blocks * field
+            # These are the lengths of the messages that the executed delegates send.
             vote = VOTE_BYTES + scenario.signed_votes * field
             first = block if scenario.exchange == "all-to-all" else vote
             self.wires[block_bytes] = wires(scenario.network, (block, first, vote))
         return self.wires[block_bytes]
 
     def disturbance(self, number: int) -> Disturbance:
-        """Return the keys of the draws of the view of that number, and what is drawn against."""
+        """Return keys and bounds of the disturbances of the view with this number."""
         seed, faults = self.scenario.seed, self.scenario.faults
 
         def keys(purpose: str) -> tuple[int, ...]:
@@ -285,7 +296,7 @@ class ViewBuilder:
         )
 
     def overlay(self, relay_ns: int) -> Overlay | None:
-        """Return the graph of gossip, whose nodes pass a block on after so long; None without."""
+        """Return the gossip graph, whose nodes forward after `relay_ns`; None for other laws."""
         scenario = self.scenario
         if scenario.network.law != "gossip":
             return None
@@ -303,7 +314,7 @@ class ViewBuilder:
         )
 
     def _regions(self, nodes: Array) -> Array:
-        """Return the region of each node, by the shares of Bitcoin's nodes."""
+        """Draw the region of each node by the shares of Bitcoin's nodes."""
         if not self.scenario.network.is_regional:
             return np.zeros(len(nodes), dtype=np.int64)
         shares = [region["share"] for region in REGIONS]

@@ -1,4 +1,4 @@
-"""The fields of a scenario, for whoever checks types: what `Scenario.with_` takes."""
+"""Types of the keyword arguments of `Scenario.with_`, for type checkers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioChanges(TypedDict, total=False):
-    """Fields of `Scenario`; a test compares both."""
+    """Fields of `Scenario`; a test checks that both agree."""
 
     algorithm: str
     costs: CostTable

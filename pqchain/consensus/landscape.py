@@ -1,4 +1,4 @@
-"""Other networks than the paper's: latency up to 2^20 nodes, and which scheme wins where."""
+"""Latency on other networks than the paper's, up to 2^20 nodes, and ranking of schemes."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ LANDSCAPE = Contract.of(
 )
 
 DELEGATES = 128
-"""Who vote where blocks travel by gossip; a network of fewer nodes elects them all."""
+"""Number of delegates on gossip networks; with fewer nodes all are delegates."""
 
 EVERYBODY: tuple[str, ...] = tuple(name for name in NAMES if name not in ("gossip", "host"))
-"""Networks on which every node is a delegate; one computer is none."""
+"""Laws of networks on which every node is a delegate; "host" is not a network."""
 
 GOSSIP = {"gossip": False, "gossip in regions": True}
-"""Networks that reach 2^20 nodes, and whether nodes live in the regions of the world."""
+"""Networks with up to 2^20 nodes, and whether nodes are in the regions of the world."""
 
 LARGE = 200
-"""Transactions above which the number in the block that was drawn stands for the mean."""
+"""From this number of transactions on, the drawn block replaces the exact mean."""
 
 RATES = (1e6, 10e6, 100e6, 1e9, 10e9)
-"""Bits per second of each node's uplink in a contest."""
+"""Rates of each node's uplink in a contest."""
 
 CAPACITY_BYTES = (50_000, 5_000_000)
-"""Blocks of a contest for throughput: the paper's, and a hundred times as large."""
+"""Block sizes of a contest for throughput: the paper's, and a hundred times as large."""
 
 LOADS = (30, 3000)
-"""Transactions of a contest for latency: the most that the paper's block holds, and a hundredfold.
+"""Transactions per block of a contest for latency: the paper's maximum, and a hundred times that.
 
-Latencies of full blocks would mislead: a full block holds 30 transactions of Falcon-512 and 2 of
+Latencies of full blocks would mislead: a full block contains 30 transactions of Falcon-512 and 2 of
 SPHINCS+.
 """
 
 RANKED_BY = {"B": "throughput_per_second", "transactions": "latency_seconds"}
-"""What a contest ranks schemes by, for the units in which its questions name the size of blocks."""
+"""Column by which a contest ranks schemes, by the unit of the block size in its question."""
 
 Entry = tuple[str, str, Scenario]
-"""A row to be: its question, its setting and what is run."""
+"""Question, setting and scenario of a row."""
 
 
 def laws(
@@ -68,11 +68,11 @@ def laws(
     seeds: Iterable[int] = (0, 1, 2),
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run every kind of network, each with the defaults of its kind, for 2^n nodes.
+    """Run every kind of network with its default parameters for 2^n nodes, n in `exponents`.
 
-    Where blocks travel by gossip, DELEGATES vote; elsewhere every node does, up to 2^everybody
-    nodes. `seeds` say who lives where on networks with regions; elsewhere the first one is used.
-    Returns a frame of the contract "landscape": see `contest`; the question is "latency".
+    On gossip networks DELEGATES vote; on others every node does, up to 2^everybody nodes. `seeds`
+    place nodes on networks with regions; on others only the first one is used. Returns a frame of
+    the contract "landscape": see `contest`; the question is "latency".
     """
     chosen, drawn = sorted(set(exponents)), list(seeds)
     networks: list[tuple[str, Network, int | None]] = [(law, named(law), None) for law in EVERYBODY]
@@ -99,10 +99,10 @@ def delegation(
     exponents: Iterable[int] = (3, 4, 5),
     delegates: int = 8,
 ) -> pd.DataFrame:
-    """Run a growing network in which all nodes vote, and one in which a few do.
+    """Run growing networks in which all nodes vote, and in which `delegates` of them vote.
 
-    On paper-serial and on a mesh; a frame of the contract "landscape", see `contest`: the question
-    is "all vote" or "few vote".
+    The networks are paper-serial and a mesh. Returns a frame of the contract "landscape", see
+    `contest`; the question is "all vote" or "few vote".
     """
     shared: dict[str, Any] = {"algorithms": [algorithm], "exponents": sorted(set(exponents))}
     entries: list[Entry] = [
@@ -124,13 +124,14 @@ def contest(
     loads: Iterable[int] = LOADS,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run every algorithm of the costs by gossip, for 2^n nodes and several uplinks.
+    """Run algorithms, by default all of the costs, on gossip for 2^n nodes and several uplinks.
 
     Returns a frame of the contract "landscape": question ("<bytes> B" for full blocks of that size,
-    "<count> transactions" for blocks that hold about so many), setting (the network), algorithm,
-    nodes, delegates, seed, rate_bits_per_second, block_bytes, transactions_per_block (mean),
-    latency_seconds, throughput_per_second (transactions per block over latency), spread_seconds
-    (until the last node heard of the block), costs, scenario, status, reason. All are modelled.
+    "<count> transactions" for blocks of about that many), setting (the network), algorithm, nodes,
+    delegates, seed, rate_bits_per_second, block_bytes, transactions_per_block (mean),
+    latency_seconds, throughput_per_second (transactions per block divided by latency),
+    spread_seconds (until the last node received the block), costs, scenario, status, reason. All
+    values are modelled.
     """
     full, equal = list(capacities), list(loads)
     uplinks = [named("gossip", rate_bits_per_second=rate) for rate in rates]
@@ -147,12 +148,12 @@ def contest(
 
 
 def winners(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return who wins each contest of a frame of `contest`.
+    """Return the winner of each contest in a frame of `contest`.
 
     Columns: question, nodes, rate_bits_per_second, winner, value (transactions per second, or
-    seconds), runner_up, lead (how many times better than the runner-up; NaN without one),
-    ranked_by and amount (bytes or transactions of a block). Raises DataError for the questions of
-    other frames.
+    seconds), runner_up, lead (factor by which the winner is better; NaN without a runner-up),
+    ranked_by and amount (bytes or transactions of a block). Raises DataError for questions of other
+    frames.
     """
     checked = results.check(frame, LANDSCAPE)
     keys = ["question", "nodes", "rate_bits_per_second"]
@@ -163,6 +164,7 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
             raise DataError(f"{key[0]!r} is no question of a contest; pass a frame of contest()")
         column = RANKED_BY[unit]
         most = column == "throughput_per_second"
+        # Stable, so that of equal values the algorithm that comes first in the frame wins.
         ranked = group.sort_values(column, ascending=not most, kind="stable")
         names, values = ranked["algorithm"].tolist(), ranked[column].tolist()
         runner_up, lead = "", math.nan
@@ -175,7 +177,7 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _holding(scenario: Scenario, count: int) -> int:
-    """Return the bytes of a block with so many transactions of mean length."""
+    """Return the bytes of a block with `count` transactions of mean length."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     mean = lengths.mean(scenario.signature_lengths())
     return math.ceil(scenario.layout.block_overhead_bytes() + count * (fixed + mean))
@@ -187,9 +189,10 @@ def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
 
 
 def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
-    """Run a scenario; if this machine cannot, the row says why."""
+    """Run a scenario and return its row; if it cannot run here, with the error as reason."""
     network = scenario.network
     own = ("algorithm", "nodes", "seed", "block_bytes")
+    # Regional networks have the uplinks of their regions instead of one rate.
     row = {name: getattr(scenario, name) for name in own} | {
         "question": question,
         "setting": setting,
@@ -202,7 +205,8 @@ def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
         done = run(scenario)
     except PqchainError as error:
         return row | {"status": "unsupported", "reason": str(error)}
-    # The exact mean takes seconds for thousands of varying signatures, where it matters least.
+    # The exact mean takes seconds for thousands of signatures of varying length, where the drawn
+    # number differs from it least.
     exact = done.transactions < LARGE
     fill = scenario.transactions_per_block() if exact else float(done.transactions)
     return row | {

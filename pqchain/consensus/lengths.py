@@ -1,4 +1,4 @@
-"""How long signatures of varying length are, and how many transactions a block then holds."""
+"""Distributions of signature lengths, and the mean number of transactions per block."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pqchain.consensus import draws
 _COUNTED = installation.read_toml(installation.data("consensus") / "lengths.toml")
 
 LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _COUNTED.items()}
-"""Signatures counted by length.
+"""Observed signatures per length in bytes, by algorithm.
 
-A test draws new signatures and compares; every other scheme of the registry has one length only.
+A test compares them with new signatures; all other schemes of the registry have one length only.
 """
 
 
 def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
-    """Return the counted lengths, or the one length that the costs state."""
+    """Return the observed counts by length; without any, the nominal length alone."""
     return LENGTHS.get(algorithm, {nominal_bytes: 1})
 
 
 def mean(lengths: Mapping[int, int]) -> float:
-    """Return the mean of counted lengths."""
+    """Return the mean length in bytes, weighted by count."""
     return sum(length * count for length, count in lengths.items()) / sum(lengths.values())
 
 
 def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: int) -> float:
     """Return the mean number of transactions that fill a block, by convolution.
 
-    A transaction takes `fixed_bytes` and a signature of random length; a block takes them in
+    A transaction has `fixed_bytes` and a signature of random length; a block takes transactions in
     order until the next does not fit, so the mean is the sum over n of P(n transactions fit).
 
     >>> mean_fill({100: 1, 200: 1}, capacity_bytes=300, fixed_bytes=0)
@@ -43,7 +43,7 @@ def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: i
     for length, count in lengths.items():
         single[length - low] = count
     single /= single.sum()
-    # So many fit whatever their lengths; from there on it is chance.
+    # This many fit even if all are of the greatest length, so their terms of the sum are 1.
     number = max(0, capacity_bytes // (fixed_bytes + high))
     offset, total = _power(single, number)
     mean = float(number)
@@ -58,11 +58,11 @@ def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: i
 
 
 _Sum = tuple[int, npt.NDArray[np.float64]]
-"""The distribution of a sum: where it begins, and its probabilities."""
+"""Distribution of a sum: its smallest value, and the probabilities from there on."""
 
 
 def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
-    """Return the distribution of the sum of so many draws, by squaring."""
+    """Return the distribution of the sum of `number` draws, by repeated squaring."""
     offset, total = 0, np.ones(1)
     square_offset, square = 0, single
     while number:
@@ -74,7 +74,8 @@ def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
 
 
 def _trimmed(offset: int, total: npt.NDArray[np.float64]) -> _Sum:
-    """Leave out ends whose probability no sum of doubles would notice."""
+    """Drop ends of the distribution whose probability is at most 1e-25."""
+    # Far below the rounding error of a sum of doubles near 1; without it the arrays keep growing.
     kept = np.flatnonzero(total > 1e-25)
     return offset + int(kept[0]), total[kept[0] : kept[-1] + 1]
 
@@ -82,7 +83,7 @@ def _trimmed(offset: int, total: npt.NDArray[np.float64]) -> _Sum:
 def sample(
     lengths: Mapping[int, int], *, count: int, seed: int, block: int
 ) -> npt.NDArray[np.int64]:
-    """Draw the lengths of the next `count` signatures of a block."""
+    """Draw the lengths in bytes of `count` signatures of a block."""
     values = np.array(sorted(lengths), dtype=np.int64)
     if len(values) == 1:
         return np.full(count, values[0])

@@ -31,15 +31,15 @@ CONSENSUS = Contract.of(
 )
 
 GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
-"""What runs that differ in their seed only have in common."""
+"""Columns that are equal for runs that differ in the seed only."""
 
 _OF_SCENARIO = ("algorithm", "nodes", "exchange", "proposal", "seed")
 _OF_RUN = ("latency_seconds", "throughput_per_second", "views", "is_safe", "is_live")
-"""Columns that are fields of a scenario and of a run."""
+"""Columns copied from attributes of a scenario and of a run."""
 
 
 def record(done: Run) -> dict[str, Any]:
-    """Return a run as one row: see `frame` for the columns."""
+    """Return a run as one row; `frame` lists the columns."""
     scenario, spreads = done.scenario, [height.spread_seconds for height in done.heights]
     row = {name: getattr(scenario, name) for name in _OF_SCENARIO} | {
         name: getattr(done, name) for name in _OF_RUN
@@ -62,7 +62,7 @@ def record(done: Run) -> dict[str, Any]:
 
 
 def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
-    """Return the row of a scenario that this machine cannot run."""
+    """Return the row of a scenario that cannot run here, with the error as its reason."""
     nothing = record(Run(scenario=scenario, heights=()))
     reason = {"status": "unsupported", "reason": str(error)}
     return nothing | {"throughput_per_second": math.nan} | reason
@@ -71,13 +71,13 @@ def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
 def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Return rows as a frame of the contract "consensus".
 
-    Columns: scenario (SHA-256 of all that decides the row), costs (their source), algorithm,
-    nodes, delegates, network, exchange, vote_phases, proposal, seed, transactions_per_block (mean
-    that fills a block), latency_seconds (mean over transactions, from appearance to the last live
-    honest delegate's final block), throughput_per_second, spread_seconds (until the last of all
-    nodes heard of the block; NaN unless it is gossip), final_blocks, views, messages (of a block
-    without faults), rivals (Proof of Luck: other blocks released), is_safe, is_live, status,
-    reason.
+    Columns: scenario (SHA-256 of everything that determines the row), costs (their source),
+    algorithm, nodes, delegates, network, exchange, vote_phases, proposal, seed,
+    transactions_per_block (mean number that fills a block), latency_seconds (mean over
+    transactions, from appearance to the last live honest delegate's final block),
+    throughput_per_second, spread_seconds (until the last node received the block; NaN except for
+    gossip), final_blocks, views, messages (per block without faults), rivals (Proof of Luck: other
+    released blocks), is_safe, is_live, status, reason.
     """
     return CONSENSUS.frame(records)
 
@@ -85,13 +85,14 @@ def frame(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
     """Return mean and 95 % confidence interval of each group of runs that differ by seed only.
 
-    Columns: those of GROUP and costs, seeds, live (share of runs that were), latency_seconds and
-    throughput_per_second (means of live runs), and of each _half_width: Student's t times the
-    standard error; NaN for fewer than two live runs.
+    Columns: those of GROUP and costs, seeds (number of runs), live (share of live runs),
+    latency_seconds and throughput_per_second (means of live runs), and for both a column with the
+    suffix _half_width: Student's t times the standard error; NaN for fewer than two live runs.
     """
     checked = results.check(runs, CONSENSUS)
     rows = []
     for keys, group in checked.groupby([*GROUP, "costs"], sort=False):
+        # The latency of a run that stopped early covers its first heights only.
         live = group[group["is_live"]]
         row = dict(zip([*GROUP, "costs"], keys, strict=True))
         row |= {"seeds": len(group), "live": float(group["is_live"].mean())}
@@ -103,7 +104,7 @@ def over_seeds(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _why(done: Run) -> str:
-    """Return why a run is not live; "" if it is, or never began."""
+    """Return why a run is not live; empty if it is live or has no heights."""
     if done.is_live or not done.heights:
         return ""
     last = done.heights[-1]

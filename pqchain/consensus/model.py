@@ -1,8 +1,9 @@
-"""From a scenario to its results: heights, views, what is locked and what is final.
+"""Simulation of a scenario: heights, views, locks and finality.
 
-Views follow each other as in Tendermint without its gossip: who has seen a quorum of votes for a
-block is locked on it, votes for no other block until it sees a quorum for that one, and proposes
-it. With a single phase of votes the vote itself locks. With none nothing does.
+Views follow each other as in Tendermint without its gossip: a delegate that has received a quorum
+of votes for a block is locked on it. It votes for no other block until it receives a quorum for
+that one, and it proposes the locked block. With one phase of votes the vote itself locks; without
+phases there are no locks.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from pqchain.errors import UnknownName
 Engine = Literal["fast", "numpy", "simpy"]
 
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-"""fast: numba if it is installed, else numpy. simpy: the reference."""
+"""fast: numba if it is installed, else numpy. numpy: never numba. simpy: the reference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Height(Alike):
-    """What became of one height; equal if the same to the nanosecond."""
+    """Result of one height; equality compares all fields, times to the nanosecond."""
 
     block: Block
-    """What is in the first block that was proposed, and when it could be."""
+    """Contents of the first proposed block, and when it could be proposed."""
     outcomes: tuple[Outcome, ...]
-    """One per view."""
+    """One outcome per view, in order."""
     final_ns: Array
-    """When each delegate had a final block; NEVER if it did not."""
+    """[delegate]: when it had a final block, in nanoseconds; NEVER if it did not."""
     blocks: frozenset[int]
-    """Different blocks that honest delegates hold as final."""
+    """Values of the different blocks that honest delegates finalized."""
     ended_ns: int
-    """When the last live honest delegate had it; NEVER if one never did."""
+    """When the last live honest delegate had a final block; NEVER if one never did."""
     rivals: int
-    """Proof of Luck: blocks released by others than the winner."""
+    """Proof of Luck: blocks released by delegates other than the winner."""
 
     @property
     def is_final(self) -> bool:
@@ -50,7 +51,7 @@ class Height(Alike):
 
     @property
     def spread_seconds(self) -> float:
-        """Gossip: until the last node heard of the first view's block; NaN if none did."""
+        """Gossip: seconds until the last node received the first view's block; NaN if none did."""
         reached = self.outcomes[0].reached_ns
         heard = reached[reached < NEVER]
         return float((heard.max() - self.block.starts_ns) / SECOND) if len(heard) else float("nan")
@@ -58,39 +59,39 @@ class Height(Alike):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Run(Alike):
-    """The heights of one scenario; all engines give equal ones."""
+    """Results of one scenario; all engines return equal runs."""
 
     scenario: Scenario
     heights: tuple[Height, ...]
 
     @property
     def final(self) -> list[Height]:
-        """The heights that ended with a final block."""
+        """The heights at which every live honest delegate had a final block."""
         return [height for height in self.heights if height.is_final]
 
     @property
     def is_safe(self) -> bool:
-        """Whether no two honest delegates hold different blocks of one height as final."""
+        """Whether no two honest delegates finalized different blocks of one height."""
         return all(len(height.blocks) <= 1 for height in self.heights)
 
     @property
     def is_live(self) -> bool:
-        """Whether every live honest delegate got every height."""
+        """Whether every live honest delegate finalized a block at all heights of the scenario."""
         return len(self.final) == len(self.heights) == self.scenario.blocks
 
     @property
     def views(self) -> int:
-        """How many views it took."""
+        """Number of views of all heights."""
         return sum(len(height.outcomes) for height in self.heights)
 
     @property
     def transactions(self) -> int:
-        """How many transactions became final."""
+        """Number of transactions in final blocks."""
         return sum(height.block.transactions for height in self.final)
 
     @property
     def latency_seconds(self) -> float:
-        """Mean time from a transaction's appearance to the end of verification; NaN for none."""
+        """Mean time from a transaction's appearance to finality; NaN without a final block."""
         if not self.final:
             return float("nan")
         total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
@@ -98,7 +99,7 @@ class Run(Alike):
 
     @property
     def throughput_per_second(self) -> float:
-        """Final transactions over the time of the run; 0 for none."""
+        """Final transactions divided by the duration of the run; 0 without a final block."""
         last = max((height.ended_ns for height in self.final), default=0)
         return self.transactions * SECOND / last if last else 0.0
 
@@ -106,11 +107,12 @@ class Run(Alike):
 def run(
     scenario: Scenario, *, engine: Engine = "fast", load: Load | None = None, progress: bool = False
 ) -> Run:
-    """Run a scenario with an engine: "fast", "numpy" or "simpy"; all give the same.
+    """Run a scenario with an engine: "fast", "numpy" or "simpy"; all return equal runs.
 
-    A height that fails ends the run. `load` says what is in the blocks; without it the scenario's
-    own draws do. `progress` shows a bar of blocks. Raises UnknownName, and UsageError if the
-    reference engine would take too many messages.
+    A height without finality ends the run. `load` supplies the transactions of the blocks; by
+    default they are drawn from the scenario's seed. `progress` shows a progress bar of blocks.
+    Raises UnknownName for an unknown engine, and UsageError if the scenario has too many messages
+    for the reference engine.
     """
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES, "pqchain.consensus.run.")
@@ -119,7 +121,7 @@ def run(
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
         block = load.take(number, now=now)
-        if block is None:
+        if block is None:  # the last transaction has been taken
             break
         heights.append(_height(builder, block, engine))
         now = heights[-1].ended_ns
@@ -129,7 +131,7 @@ def run(
 
 
 def single_view(scenario: Scenario) -> View:
-    """Return the first view of a scenario, for tests and benchmarks of the engines."""
+    """Return the first view of a scenario, for tests and benchmarks of engines."""
     builder, block = ViewBuilder(scenario), Load(scenario).take(0, now=0)
     assert block is not None  # the first block always has a transaction to wait for
     return builder.view(
@@ -142,7 +144,7 @@ def single_view(scenario: Scenario) -> View:
 
 
 def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
-    """Try view after view until every live honest delegate has a final block."""
+    """Play views until every live honest delegate has a final block, or `max_views` is reached."""
     scenario, count = builder.scenario, builder.scenario.delegate_count
     order = builder.order(block.height)
     locks, final = np.full((2, count), NEVER, dtype=np.int64)
@@ -158,8 +160,10 @@ def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
             rivals = builder.rivals(block.height, proposer, outcome, now=now)
         ended = outcome.final_ns < NEVER
         blocks |= {int(value) for value in np.unique(view.values[ended & builder.honest])}
+        # The first final block of a delegate counts; later views do not replace it.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         locks = _locked(view, outcome, locks)
+        # A view is left at its timeout only, so the next one starts there.
         now = view.deadline_ns
         if (final[builder.honest] < NEVER).all() or now == NEVER:
             break
@@ -185,6 +189,8 @@ def _locked(view: View, outcome: Outcome, locks: Array) -> Array:
     if view.phases == 0:
         return locks
     locking = outcome.prepared_ns < NEVER
+    # With one phase there is no quorum before the final one, so the vote itself has to lock. A vote
+    # that is not signed before the deadline is never sent and locks nothing.
     if view.phases == 1:
         voted = view.willing & (outcome.verified_ns < NEVER)
         locking = voted & (outcome.verified_ns + view.sign_ns < view.deadline_ns)

@@ -1,14 +1,14 @@
-"""Networks, named for the law that they imply, and what a message costs on them.
+"""Networks, named after their law, and the time that a message takes on them.
 
-paper-serial  one shared server, N * N grants, a pair of a node with itself included: latency ~ N^2
-csma          one shared channel, N * (N - 1) grants: latency ~ N^2, twice less at N = 2
+paper-serial  one shared server, N * N grants, pairs of a node with itself included: latency ~ N^2
+csma          one shared channel, N * (N - 1) grants: latency ~ N^2, half as many grants at N = 2
 star          a hub; the sender's uplink and the receiver's downlink are the bottleneck: ~ N
 mesh          a link for every pair: constant
 regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
-gossip        every node passes the block on to k peers, never to itself: ~ log N
+gossip        every node forwards the block to k peers, never to itself: ~ log N
 host          one computer runs all delegates, P processors do all their work: ~ N^2 / P
 
-Times are whole nanoseconds. A message of b bytes is cut into packets; each has a header.
+Times are integers in nanoseconds. A message is split into packets, each with a header.
 """
 
 from __future__ import annotations
@@ -28,40 +28,41 @@ Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip", "host
 Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = get_args(Law)
-"""Every kind of network."""
+"""Names of all laws."""
 
 _DATA = installation.read_toml(installation.data("consensus") / "networks.toml")
 
 _PARAMETERS = {law: frozenset(row["parameters"]) for law, row in _DATA["laws"].items()}
-"""What can be set on each kind of network."""
+"""Names of the parameters of each law."""
 
 REGIONS: list[dict[str, Any]] = _DATA["regions"]
-"""Regions of the world: share of the nodes, rates, and latencies to each of them."""
+"""Regions of the world: share of the nodes, link rates, and latencies to all regions."""
 
 TCP_SEGMENT_BYTES = 1448
-"""Payload of a segment with timestamps on a link of 1500 bytes."""
+"""Payload of a TCP segment with timestamps at an MTU of 1500 bytes."""
 
 TCP_HEADER_BYTES = 24
-"""What a TCP segment carries more than a UDP datagram: 32 bytes with timestamps against 8."""
+"""Bytes by which a TCP header with timestamps (32) exceeds a UDP header (8)."""
 
 SYN_BYTES = 28
-"""What a SYN carries more than an empty UDP datagram: 36 bytes with its options against 8."""
+"""Bytes by which a SYN with its options (36) exceeds an empty UDP datagram (8)."""
 
 SECOND = 10**9
-"""Nanoseconds."""
+"""Nanoseconds of a second."""
 
 
 def nanoseconds(seconds: float) -> int:
-    """Round seconds to whole nanoseconds."""
+    """Round seconds to integer nanoseconds."""
     return round(seconds * SECOND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialLaw:
-    """Seconds of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
+    """Law of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
 
-    The defaults are `calibration.fit` on Table 6 of the PQ-DPoL paper with the costs of its
-    Tables 1 to 4. Only the form is established; see that module.
+    The result is in seconds; pk and sig are bytes of a public key and a signature, v and s seconds
+    to verify and to sign. The defaults are `calibration.fit` on Table 6 of the PQ-DPoL paper with
+    the costs of its Tables 1 to 4. Only the form is established; see that module.
     """
 
     pair_seconds: float = 0.019516
@@ -76,19 +77,19 @@ class SerialLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPrices:
-    """What a computer that runs all delegates needs beside verifying and signing, in seconds.
+    """Service times of a computer that runs all delegates, except signing and verifying.
 
     The defaults were measured on one processor of 2021; `delegate.host.calibrate` measures them.
     """
 
     message_seconds: float = 200e-6
-    """Of a message, to send, carry and take in, whatever its length."""
+    """Per message: sending, transport and reception, independent of its length."""
     byte_seconds: float = 4e-9
-    """Of each of its bytes."""
+    """Per byte of a message."""
     transaction_seconds: float = 60e-6
-    """Of each transaction of a block that is verified, beside its signature."""
+    """Per transaction of a block that is verified, in addition to its signature."""
     height_seconds: float = 2e-3
-    """Of each delegate at each height, once: to begin it, and to keep its block."""
+    """Per delegate and height: to start the height and to store its block."""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -97,35 +98,36 @@ class HostPrices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A network: its law and its parameters; `named` gives each with the defaults of its kind."""
+    """A network: its law and its parameters; `named` returns one with the defaults of its law."""
 
     law: Law
     rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
     latency_seconds: float = checks.field(0.002, help="seconds of a link, one way", most=1e6)
     jitter_fraction: float = checks.field(0.0, help="lateness over the latency", most=10.0)
-    """A message is late by up to this fraction of the latency, uniformly drawn."""
+    """A message is late by up to this fraction of the latency, drawn uniformly."""
     transport: Literal["udp", "tcp"] = "udp"
     """tcp adds a handshake before the block; losses and slow start are not modelled."""
     packet_bytes: int = checks.field(1400, help="payload of a packet", least=1)
     header_bytes: int = checks.field(30, help="UDP 8, IP 20 and link 2, where it has two ends")
     gap_seconds: float = checks.field(0.0, help="csma: of a frame, beyond what its bits take")
     contention_seconds: float = checks.field(0.0, help="csma: wait of the last of many senders")
-    """What it waits, backed off, while the channel is already free."""
+    """Back-off of the last sender while the channel is already free."""
     peers: int = checks.field(8, help="gossip: whom a node passes a block to", least=1, most=1024)
-    """gossip: to how many others a node passes a block on: its successor and, drawn each on its own
-    so that one may be drawn twice, more; or once to each other node if there are no more."""
+    """gossip: number of peers to which a node forwards a block: its successor and others that are
+    drawn independently, so one may be drawn twice; every other node once if there are no more."""
     world: bool = checks.field(False, help="gossip: nodes live in six regions")
     serial: SerialLaw = SerialLaw()
     processors: int = checks.field(
         1, help="host: processors that all delegates share", least=1, most=4096
     )
-    """The delegate of rank r computes on number r modulo this."""
+    """The delegate of rank r computes on the processor with index r modulo this."""
     prices: HostPrices = HostPrices()
 
     def __post_init__(self) -> None:
         _check_law(self.law)
         checks.declared(self)
         one_of("transport", self.transport, ("udp", "tcp"))
+        # A draw of jitter has 32 bits, which is 4.29 s in nanoseconds; see `draws.scaled`.
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:
             raise UsageError(
@@ -134,17 +136,20 @@ class Network:
 
     @property
     def is_regional(self) -> bool:
-        """Whether nodes live in the regions of the world."""
+        """Whether nodes are distributed over the regions of the world."""
         return self.law == "regions" or (self.law == "gossip" and self.world)
 
     @property
     def parameters(self) -> frozenset[str]:
-        """What can be set on it; anything else would do nothing."""
+        """Names of the parameters that have an effect on this network."""
         regional = {"rate_bits_per_second", "latency_seconds"} if self.is_regional else set()
         return _PARAMETERS[self.law] - regional
 
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
-        """Return how long a message occupies a link or the channel, at least a nanosecond."""
+        """Return how many nanoseconds a message occupies a link or the channel, at least 1.
+
+        `rate`, in bits per second, replaces the network's own.
+        """
         packet, header = self.packet_bytes, self.header_bytes
         if self.transport == "tcp":
             packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
@@ -154,18 +159,19 @@ class Network:
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
 
     def handshake_ns(self, rate: float, latency_ns: int) -> int:
-        """Return SYN, SYN-ACK and the ACK that precedes the first byte; nothing over UDP."""
+        """Return the nanoseconds of SYN, SYN-ACK and the first ACK; 0 over UDP."""
         if self.transport == "udp":
             return 0
         syn = 8 * (self.header_bytes + SYN_BYTES) * SECOND / rate
+        # The ACK precedes the data on the same link, so its latency is that of the data.
         ack = 8 * (self.header_bytes + TCP_HEADER_BYTES) * SECOND / rate
         return 2 * (latency_ns + math.ceil(syn)) + math.ceil(ack)
 
 
 def named(law: str, **changes: Any) -> Network:
-    """Return the network of that name with the defaults of its kind and the changes given.
+    """Return the network of this law with its defaults, except for `changes`.
 
-    Raises UnknownName, and UsageError for a parameter that networks of this kind do not have.
+    Raises UnknownName, and UsageError for a parameter that the law does not have.
 
     >>> named("mesh", latency_seconds=0.01).rate_bits_per_second
     5000000.0
@@ -194,29 +200,29 @@ def _check_law(law: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wires:
-    """A network as whole nanoseconds; kinds of message are 0 block, 1 vote, 2 commit."""
+    """Link times of a network in nanoseconds; kinds of message are 0 block, 1 vote, 2 commit."""
 
     shared: bool
-    """One channel for all."""
+    """Whether all senders share one channel."""
     parallel: bool
-    """A link of its own for every pair."""
+    """Whether every pair has a link of its own."""
     slot: Array
-    """[kind, region of the sender]: how long a message occupies what it is sent on."""
+    """[kind, region of the sender]: how long a message occupies its link or the channel."""
     tail: Array
-    """[kind, sender's region, receiver's region]: from there to the receiver, or to the hub."""
+    """[kind, sender's region, receiver's region]: from the link to the receiver, or to the hub."""
     span: Array
-    """[sender's region, receiver's region]: jitter is drawn below this."""
+    """[sender's region, receiver's region]: upper bound of the jitter."""
     down: Array
-    """[kind]: how long a message occupies the receiver's downlink; 0 for none."""
+    """[kind]: how long a message occupies the receiver's downlink; 0 without one."""
     down_latency: int
     processors: int = 0
-    """host: the processors that all share; 0: each has its own."""
+    """host: number of processors that all delegates share; 0: every delegate has its own."""
     price: tuple[int, int, int] = (0, 0, 0)
-    """[kind]: what a message takes its receiver's processor; host alone."""
+    """[kind], host only: time that a message takes on its receiver's processor."""
 
 
 def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
-    """Turn a network into nanoseconds for messages of these sizes: block, vote, commit."""
+    """Compute the link times of a network for these sizes in bytes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
     if network.law == "host":
         return _hosted(network, message_bytes, latency)
@@ -232,16 +238,18 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (up, down)
     )
-    # What the receiver takes longer to receive than the sender to send.
+    # A slower downlink adds what it takes longer than the uplink; a faster one saves nothing.
     tail = np.maximum(received[:, None, :] - slot[:, :, None], 0) + latencies
+    # Over TCP a handshake precedes blocks, which are kind 0, and no other message.
     for rate, row, tails in zip(up, latencies.tolist(), tail[0], strict=True):
         tails += [network.handshake_ns(rate, one) for one in row]
     downlink = np.zeros(3, dtype=np.int64)
     if network.law == "star":
         downlink = slot[:, 0]
-        # The hub passes packets on as they come: it can start after the first one.
+        # The hub forwards packets as they arrive: the downlink can start after the first one.
         first = [network.send_ns(min(size, network.packet_bytes)) for size in message_bytes]
         tail += (np.array(first) - downlink)[:, None, None]
+    # A block has one sender, so only votes and commits contend for the channel.
     if network.law == "csma":
         tail[1:] += nanoseconds(network.contention_seconds)
     return Wires(
@@ -256,7 +264,7 @@ def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
 
 
 def _hosted(network: Network, message_bytes: tuple[int, int, int], latency: int) -> Wires:
-    """Return the wires of one computer: messages take processors time, and nothing else."""
+    """Return the link times of one computer, where messages take time on processors instead."""
     prices, one = network.prices, np.ones((1, 1), dtype=np.int64)
     first, second, third = (
         nanoseconds(prices.message_seconds + size * prices.byte_seconds) for size in message_bytes
@@ -264,6 +272,7 @@ def _hosted(network: Network, message_bytes: tuple[int, int, int], latency: int)
     return Wires(
         shared=False,
         parallel=True,
+        # The engines need every message to take at least one nanosecond.
         slot=np.ones((3, 1), dtype=np.int64),
         tail=np.full((3, 1, 1), latency, dtype=np.int64),
         span=(latency * one * network.jitter_fraction).astype(np.int64),

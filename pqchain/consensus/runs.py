@@ -1,4 +1,4 @@
-"""One scenario, four ways to run it: `run`."""
+"""Entry point `run`: one scenario in one of four modes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def run(
     limit_seconds: float = 600.0,
     progress: bool = False,
 ) -> Run | Ran:
-    """Run a scenario: modelled, or by delegates that sign and verify every message.
+    """Run a scenario: modelled, or executed by delegates that sign and verify every message.
 
-    `mode` "model" computes it with an `engine`, "fast", "numpy" or "simpy", which give the same;
-    the others, "virtual", "loopback" and "netns", run it over a `transport`: see
-    `pqchain.consensus.delegate.modes`. What they return has latency_seconds,
-    throughput_per_second, views, is_safe and is_live in common. Raises UnknownName; UsageError for
-    what has no meaning in a mode; Unsupported for what cannot run here.
+    `mode` "model" computes it with an `engine`, "fast", "numpy" or "simpy", which return equal
+    results; "virtual", "loopback" and "netns" execute it over a `transport`: see
+    `pqchain.consensus.delegate.modes`. All results have latency_seconds, throughput_per_second,
+    views, is_safe and is_live. Raises UnknownName; UsageError for an option that does not apply to
+    the mode; Unsupported for a mode that cannot run here.
     """
     if mode == "model":
         return model.run(scenario, engine=engine, progress=progress)

@@ -1,4 +1,4 @@
-"""What one modelled run of the chain is made of: a frozen, hashable Scenario."""
+"""Scenario of a run of consensus: a frozen, validated dataclass."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 3
-"""Version of what a scenario means; a change of the model's results changes it.
+"""Version of the model; it changes whenever the model's results change.
 
-2: by gossip no node sends to itself, and to every other node at most once where peers suffice.
-3: messages have the bytes that delegates send: 16 before a block, and its proposer's signature if
-blocks are signed; a block that does not verify is not passed on, and never final whoever votes.
+2: with gossip no node sends to itself, and to every other node at most once if peers suffice.
+3: messages have the length that delegates send: 16 bytes before a block, and its proposer's
+signature if blocks are signed; a block that does not verify is not forwarded and never final.
 """
 
 MAX_NODES = 2**22
-"""The largest network that fits into memory with some comfort."""
+"""Maximum number of nodes, so that a network fits into memory."""
 
 MAX_MESSAGES = 2**30
-"""The most messages of one block that the fast engine accepts: all-to-all over 32,768 delegates."""
+"""Maximum messages per block: all-to-all over 32,768 delegates."""
 
 _SLOW_FACTOR = 10
-"""How many times longer slow delegates compute by default."""
+"""Default factor on the computing times of slow delegates."""
 
 MAX_HOSTED = 256
-"""The most delegates that share the processors of one computer."""
+"""Maximum number of delegates that share the processors of one computer."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
@@ -49,30 +49,30 @@ Voting = Literal["plurality", "approval", "weighted"]
 _PAPER_SERIAL = named("paper-serial")
 
 _RANKS = ("crashed", "slow", "invalid", "equivocating")
-"""Faults that name delegates."""
+"""Names of the faults that list ranks of delegates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Bytes of a transaction beside its signature, and of a block's header.
+    """Bytes of a transaction without its signature, and of a block's header.
 
-    The defaults are our encoding with enough data to make the PQ-DPoL paper's counts come out; see
-    `pqchain.works.pqdpol.DATA_BYTES`.
+    The defaults are pqchain's encoding with as many data bytes as give the counts of the PQ-DPoL
+    paper; see `pqchain.works.pqdpol.DATA_BYTES`.
     """
 
     data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
     public_key: Literal["inline", "registered", "recovered"] = "inline"
     overhead_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
-    """What a transaction takes beside signature and inline key."""
+    """Bytes of a transaction without its signature and inline public key."""
     header_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
-    """What a block takes beside its transactions."""
+    """Bytes of a block without its transactions."""
 
     def __post_init__(self) -> None:
         checks.declared(self)
         one_of("public_key", self.public_key, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
-        """Return the size of a transaction with a signature of that length."""
+        """Return the bytes of a transaction with a signature of `signature_bytes`."""
         if self.overhead_bytes is not None:
             key = costs.public_key_bytes if self.public_key == "inline" else 0
             return key + signature_bytes + self.overhead_bytes
@@ -82,18 +82,19 @@ class Layout:
             signature_bytes=signature_bytes,
             data_bytes=self.data_bytes,
         )
+        # The encoding knows the scheme's nominal key; the costs may state another length.
         if self.public_key == "inline":
             size += costs.public_key_bytes - costs.scheme.public_key_bytes
         return size
 
     def block_overhead_bytes(self) -> int:
-        """Return the size of an empty block."""
+        """Return the bytes of an empty block."""
         return encoding.header_bytes() if self.header_bytes is None else self.header_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What goes wrong. Delegates are named by rank, 0 having most votes."""
+    """Faults of delegates and of the network. Delegates are given by rank; 0 has most votes."""
 
     crashed: tuple[int, ...] = field((), help="delegates that do nothing; 0 has most votes")
     slow: tuple[int, ...] = field((), help="delegates that compute slowly")
@@ -101,16 +102,16 @@ class Faults:
         _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
     )
     loss_probability: float = field(0.0, help="that a message is lost", most=1.0)
-    """Of a message; a lost message is not sent again."""
+    """Probability that a message is lost; it is not sent again."""
     delay_probability: float = field(0.0, help="that a message is late", most=1.0)
     delay_seconds: float = field(0.0, help="by how much", most=1e6)
     partition_fraction: float = field(0.0, help="share of the nodes that is cut off", most=1.0)
-    """The first nodes, this share of all, are cut off from the rest."""
+    """Share of all nodes, the first ones, that is partitioned from the rest."""
     heal_seconds: float = field(0.0, help="when the cut heals", most=1e6)
-    """Until then the network holds what crosses the cut."""
+    """When the partition heals; messages across it arrive no earlier."""
     invalid: tuple[int, ...] = field((), help="delegates that propose what does not verify")
     equivocating: tuple[int, ...] = field((), help="delegates that propose two blocks")
-    """Delegates that propose two blocks and vote for whatever the receiver holds."""
+    """Delegates that propose two blocks and vote for whichever block the receiver has."""
 
     def __post_init__(self) -> None:
         for name in _RANKS:
@@ -122,6 +123,7 @@ class Faults:
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
         checks.declared(self, prefix="faults.")
+        # One of such a pair without the other would have no effect.
         for two in (("delay_probability", "delay_seconds"), ("partition_fraction", "heal_seconds")):
             one, other = ((f"faults.{name}", getattr(self, name)) for name in two)
             together(*one, *other)
@@ -134,23 +136,24 @@ class Faults:
 
     @property
     def any(self) -> bool:
-        """Whether anything can go wrong."""
+        """Whether there are faults other than slow delegates."""
+        # Slow delegates alone cannot prevent finality, so they need no timeout.
         return self != Faults(slow=self.slow, slow_factor=self.slow_factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Everything that decides a run. Equal scenarios give equal bytes."""
+    """Everything that determines a run; equal scenarios give equal results."""
 
     algorithm: str
     costs: CostTable
     nodes: int = field(32, help="nodes of the network", least=1, most=MAX_NODES)
     delegates: int | None = None
-    """How many of the nodes verify and vote; all of them if not given."""
+    """Number of nodes that verify and vote; by default all."""
     network: Network = _PAPER_SERIAL
     exchange: Exchange | None = None
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
-    its copy to every other. Without it what the network's law implies."""
+    its copy to every other one. By default, what the network's law implies."""
     vote_phases: int | None = field(
         None, help="rounds of votes", most=2, by_default="what the network's law implies"
     )
@@ -176,11 +179,11 @@ class Scenario:
     arrivals_per_second: float = field(
         0.0, help="new transactions per second", most=1e9, by_default="always enough"
     )
-    """Rate of a Poisson process; 0 means that there are always enough to fill a block."""
+    """Rate of a Poisson process; 0: there are always enough transactions to fill a block."""
     signed_blocks: bool = False
-    """Whether signing and verifying the block itself costs time."""
+    """Whether signing and verifying the block itself takes time."""
     signed_votes: bool = True
-    """Whether signing and verifying votes costs time."""
+    """Whether signing and verifying votes takes time."""
     verification_threads: int = field(1, help="threads that verify a block", least=1, most=4096)
     blocks: int = field(1, help="heights, one after the other", least=1, most=10**6)
     view_timeout_seconds: float | None = field(
@@ -191,7 +194,7 @@ class Scenario:
     seed: int = field(0, help="decides every draw", most=2**63)
 
     def __post_init__(self) -> None:
-        """Fill in what follows from the rest and refuse impossible scenarios."""
+        """Derive the fields that are not given; raise UsageError for an impossible scenario."""
         from pqchain.costs import CostTable  # late: the help of a command needs no pandas
 
         parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
@@ -245,7 +248,7 @@ class Scenario:
             )
 
     def _check_messages(self) -> None:
-        """Refuse what no machine would finish, with what to use instead."""
+        """Raise UsageError for more messages than can be simulated; suggest what to change."""
         if self.network.law == "host" and self.delegate_count > MAX_HOSTED:
             raise UsageError(
                 f"{self.delegate_count} delegates on one computer; at most {MAX_HOSTED} share one: "
@@ -268,49 +271,50 @@ class Scenario:
 
     @property
     def delegate_count(self) -> int:
-        """The number of delegates, known to be there."""
+        """Number of delegates; like `delegates` but never None."""
         return self.nodes if self.delegates is None else self.delegates
 
     @property
     def sends_block(self) -> bool:
-        """Whether the proposer's block is a message of its own, also where all send copies."""
+        """Whether the proposer sends the block as a message; on "host" also with all-to-all."""
         return self.exchange == "broadcast" or self.network.law == "host"
 
     @property
     def signs(self) -> bool:
-        """Whether the time of a signature counts: blocks, votes or the law's grants are signed."""
+        """Whether signing takes time: blocks, votes or the grants of paper-serial are signed."""
         votes = self.signed_votes and self.phases > 0
         serial = self.network.law == "paper-serial" and self.network.serial.signs > 0
         return self.signed_blocks or votes or serial
 
     @property
     def sign_seconds(self) -> float:
-        """The time of a signature; 0 where none counts."""
+        """Seconds to sign; 0 if signing takes no time in this scenario."""
         return self.cost.sign_seconds if self.signs else 0.0
 
     @property
     def phases(self) -> int:
-        """The number of voting phases, known to be there."""
+        """Number of voting phases; like `vote_phases` but never None."""
         return self.vote_phases or 0
 
     @property
     def cost(self) -> Costs:
-        """The costs of the scenario's algorithm."""
+        """Costs of the scenario's algorithm."""
         return self.costs[self.algorithm]
 
     @property
     def peers(self) -> int:
-        """Gossip: to how many nodes one passes a block on, at most to every other."""
+        """Gossip: number of peers to which a node forwards a block, at most all other nodes."""
         return min(self.network.peers, self.nodes - 1)
 
     @property
     def quorum(self) -> int:
-        """Votes that make a block final: the smallest number above two thirds."""
+        """Votes that make a block final: the smallest number above two thirds of the delegates."""
         return 2 * self.delegate_count // 3 + 1
 
     def messages(self) -> int:
-        """Return how many messages one block takes without faults."""
+        """Return the number of messages per block without faults."""
         count = self.delegate_count
+        # Grants of the one server, pairs of a delegate with itself included.
         if self.network.law == "paper-serial":
             return count * count
         pairs = count * (count - 1)
@@ -320,7 +324,10 @@ class Scenario:
         return spread + self.phases * pairs
 
     def signature_lengths(self) -> Mapping[int, int]:
-        """Return how often each length of a transaction's signature occurs."""
+        """Return the observed counts of a transaction's signatures by length in bytes.
+
+        Raises UsageError if public keys cannot be recovered from signatures as `layout` demands.
+        """
         if self.layout.public_key == "recovered":
             recoverable = encoding.RECOVERABLE.get(self.algorithm)
             if recoverable is None:
@@ -332,7 +339,7 @@ class Scenario:
         return lengths.distribution(self.algorithm, self.cost.signature_bytes)
 
     def transactions_per_block(self) -> float:
-        """Return the mean number of transactions that fill a block, exactly."""
+        """Return the exact mean number of transactions that fill a block."""
         return lengths.mean_fill(
             self.signature_lengths(),
             capacity_bytes=self.block_bytes - self.layout.block_overhead_bytes(),
@@ -340,7 +347,11 @@ class Scenario:
         )
 
     def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
-        """Return a copy with other fields; what was filled in is filled in anew if it must."""
+        """Return a copy with changed fields.
+
+        A new `network` derives `exchange` and `vote_phases` again unless they are given; new
+        `nodes` are all delegates if the former ones were. Raises UsageError as the constructor.
+        """
         if "nodes" in changes and self.delegates == self.nodes:
             changes.setdefault("delegates", None)
         if "network" in changes:
@@ -350,8 +361,9 @@ class Scenario:
 
     @property
     def identifier(self) -> str:
-        """SHA-256 of everything that decides the result: fields, costs used, seed, schema."""
+        """SHA-256 of everything that determines the result: fields, costs, seed and schema."""
         facts = {name: getattr(self, name) for name in self.__slots__} | {
+            # The used row only: other rows of the table do not change the result.
             "costs": self.cost,
             "costs_source": self.costs.source,
             "schema_version": SCHEMA_VERSION,
@@ -363,9 +375,10 @@ class Scenario:
 def preset(
     name: str, costs: CostTable, *, algorithm: str = "Falcon-512", **changes: Any
 ) -> Scenario:
-    """Return a scenario: "paper" is 32 nodes of the PQ-DPoL tables, "quick" the same with 8.
+    """Return a scenario: "paper" has the 32 nodes of the PQ-DPoL tables, "quick" has 8.
 
-    `costs` says what the algorithms cost: the paper's, or a measurement. Raises UsageError.
+    `costs` are those of the paper or of a measurement. `changes` are fields of Scenario. Raises
+    UsageError.
     """
     sizes = {"paper": 32, "quick": 8}
     if name not in sizes:

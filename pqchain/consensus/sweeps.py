@@ -1,8 +1,8 @@
-"""Many scenarios on many processors or machines, resumable, with the same bytes everywhere.
+"""Resumable sweeps of many scenarios on many processors or machines, with identical results.
 
 Scenarios are run in batches by a pool of processes or by the workers of a Dask scheduler. Results
-are kept under the scenarios' identifiers, so that a sweep that was interrupted goes on, and are
-returned in the order of the scenarios, so that who ran what leaves no trace.
+are stored under the scenarios' identifiers, so an interrupted sweep can be resumed. They are
+returned in the order of the scenarios, so they do not depend on which worker ran what.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 
 BATCH = 50
-"""Scenarios in a task; schedulers handle some hundreds of tasks a second."""
+"""Scenarios per task; schedulers handle some hundreds of tasks per second."""
 
 ATTEMPTS = 5
-"""How often a batch is given out again after the process that ran it died."""
+"""Maximum attempts of a sweep whose processes die; for Dask, retries of a batch."""
 
 SCHEDULER_SECONDS = 5
-"""How long to wait for the answer of a Dask scheduler."""
+"""Timeout of the connection to a Dask scheduler."""
 
 Row = dict[str, Any]
 
 _LINE = b'{"schema_version": '
-"""How a line of a store begins."""
+"""First bytes of each line of a store."""
 
 _MOST_LINE_BYTES = 1 << 20
-"""The longest line of a store: some hundred times a row."""
+"""Maximum length of a line of a store: some hundred times a row."""
 
 
 def grid(
@@ -56,9 +56,10 @@ def grid(
     seeds: Iterable[int] = (0,),
     **fields: Any,
 ) -> list[Scenario]:
-    """Return a scenario for every combination; `fields` are those of Scenario, the same for all.
+    """Return a scenario for every combination; `fields` are further fields of every Scenario.
 
-    `exponents` are of 2, None in `delegates` means all nodes, more delegates than nodes means all.
+    Nodes are powers of 2 with these `exponents`. None in `delegates` means all nodes, and so does a
+    number above that of the nodes.
     """
     chosen = [named(one) if isinstance(one, str) else one for one in networks]
     return [
@@ -89,11 +90,12 @@ def sweep(
 ) -> pd.DataFrame:
     """Run scenarios and return a frame of the contract "consensus", in their order.
 
-    `workers` processes on this machine, one per processor if not given, none for 1; or the Dask
-    workers behind `scheduler` ("tcp://host:port"), which need this package installed. `store` is
-    a file of results by identifier: what it has is not run again. A scenario that an engine cannot
-    run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
-    for a store that is not one, and PqchainError if workers die again and again.
+    `workers` is the number of processes on this machine: by default one per processor; 1 runs
+    everything in this process. `scheduler` ("tcp://host:port") uses the workers of Dask instead,
+    which need this package installed. `store` is a file of results by identifier; scenarios in it
+    are not run again. A scenario that an engine cannot run is a row with status "unsupported".
+    Raises UsageError, Unsupported without Dask, DataError for a file that is not a store, and
+    PqchainError if workers die repeatedly.
     """
     if engine not in model.ENGINES:
         raise UsageError(f"engine is {engine!r}; expected one of {', '.join(model.ENGINES)}")
@@ -105,7 +107,7 @@ def sweep(
     tasks: list[_Task] = [
         (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
     ]
-    # A single scenario shows its blocks instead.
+    # For a single scenario the progress bar counts blocks instead.
     alone = len(pending) == 1 and scheduler is None
     if scheduler is not None:
         batches = _with_dask(tasks, scheduler)
@@ -115,6 +117,7 @@ def sweep(
         batches = _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
     with tqdm(total=len(pending), disable=alone or not progress, unit="scenario") as bar:
         for rows in batches:
+            # Stored batch by batch, so that an interruption loses only the batches in progress.
             _keep(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
@@ -124,7 +127,7 @@ def sweep(
 def run_batch(
     scenarios: Sequence[Scenario], engine: Engine, *, progress: bool = False
 ) -> list[Row]:
-    """Run scenarios one after the other; what workers do."""
+    """Run scenarios in order and return their rows; the task of a worker."""
     rows = []
     for scenario in scenarios:
         try:
@@ -135,15 +138,16 @@ def run_batch(
 
 
 _Task = tuple[list[Scenario], Engine]
-"""What `run_batch` takes."""
+"""Arguments of `run_batch`."""
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
-    """Use processes of this machine; a batch whose process died is given out again."""
+    """Run tasks in processes; those left when a process dies are distributed again."""
     left, attempts = dict(enumerate(tasks)), 0
-    # Not forked: the threads of compiled code do not survive that.
+    # Spawn, not fork: a fork does not copy the threads of compiled code.
     context = multiprocessing.get_context("spawn")
     while left:
+        # A pool whose process died is broken for good, so each attempt takes a new one.
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
             futures = {pool.submit(run_batch, *task): number for number, task in left.items()}
             try:
@@ -164,7 +168,7 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
 
 
 def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
-    """Use the workers of a Dask scheduler, which gives a dead worker's batches to others."""
+    """Run tasks on a Dask scheduler, which reassigns the batches of a dead worker."""
     try:
         from dask.distributed import Client, Security, as_completed, comm
     except ImportError:
@@ -173,7 +177,8 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
             "pip install dask distributed, or leave the scheduler out to use processes"
         ) from None
     try:
-        # A client that a wrong address stops halfway cannot be closed and holds the process back.
+        # Check the address first: a client that fails on a wrong one halfway cannot be closed and
+        # keeps the process from ending.
         _, port = comm.get_address_host_port(scheduler)
         if not 0 < port < 2**16:
             raise ValueError(f"port {port} is not between 1 and 65535")
@@ -193,10 +198,11 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
 
 
 def _stored(store: Path, wanted: Set[str]) -> dict[str, Row]:
-    """Read the rows of these scenarios; cut off a last line that an interruption left unfinished.
+    """Read the rows of the scenarios `wanted`; cut off an unfinished last line.
 
-    Makes the store's folder, so that a place where nothing can be written is refused before runs.
+    Creates the store's folder if needed. Raises DataError for a file that is not a store.
     """
+    # A store that cannot be written is an error here, before the runs.
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
         results.check_writable(store)
@@ -204,6 +210,7 @@ def _stored(store: Path, wanted: Set[str]) -> dict[str, Row]:
     known: dict[str, Row] = {}
     whole_bytes = 0
     for number, line in enumerate(installation.read_lines(store, _MOST_LINE_BYTES), start=1):
+        # An interruption may leave the start of a line; any other text is an error below.
         if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
             with store.open("r+b") as file:
                 file.truncate(whole_bytes)
@@ -215,6 +222,7 @@ def _stored(store: Path, wanted: Set[str]) -> dict[str, Row]:
             row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
         except (KeyError, TypeError):
             raise DataError(f"{what} is no result of a sweep; {remedy}") from None
+        # Rows of another schema version are results of another model: computed again.
         if version == SCHEMA_VERSION and name in wanted:
             known[name] = {key: math.nan if one is None else one for key, one in row.items()}
     return known
@@ -225,7 +233,7 @@ def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
         return
     with Path(store).open("ab") as file:
         for row in rows:
-            # JSON has no NaN.
+            # JSON has no NaN, the only value that differs from itself.
             plain = {name: None if value != value else value for name, value in row.items()}
             entry = {"schema_version": SCHEMA_VERSION, "row": plain}
             file.write(checksum.dumps(entry).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Runs of consensus as tables."""
+"""Tables of consensus runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OVER_PLAIN = (
     "plain_latency_seconds",
     Column("more than plain", key="over_plain_percent", numeric=True),
 )
-"""The cost of handshakes, acknowledgements and congestion control."""
+"""Overhead of handshakes, acknowledgements and congestion control."""
 
 
 def delegates(frame: pd.DataFrame) -> Table:
-    """Return runs of delegates, with sent messages and predictions where they are known."""
+    """Return a table of executed runs, with sent messages and predictions where recorded."""
     columns: list[Column | str] = [*_RESULTS]
     if frame["sent_bytes"].notna().any():
         columns += ["sent_messages", "sent_bytes"]
@@ -40,7 +40,10 @@ def delegates(frame: pd.DataFrame) -> Table:
 
 
 def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
-    """Return modelled runs, with the printed latency of a work where there is one."""
+    """Return a table of modelled runs, with their relative errors if printed values are given.
+
+    `printed` maps scenario identifiers to latencies in seconds that a paper prints; may be empty.
+    """
     rows = runs.assign(remark=[_remark(row) for row in runs.to_dict("records")])
     columns: list[Column | str] = [*_RESULTS]
     if printed:
@@ -55,7 +58,7 @@ def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
 
 
 def over_seeds(means: pd.DataFrame) -> Table:
-    """Return means over seeds with half of their 95 % intervals."""
+    """Return a table of means over seeds with the half-widths of their 95 % intervals."""
     columns: list[Column | str] = [*_SIZES]
     for mean in _MEANS:
         columns += [mean, Column("± 95 %", key=f"{mean}_half_width", numeric=True)]
@@ -63,7 +66,7 @@ def over_seeds(means: pd.DataFrame) -> Table:
 
 
 def _remark(row: dict[Any, Any]) -> str:
-    """Return the reason of a failed or unsafe run; otherwise its note."""
+    """Return status and reason of a failed run, a warning if unsafe, otherwise the reason."""
     if row["status"] != "ok":
         return f"{row['status']}: {row['reason']}"
     if not row["is_safe"]:

@@ -1,10 +1,10 @@
-"""One attempt to make one block final: what an engine is given and what it gives back.
+"""Input and output of an engine: one attempt to finalize one block.
 
-Both engines take a View and return an Outcome; nothing else is known to them. A view starts on an
-idle network and ends at its deadline, where everything that is under way is dropped.
+An engine takes a View and returns an Outcome. A view starts on an idle network and ends at its
+deadline, where all messages and work in progress are dropped.
 
-Order at equal times, in both engines: blocks before votes before commits, then the lower rank. A
-message takes at least a nanosecond, so that nothing can depend on itself.
+Order at equal times, in all engines: blocks before votes before commits, then the lower rank. A
+message takes at least one nanosecond, so no event depends on itself.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from pqchain.consensus.network import Wires
 Array = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+# Not the greatest int64: durations are added to it before it is masked.
 NEVER = 2**62
-"""A time that does not come."""
+"""Time in nanoseconds of an event that does not happen."""
 
 NO_BLOCK = -1
-"""Value of a block that does not verify; it is never final, whoever votes for it."""
+"""Value of a block that does not verify; it is never final, whatever the votes."""
 
 BLOCK, VOTE, COMMIT = 0, 1, 2
-"""Kinds of message."""
+"""Kinds of message, in the order of service at equal times."""
 
 
+# A dataclass's generated __eq__ fails on arrays, which have no truth value as a whole.
 class Alike:
-    """Equal if of one class and the same in every field, arrays in every element; not hashable."""
+    """Mixin: equality by class and all fields, arrays elementwise; not hashable."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -48,21 +50,25 @@ class Alike:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Disturbance:
-    """What the network does to single messages, as whole numbers."""
+    """Loss, delay, jitter and partition of single messages, in integers."""
 
     jitter: tuple[int, ...]
-    """Key of the draws, by kind of message."""
+    """[kind of message]: key of the draws; likewise `loss` and `delay`."""
     loss: tuple[int, ...]
     delay: tuple[int, ...]
     loss_below: int
-    """A message is lost if its draw is below this."""
+    """A message is lost if its draw is below this; delayed likewise by `delay_below`."""
     delay_below: int
     delay_ns: int
     heal_ns: int
-    """Until then the network holds what crosses the cut."""
+    """When the partition heals: no message crosses it earlier."""
 
     def arrival(self, kind: int, i: int, j: int, *, at: int, span: int, cut: bool) -> int:
-        """Return when a message that would arrive at `at` does; NEVER if it is lost."""
+        """Return when a message arrives that undisturbed arrives at `at`; NEVER if it is lost.
+
+        (i, j) identify the message, `span` bounds the jitter in nanoseconds, and `cut` tells
+        whether the message crosses the partition.
+        """
         if self.loss_below and draws.draw(self.loss[kind], i, j) < self.loss_below:
             return NEVER
         if span:
@@ -72,7 +78,7 @@ class Disturbance:
         return max(at, self.heal_ns) if cut else at
 
     def arrivals(self, kind: int, i: Any, j: Any, *, at: Array, span: Any, cut: Flags) -> Array:
-        """Return `arrival` of many messages at once."""
+        """Compute `arrival` for arrays of messages."""
         if np.any(span):
             at = at + draws.below(self.jitter[kind], i, j, span)
         if self.delay_below:
@@ -85,7 +91,7 @@ class Disturbance:
         return at
 
     def plain(self, kind: int) -> tuple[Any, ...]:
-        """Return what compiled code takes for messages of a kind: keys, bounds, delay, heal."""
+        """Return keys, bounds, delay and heal time of a kind as a tuple for compiled code."""
         drawn = (self.jitter[kind], self.loss[kind], self.delay[kind])
         unsigned = map(np.uint64, (*drawn, self.loss_below, self.delay_below))
         return (*unsigned, self.delay_ns, self.heal_ns)
@@ -93,11 +99,11 @@ class Disturbance:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Overlay:
-    """The graph of gossip: whom each node passes a block on to.
+    """Gossip graph: the peers to which each node forwards a block.
 
-    A node's first peer is its successor; the others are drawn among all nodes but itself, each on
-    its own, so that one may be drawn twice. Where there are as many peers as other nodes, each of
-    them is a peer once.
+    A node's first peer is its successor; the others are drawn independently among all other nodes,
+    so one may be drawn twice. If there are as many peers as other nodes, each of these is a peer
+    once.
     """
 
     nodes: int
@@ -105,19 +111,20 @@ class Overlay:
     """At most nodes - 1."""
     key: int
     delegates: Array
-    """Node of every delegate."""
+    """[delegate]: its node."""
     regions: Array
-    """Region of every node."""
+    """[node]: its region."""
     relay_ns: int
-    """What a node takes to verify a block before it passes it on."""
+    """Time in which a node verifies a block before it forwards it."""
     silent: Flags
-    """[node]: passes nothing on."""
+    """[node]: whether it forwards nothing."""
     side: Flags
-    """[node]: on which side of a partition."""
+    """[node]: its side of the partition."""
 
     def peer(self, node: int, place: int) -> int:
-        """Return the node to which a block is passed on as number `place`."""
+        """Return the peer to which a node forwards a block as number `place`, from 0."""
         others = self.nodes - 1
+        # The successors form a ring, so every node is reachable whatever the draws.
         if place == 0 or self.peers == others:
             return (node + 1 + place) % self.nodes
         return (node + 1 + draws.scaled(draws.draw(self.key, node, place), others)) % self.nodes
@@ -125,20 +132,20 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class View:
-    """What happens in one view, for D delegates by rank; times in nanoseconds."""
+    """Input of an engine: one view; arrays are [delegate] by rank, times in nanoseconds."""
 
     count: int
     proposer: int
     leaves_ns: int
-    """When the proposer's block is ready to be sent; all-to-all: everybody's copy."""
+    """When the proposer's block is ready to be sent; all-to-all: every delegate's copy."""
     deadline_ns: int
     all_to_all: bool
     sends_block: bool
-    """Whether the block is a message; else everybody has it when it leaves."""
+    """Whether the block is a message; otherwise all delegates have it at `leaves_ns`."""
     serial_pair_ns: int
-    """paper-serial: price of a pair; 0 on other networks."""
+    """paper-serial: service time of a pair; 0 on other networks."""
     serial_sign_ns: int
-    """paper-serial: price of a node's signature."""
+    """paper-serial: time of a node's signature."""
     phases: int
     quorum: int
     wires: Wires
@@ -147,28 +154,29 @@ class View:
     regions: Array
     alive: Flags
     values: Array
-    """Which block each delegate gets from the proposer."""
+    """Value of the block that the proposer sends to the delegate."""
     willing: Flags
-    """Votes for the block that it gets."""
+    """Whether the delegate votes for the block that it receives."""
     double: Flags
-    """Votes for whatever the receiver holds."""
+    """Whether its vote counts for whichever block the receiver has."""
     slowness: Array
-    """How many times longer a delegate computes."""
+    """Factor on the delegate's computing times."""
     block_ns: Array
-    """What verifying the block takes each delegate."""
+    """Time to verify the block."""
     vote_ns: Array
     sign_ns: Array
-    """What verifying a vote takes, and signing one, which is done beside verification."""
+    """Times to verify and to sign a vote; except on "host", signing does not delay verification."""
     side: Flags
-    """On which side of a partition."""
+    """Side of the partition."""
 
     def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
-        """Return when messages reach their receivers or their downlinks.
+        """Return when messages reach their receivers, or the receivers' downlinks if any.
 
-        Senders begin to send to all others at `base`, to the next rank first.
+        Senders start to send to all others at `base` (nanoseconds), to the next rank first.
         """
         wires, one, two = self.wires, self.regions[senders], self.regions[receivers]
         slot = wires.slot[kind, one]
+        # One uplink sends the copies in turn; with a link per pair all leave at once.
         offset = slot if wires.parallel else (receivers - senders) % self.count * slot
         return self.disturbance.arrivals(
             kind,
@@ -182,15 +190,18 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome(Alike):
-    """When each delegate got how far; NEVER if not before the deadline."""
+    """Output of an engine, [delegate] in nanoseconds; NEVER if not before the deadline.
+
+    Verified: the block. Prepared: a quorum of votes, with two phases. Final: the block.
+    """
 
     verified_ns: Array
     prepared_ns: Array
     final_ns: Array
     reached_ns: Array
-    """Gossip: when each node first had the block; else empty."""
+    """Gossip: [node], when it first received the block; otherwise empty."""
 
     def before(self, deadline_ns: int) -> Outcome:
-        """Void what happened at the deadline or later."""
+        """Replace times at or after the deadline by NEVER."""
         times = (getattr(self, part.name) for part in fields(self))
         return Outcome(*(np.where(time < deadline_ns, time, NEVER) for time in times))

@@ -1,6 +1,6 @@
-"""Falcon's signer in parts: on liboqs, on our kernels, on a board or a simulated one; and its cost.
+"""Falcon signers on liboqs, pqchain's C++, an FPGA board or a simulated board, and cycle models.
 
-What is signed here is Falcon of NIST's third round, as liboqs has it, not the coming FN-DSA.
+The scheme is Falcon of NIST's third round, as in liboqs, not the coming FN-DSA.
 """
 
 from __future__ import annotations

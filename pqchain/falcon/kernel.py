@@ -1,8 +1,8 @@
-"""The parts of our signer, one function each, on the native library `falcon/kernel`.
+"""Parts of pqchain's Falcon signer, one function each, on the native library `falcon/kernel`.
 
-The heavy step takes a request (secret basis, hashed message, seed of the generator) and gives a
-response (the short vector), in the same bytes whether C++ here, a board or a simulated board runs
-it. Everything else stays in software.
+The heavy step maps a request (secret basis, hashed message, seed of the generator) to a response
+(the short vector). Request and response have the same bytes on the C++ library, a board and a
+simulated board. All other steps run in software.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, UsageError
 
 IMPLEMENTATION = "falcon/kernel"
-"""Name of our signer in the registry."""
+"""Name of pqchain's signer in the registry."""
 
 NONCE_BYTES, SEED_BYTES = 40, 48
-"""What one signature draws, in this order, as liboqs does."""
+"""Random bytes that a signature draws, in this order, as liboqs does."""
 
 SIGNED, RETRY, REFUSED, BUS_FAILED = 1, 2, 3, 4
-"""What the heavy step answers: a short vector, one that is too long, nothing; from the engine in
-RTL also, that its bus failed."""
+"""Status of the heavy step: short vector found; vector too long, try again; request rejected; bus
+error (engine in RTL only)."""
 
 MOST_ATTEMPTS = 100
-"""Where signing gives up: with a good key one attempt in about 10^5 or fewer is too long."""
+"""Maximum attempts to sign: with a valid key about one attempt in 10^5 or fewer is too long."""
 
 _WHOLE = 0
-"""The seam of the signer: hardware would begin at a whole attempt, not at each transform."""
+"""Partition of the signer in which hardware runs a whole attempt, not each transform."""
 
 _TOO_LONG = -2
 
@@ -42,7 +42,7 @@ _FAILURES = {
     "again",
     -3: "signing with {}: there was not enough memory",
 }
-"""What the codes in falcon_signer.h mean for an algorithm."""
+"""Error texts of the codes in falcon_signer.h, by code; formatted with the algorithm."""
 
 PARTS = (
     ("decode the key", "software"),
@@ -56,27 +56,27 @@ PARTS = (
     ("SamplerZ", "engine"),
     ("compress", "software"),
 )
-"""What falcon_profile times, in its order, and where each part is meant to run."""
+"""Parts that falcon_profile times, in its order, and where each part is meant to run."""
 
 
 def check_degree(degree: object) -> int:
-    """Return log2 of a degree that Falcon has; raises UsageError."""
+    """Return log2 of a degree of Falcon; raises UsageError unless it is 512 or 1024."""
     if degree not in (512, 1024):
         raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
     return 9 if degree == 512 else 10
 
 
 _LOGN = {algorithms.get(f"Falcon-{1 << logn}").secret_key_bytes: logn for logn in (9, 10)}
-"""log2 of the degree, by the length of the secret key: the padded form has the same."""
+"""log2 of the degree by the length of the secret key, which the padded form shares."""
 
 
 def request_bytes(logn: int) -> int:
-    """Return the length of a request."""
+    """Return the length of a request in bytes."""
     return (6 << logn) + 56
 
 
 def response_bytes(logn: int) -> int:
-    """Return the length of a response."""
+    """Return the length of a response in bytes: 2 per coefficient."""
     return 2 << logn
 
 
@@ -85,13 +85,14 @@ def _call(function: str, *arguments: Any) -> int:
 
 
 def _require(what: str, value: bytes | bytearray, length: int) -> None:
-    """Raise UsageError unless a buffer has the length that C takes it to have."""
+    """Raise UsageError unless a buffer has the length that the C code assumes."""
+    # C reads that many bytes whatever it is given: a short buffer would be read past its end.
     if len(value) != length:
         raise UsageError(f"{what} must have {length} bytes; got {len(value)}")
 
 
 def _require_drawn(algorithm: Algorithm, **buffers: bytes) -> int:
-    """Check a secret key and what a signature draws; return log2 of the degree."""
+    """Check the lengths of secret key, nonce and seed; return log2 of the degree."""
     lengths = {
         "secret_key": algorithm.secret_key_bytes, "nonce": NONCE_BYTES, "seed": SEED_BYTES
     }  # fmt: skip
@@ -101,7 +102,7 @@ def _require_drawn(algorithm: Algorithm, **buffers: bytes) -> int:
 
 
 def _checked(code: int, algorithm: Algorithm) -> int:
-    """Return what is no error code; raises CryptoFailure."""
+    """Return a non-negative code; raise CryptoFailure for an error code."""
     if code < 0:
         raise CryptoFailure(_FAILURES[code].format(algorithm.name))
     return code
@@ -111,9 +112,9 @@ def _checked(code: int, algorithm: Algorithm) -> int:
 def request_of(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, message: bytes
 ) -> Iterator[bytearray]:
-    """Give a request, all but the seed of the generator; it is wiped when the block ends.
+    """Yield a request without the seed of the generator, and wipe it at the end of the context.
 
-    Raises CryptoFailure if the key is damaged.
+    Raises UsageError for a wrong length, and CryptoFailure if the key is damaged.
     """
     logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
@@ -122,26 +123,28 @@ def request_of(
         _checked(code, algorithm)
         yield request
     finally:
+        # The request contains the secret basis.
         _call("wipe_buffer", request, len(request))
 
 
 def seed_request(request: bytearray, seed: bytes, attempt: int, logn: int) -> None:
-    """Fill in the seed of the generator for an attempt, counted from 0. Raises UsageError."""
+    """Write the seed of the generator for an attempt, from 0, to a request. Raises UsageError."""
     _require("request", request, request_bytes(check_degree(1 << logn)))
     _require("seed", seed, SEED_BYTES)
     _call("seed_request", request, seed, attempt, logn)
 
 
 def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]:
-    """Run the heavy step here; return its status, its version and the response.
+    """Run the heavy step in C++; return its status, its version and the response.
 
-    A `logn` other than 9 and 10 is refused, as hardware does it. Raises UsageError if the request
-    is shorter than the degree needs.
+    A `logn` other than 9 and 10 gives the status REFUSED, as in hardware, and no response. Raises
+    UsageError if the request is shorter than the degree needs.
     """
     if logn in (9, 10) and len(request) < request_bytes(logn):
         raise UsageError(
             f"request must have at least {request_bytes(logn)} bytes; got {len(request)}"
         )
+    # The longest response, of logn 10, and two 32-bit registers.
     response, registers = bytearray(2048), bytearray(8)
     _call("run_request", request, response, registers, logn)
     status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))
@@ -149,7 +152,7 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
 
 
 def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
-    """Put a signature together, or return None if it does not fit. Raises UsageError."""
+    """Return the encoded signature, or None if it is too long. Raises UsageError."""
     _require("nonce", nonce, NONCE_BYTES)
     _require("response", response, response_bytes(_LOGN[algorithm.secret_key_bytes]))
     signature = bytearray(algorithm.signature_max_bytes)
@@ -161,7 +164,7 @@ def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> byt
 def sign(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
 ) -> bytes:
-    """Sign with given randomness; raises CryptoFailure if the key is damaged."""
+    """Sign with the given nonce and seed; raises UsageError for wrong lengths, CryptoFailure."""
     logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     signature = bytearray(algorithm.signature_max_bytes)
     given = (secret_key, nonce, seed, message, len(message))
@@ -173,21 +176,23 @@ def sign(
 def profile(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
 ) -> list[tuple[str, float, int, str]]:
-    """Sign, and return name, seconds, calls and place of each of the `PARTS`.
+    """Sign, and return name, seconds, calls and place ("software", "engine") of each of `PARTS`.
 
-    Each includes two readings of the clock per call. Raises CryptoFailure if the key is damaged.
+    The seconds include two readings of the clock per call. Raises UsageError for wrong lengths, and
+    CryptoFailure if the key is damaged.
     """
     logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     times, calls = array("Q", [0] * len(PARTS)), array("Q", [0] * len(PARTS))
     given = (secret_key, nonce, seed, message, len(message), logn)
     code = _call("profile", *given, memoryview(times), memoryview(calls))
+    # A length of 0 means that the signature did not fit.
     _checked(code or _TOO_LONG, algorithm)
     rows = zip(PARTS, times, calls, strict=True)
     return [(step, ns * 1e-9, count, where) for (step, where), ns, count in rows]
 
 
 def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
-    """Return the public key of a secret key; raises CryptoFailure if that is damaged."""
+    """Return the public key of a secret key; raises UsageError, CryptoFailure for a damaged key."""
     logn = _require_drawn(algorithm, secret_key=secret_key)
     out = bytearray(algorithm.public_key_bytes)
     _checked(_call("public_key", out, secret_key, logn), algorithm)

@@ -1,8 +1,8 @@
-"""What an engine for Falcon's floating-point work would take: a census and a model of cycles.
+"""Operation counts of Falcon's floating-point work, and a cycle model of an engine for it.
 
-Everything here is *modelled* or *estimated* and says so. The census is exact: `operations` counts
-what our signer does, and the tests hold it to the counts of the signer itself. The cycles follow
-from stated latencies; what was built and synthesised is the engine in RTL, of `pqchain.falcon.rtl`.
+All results are labelled *modelled* or *estimated*. The operation counts are exact: the tests
+compare `operations` with the counts of pqchain's signer. Cycles follow from stated latencies. The
+engine that was built and synthesised is the one in RTL; see `pqchain.falcon.rtl`.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ OPERATIONS = (
     "add", "multiply", "divide", "square_root", "from_integer", "round", "truncate", "floor",
     "halve", "exponential",
 )  # fmt: skip
-"""What the census counts, in the order of hls_kernels/src/fp.h."""
+"""Counted operations, in the order of hls_kernels/src/fp.h."""
 
 MEAN_ATTEMPTS = {512: 1778.9, 1024: 3502.9}
-"""Attempts of SamplerZ per signature: means of 6000 and 4000 signatures of our signer, 300 and 200
-keys. Everything else is the same for every signature."""
+"""Attempts of SamplerZ per signature: means of 6000 and 4000 signatures of pqchain's signer with
+300 and 200 keys. All other counts are the same for every signature."""
 
 CLOCK_HZ = 168e6
-"""Of the processor and the engine in the work that is modelled."""
+"""Clock of the processor and the engine in the modelled paper."""
 
 MULTIPLICATIONS_PER_EXPONENTIAL = 13
-"""Of 64-bit integers, twelve of Horner's rule and one for the acceptance scale."""
+"""64-bit integer multiplications: twelve of Horner's rule and one for the acceptance scale."""
 
 RESOURCE_NOTES = (
     "The modelled engine was never built, so it has no resources. The engine in RTL, a design of "
     "its own, was synthesised: `pqchain falcon rtl` shows its cells."
 )
-"""What is known of resources, so that no one has to guess."""
+"""Statement on hardware resources, for reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """The units of an engine and how it uses them."""
+    """Arithmetic units of an engine and their schedule; latencies in cycles."""
 
     name: str
     adder_latency: int = 6
     multiplier_latency: int = 6
     divider_latency: int = 57
-    """Also of the square root, which shares its unit."""
+    """Latency of divisions and of square roots, which share the unit."""
     integer_latency: int = 5
-    """Of a 64-bit integer multiplication."""
+    """Latency of a 64-bit integer multiplication."""
     conversion_latency: int = 3
     issue_interval: int = 1
-    """Cycles between two operations of one unit; 2 where memory halves the rate."""
+    """Cycles between two operations of one unit; 2 if memory halves the rate."""
     adders: int = 1
     multipliers: int = 1
     divider_pipelined: bool = False
     overlapped: bool = True
-    """False: each operation waits for the one before."""
+    """Whether operations overlap; otherwise each waits for the one before."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -65,12 +65,12 @@ class Engine:
 
 
 PIPELINED = Engine(name="pipelined")
-"""One adder, one multiplier, one divider, an operation per cycle each."""
+"""One adder, one multiplier and one divider; adder and multiplier start one operation per cycle."""
 
 SERIAL = Engine(
     name="no overlap, latencies 14 and 9", adder_latency=14, multiplier_latency=9, overlapped=False
 )
-"""No overlap, and latencies of the class that vendors' floating-point cores have: assumed."""
+"""No overlap, and latencies like those of vendors' floating-point cores (assumed)."""
 
 SHORT_SERIAL = replace(PIPELINED, name="no overlap, latencies 6 and 6", overlapped=False)
 
@@ -80,22 +80,22 @@ ENGINES = (
     SHORT_SERIAL,
     SERIAL,
 )
-"""The engines that the notebook and the command show."""
+"""Engines shown by the notebook and the command."""
 
 SCHEDULES = (
     SERIAL,
     SHORT_SERIAL,
     replace(SERIAL, name="overlapped, latencies 14 and 9", overlapped=True),
 )
-"""Engines that the paper's own may have been: it says that each unit is there once and pipelined
-inside, and neither their latencies nor whether operations overlap."""
+"""Candidates for the paper's engine: the paper states that each unit exists once and is pipelined
+inside, but neither latencies nor whether operations overlap."""
 
 ALONE, ALONE_UNCALIBRATED = "M4 software, pqm4's cycles", "M4 software, one cycle per instruction"
-"""Rows of the rebuilt Table 3: what was published elsewhere, and what calibrates on nothing."""
+"""Rows of the rebuilt Table 3: cycles published elsewhere, and cycles without calibration."""
 
 SIGN_INSTRUCTIONS = {512: 53_203_632, 1024: 116_440_640}
-"""Of a whole signature of liboqs's portable C (mean of five), counted under QEMU by
-`make bench-m4`, gcc 12.2 -O3."""
+"""Instructions of a signature of liboqs's portable C (mean of five), by degree, counted under QEMU
+by `make bench-m4`, gcc 12.2 -O3."""
 
 NTT_INSTRUCTIONS = {512: 242_760, 1024: 519_840}
 
@@ -105,37 +105,37 @@ PART_INSTRUCTIONS = {
     "hash to a point": {512: 182_880, 1024: 347_720},
     "encode": {512: 27_840, 1024: 55_720},
 }
-"""The same of the parts of our signer that stay in software."""
+"""Instructions of the parts of pqchain's signer that stay in software, by degree."""
 
 CYCLES_PER_INSTRUCTION = 1.1701
-"""pqm4's published cycles over the instructions of a whole signature: 1.1701 for both sizes. A
-calibration on two points, so cycles on the M4 are estimates and no measurement."""
+"""pqm4's published cycles divided by the instructions of a signature: 1.1701 for both degrees. This
+calibration has two points, so cycles on the M4 are estimates, not measurements."""
 
 PQM4_CYCLES = {512: 62_255_726, 1024: 136_241_759}
 """pqm4, implementation `clean`, sign, 24 MHz, gcc 11.3.1 (benchmarks.csv before 2025-02-03)."""
 
 _GENERATOR_BLOCK_CYCLES = 10_480 / 8 * CYCLES_PER_INSTRUCTION
 _DEVIATION_CYCLES = 1_839 * CYCLES_PER_INSTRUCTION + 89 * CYCLES_PER_INSTRUCTION
-"""A Cortex-M4 without a unit for binary64, running portable C. Instructions of one ChaCha20 block,
-and of a square root and a multiplication for a deviation, are those of the round-3 code's own
-emulation."""
+"""Cycles on a Cortex-M4, which has no unit for binary64, with portable C. The instructions of one
+ChaCha20 block, and of a square root and a multiplication per deviation, are those of the round-3
+code's own emulation."""
 
 _REGISTER_ACCESS_CYCLES = 10.0
-"""One access to a register of the engine: assumed, not measured."""
+"""Cycles of one access to a register of the engine: assumed, not measured."""
 
 
 def operations(degree: int, attempts: float | None = None) -> pd.DataFrame:
-    """Count the floating-point operations of one signing attempt, phase by phase.
+    """Count the floating-point operations of one signing attempt by phase.
 
-    `attempts` of SamplerZ; the mean without it. Returns a frame indexed by phase with one column
-    per operation of `OPERATIONS`. Raises UsageError for another degree. Source: our signer, whose
-    counting build gives the same numbers.
+    `attempts` is the number of attempts of SamplerZ, by default the mean. Returns a frame indexed
+    by phase with one column per operation of `OPERATIONS`. Raises UsageError for another degree.
+    Source: pqchain's signer, whose counting build gives the same numbers.
     """
     logn, n = check_degree(degree), degree
     draws = MEAN_ATTEMPTS[n] if attempts is None else attempts
     calls = 2 * n
     butterflies = 11 * (logn - 1) * n // 4
-    pieces = 6 * (logn - 1) * n // 4  # values that six splits and merges per node and level go over
+    pieces = 6 * (logn - 1) * n // 4  # values processed by six splits and merges per node and level
     divisions = logn * n // 2
     rows: dict[str, dict[str, float]] = {
         "transforms": {"add": 6 * butterflies, "multiply": 4 * butterflies + 2 * n},
@@ -163,7 +163,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
 
     Overlapped: a phase takes as long as its busiest unit, plus the time to fill the pipeline once
     per pass or call; the sampler is serial. Not overlapped: every operation takes its latency.
-    Random bits are ready when they are needed. Raises UsageError.
+    Random bits are assumed to be ready on time. Raises UsageError for another degree.
     """
     logn = check_degree(degree)
     census = operations(degree)
@@ -183,6 +183,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
     per_unit = (census["add"] / engine.adders, census["multiply"] / engine.multipliers)
     busiest = pd.concat(per_unit, axis=1).max(axis=1) * engine.issue_interval
     fill, nodes, divisions = 2 * add + mul + 4, degree - 1, logn * degree // 2
+    # Without a pipeline the divider starts a division only when the last one has ended.
     divide = divisions + nodes * div if engine.divider_pipelined else divisions * div
     phases = {
         "transforms": busiest["transforms"] + 11 * logn * fill,
@@ -198,10 +199,10 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
 
 
 def _register_accesses(degree: int) -> float:
-    """Return how often software touches the engine's registers in the split of two seams.
+    """Return the number of register accesses of software in the partition "split".
 
-    One start and one reading of the done bit per command, and the arguments of each kind of
-    command in hls_kernels/src/falcon_engine.h.
+    Every command has one start and one reading of the done bit, and the arguments of its kind in
+    hls_kernels/src/falcon_engine.h.
     """
     nodes, attempts = degree - 1, MEAN_ATTEMPTS[degree]
     step = 2 + 6  # opcode, size, four addresses
@@ -215,11 +216,11 @@ def _register_accesses(degree: int) -> float:
 
 
 def software_cycles(degree: int, seam: str) -> dict[str, float]:
-    """Return the estimated cycles of what stays on the processor, a Cortex-M4, by part.
+    """Return the estimated cycles of the software part on a Cortex-M4, by part.
 
-    `seam` "whole": an attempt is one offload, its random bits included. "split": software draws
-    the random bits, computes the deviation of each leaf and commands each step and attempt.
-    Raises UsageError.
+    `seam` is the partition. "whole": an attempt is one offload, random bits included. "split":
+    software draws the random bits, computes the deviation of each leaf and commands each step and
+    attempt. Raises UsageError for another degree or partition.
     """
     check_degree(degree)
     one_of("the seam", seam, ("whole", "split"))
@@ -236,18 +237,17 @@ def software_cycles(degree: int, seam: str) -> dict[str, float]:
 
 
 def split_row(engine: Engine) -> str:
-    """Return the name of the row of the rebuilt Table 3 for an engine that software commands."""
+    """Return the row of the rebuilt Table 3 for an engine in the partition "split"."""
     return f"M4 + engine, {engine.name}"
 
 
 def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
     """Rebuild the times of the paper's Table 3.
 
-    Returns a frame with the columns algorithm, row, seconds, kind ("cited", "estimated",
-    "modelled"), engine_seconds, software_seconds and assumptions. Rows: software alone, as pqm4
-    published it for the same processor, and estimated from instructions alone; the paper's split
-    between software and engine, with each of SCHEDULES and with `engine`; a whole attempt as one
-    offload with `engine`.
+    Returns a frame with the columns algorithm, row, kind ("cited", "estimated", "modelled"),
+    seconds, engine_seconds, software_seconds and assumptions. Rows: software alone, as published by
+    pqm4 for the same processor and as estimated from instructions alone; the paper's partition,
+    with each of SCHEDULES and with `engine`; a whole attempt as one offload with `engine`.
     """
     columns = ["algorithm", "row", "kind", "seconds", "engine_seconds", "software_seconds"]
     published = "pqm4's cycles of portable C at 24 MHz, over 168 MHz; no wait states"
@@ -262,7 +262,7 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
         rows.append((name, ALONE_UNCALIBRATED, "estimated", least, 0.0, least, counted))
         for label, seam, chosen in schedules:
             phases = engine_cycles(degree, chosen)
-            if seam == "split":
+            if seam == "split":  # software computes the deviations of the leaves
                 phases.pop("leaves")
             hardware = sum(phases.values()) / CLOCK_HZ
             software = sum(software_cycles(degree, seam).values()) / CLOCK_HZ
@@ -288,10 +288,10 @@ def _assumptions(engine: Engine, seam: str) -> str:
 
 
 def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
-    """Show what one more unit of each kind buys, on the engine alone.
+    """Return the speed-up of one more unit of each kind, for the engine alone.
 
-    Returns a frame with the columns algorithm, change, cycles, seconds and gain (the base's time
-    over this one's). All modelled.
+    Returns a frame with the columns algorithm, change, cycles, seconds and gain (time of `base`
+    divided by the time with the change). All values are modelled.
     """
     adder, multiplier = {"adders": base.adders + 1}, {"multipliers": base.multipliers + 1}
     both = adder | multiplier

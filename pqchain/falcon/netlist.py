@@ -1,8 +1,8 @@
-"""The engine in RTL, cycle by cycle: the netlist of hls_kernels/rtl that `make rtl` makes.
+"""Cycle-accurate simulation of the engine in RTL: the netlist that `make rtl` builds.
 
-Verilator turns the SystemVerilog into a shared library; it is found at run time and never needed
-to install. What a caller sees is what a processor beside the core would: registers, and memory that
-the core's bus reads and writes.
+Verilator compiles the SystemVerilog of hls_kernels/rtl to a shared library, which is found at run
+time and not needed for installation. The interface is that of a processor next to the core:
+registers, and memory that the core's bus reads and writes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from pqchain.errors import BoardTimeout, Unsupported, UsageError
 from pqchain.falcon import kernel
 
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
-"""Where `make rtl` puts it, in the checkout."""
+"""Path of the library that `make rtl` builds, relative to the checkout."""
 
 CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION, CYCLES = 0x00, 0x10, 0x1C, 0x28, 0x30, 0x40, 0x50
-"""Offsets of the registers; hls_kernels/rtl/README.md has the whole map."""
+"""Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
 
 START, DONE = 1, 2
 
 MOST_CYCLES = 200_000_000
-"""Longer than any attempt: a request that holds no key ends within 1000 trials for each sample."""
+"""Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
 
+# Bus addresses of request and response, far enough apart not to overlap.
 _ASKED, _ANSWERED = 0x1000_0000, 0x2000_0000
 
 
@@ -43,7 +44,7 @@ class Attempt:
 
 
 def find_library() -> Path:
-    """Return the shared library of the netlist; raises Unsupported where it was not made."""
+    """Return the path of the netlist's shared library; raises Unsupported if it is not built."""
     path = installation.HOME.parent / LIBRARY
     if not path.is_file():
         raise Unsupported(
@@ -54,12 +55,12 @@ def find_library() -> Path:
 
 
 class Netlist:
-    """One engine with its registers and the memory that its bus sees."""
+    """One engine with its registers and the memory on its bus."""
 
     __slots__ = ("__weakref__", "_chip", "_close", "_library", "_memory")
 
     def __init__(self, library: Path | None = None) -> None:
-        """Load the library, or the one that `make rtl` made. Raises Unsupported."""
+        """Load the library, by default the one that `make rtl` builds. Raises Unsupported."""
         path = find_library() if library is None else library
         try:
             self._library = _declare(ctypes.CDLL(str(path)))
@@ -67,25 +68,27 @@ class Netlist:
             raise Unsupported(f"cannot load the engine in RTL: {error}; make it anew") from error
         self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}
+        # The library's engine is freed with this object.
         self._close = weakref.finalize(self, self._library.falcon_rtl_close, self._chip)
 
     def map(self, address: int, memory: bytearray) -> None:
-        """Show these bytes to the bus at this address; elsewhere it answers with an error."""
+        """Map memory to an address of the bus; accesses to unmapped addresses are bus errors."""
+        # C keeps a pointer to the bytes, so the view has to live until they are unmapped.
         view = (ctypes.c_uint8 * len(memory)).from_buffer(memory)
         self._memory[address] = view
         self._library.falcon_rtl_map(self._chip, address, view, len(memory))
 
     def unmap(self, address: int) -> None:
-        """Take the bytes at this address away."""
-        if not self._close.alive:  # a buffer may be forgotten after its engine
+        """Remove the memory at an address from the bus."""
+        if not self._close.alive:  # a buffer may be freed after its engine
             return
         self._library.falcon_rtl_unmap(self._chip, address)
         self._memory.pop(address, None)
 
     def behave(self, *, read_delay_cycles: int = 12, stall: int = 0) -> None:
-        """Set how the memory answers: cycles to a burst's first word, and stalls of 256.
+        """Set the latency of the memory: cycles to a burst's first word, and stalls out of 256.
 
-        Raises UsageError.
+        Raises UsageError for values out of range.
         """
         if not 0 <= stall < 256 or read_delay_cycles < 0:
             raise UsageError(
@@ -103,16 +106,17 @@ class Netlist:
         self._library.falcon_rtl_write(self._chip, offset, value)
 
     def run(self, most_cycles: int) -> int:
-        """Let the clock run until the attempt has ended, at most so long; return the cycles."""
+        """Run the clock until the attempt ends, at most `most_cycles`; return the cycles."""
         return int(self._library.falcon_rtl_run(self._chip, most_cycles))
 
     def violations(self) -> int:
-        """Return how often the engine broke the protocol of its bus."""
+        """Return the number of violations of the bus protocol by the engine."""
         return int(self._library.falcon_rtl_violations(self._chip))
 
     def spent(self) -> dict[str, tuple[int, int]]:
-        """Return cycles and starts since the last call, by kernel and by what else took time."""
+        """Return (cycles, starts) since the last call by name: kernels and other activities."""
         cycles, starts = ctypes.c_uint64(), ctypes.c_uint64()
+        # The library resets each counter as it is read.
         places: dict[str, tuple[int, int]] = {}
         while name := self._library.falcon_rtl_spent(
             self._chip, len(places), ctypes.byref(cycles), ctypes.byref(starts)
@@ -123,7 +127,7 @@ class Netlist:
     def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
         """Run one attempt on a request, as a driver does.
 
-        Raises BoardTimeout if it does not end, which would be a fault of the engine.
+        Raises BoardTimeout after MOST_CYCLES, which would be a fault of the engine.
         """
         asked, answered = bytearray(request), bytearray(kernel.response_bytes(10))
         self.map(_ASKED, asked)
@@ -137,6 +141,7 @@ class Netlist:
             self.run(MOST_CYCLES)
             if not self.read(CTRL) & DONE:
                 raise BoardTimeout(f"the netlist did not finish within {MOST_CYCLES} cycles")
+            # The engine rejects any other degree and writes no response.
             length = kernel.response_bytes(logn) if logn in (9, 10) else 0
             return Attempt(
                 status=self.read(STATUS),

@@ -1,9 +1,8 @@
-"""The board: our driver for the core `falcon_sign` in a PYNQ overlay. Importing it needs pynq.
+"""Driver of the core `falcon_sign` in a PYNQ overlay on a board. Importing it needs pynq.
 
-The driver trusts nothing. Before the first signature it checks the name of the core and asks for
-its version; it waits for a limited time; and `FalconSigner` verifies every signature that comes
-back. Buffers are flushed before the start and invalidated after the end, because the core reads
-memory past the processor's caches.
+Before the first signature the driver checks the name and the version of the core. Waiting has a
+timeout, and `FalconSigner` verifies every returned signature. Buffers are flushed before the start
+and invalidated after the end, because the core bypasses the processor's caches.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBi
 from pqchain.falcon import kernel
 
 VLNV = "xilinx.com:hls:falcon_sign:1.0"
-"""Name of the core, as Vitis HLS gives it."""
+"""Name of the core, as Vitis HLS assigns it."""
 
 VERSION = 0x46530001
-"""Version register of the core that this driver knows: FALCON_SIGN_VERSION in hls_kernels."""
+"""Version of the core that this driver supports: FALCON_SIGN_VERSION in hls_kernels."""
 
 _IDENTIFY = 0
-"""No core signs with this log2 of a degree: it only tells its version."""
+"""A log2 of a degree that no core signs with: it only sets its version register."""
 
 _START, _DONE = 1, 2
 
@@ -35,11 +34,11 @@ _REGISTERS = (
 )  # fmt: skip
 
 _COUNTER = "cycles"
-"""Register of the core in RTL that the one of Vitis HLS lacks."""
+"""Register that only the core in RTL has, not the one of Vitis HLS."""
 
 
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
-    """Driver of the core; pynq binds it by the core's name."""
+    """Driver of the core, which pynq binds by the core's name."""
 
     bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
 
@@ -57,18 +56,18 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
             ) from error
 
     def identify(self, timeout_seconds: float) -> int:
-        """Return the version of the core; it touches no memory for that."""
+        """Return the version of the core, without any access to memory. Raises BoardTimeout."""
         self.attempt(0, 0, _IDENTIFY, timeout_seconds)
         return int(self.read(self._at["version"]))
 
     def cycles(self) -> int | None:
-        """Return the clock cycles of the last attempt, if the core counts them."""
+        """Return the clock cycles of the last attempt; None if the core does not count them."""
         return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
-        """Run one signing attempt on buffers at these addresses; return its status.
+        """Run one signing attempt on buffers at these device addresses; return its status.
 
-        Raises BoardTimeout.
+        Raises BoardTimeout if it does not end within `timeout_seconds`.
         """
         for name, address in (("request", request), ("response", response)):
             self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
@@ -76,7 +75,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         self.write(self._at["logn"], logn)
         self.write(self._at["CTRL"], _START)
         deadline = time.monotonic() + timeout_seconds
-        # The done bit is cleared by reading it, so it is read once per turn.
+        # Reading the done bit clears it, so it is read once per iteration.
         while not int(self.read(self._at["CTRL"])) & _DONE:
             if time.monotonic() > deadline:
                 raise BoardTimeout(
@@ -87,15 +86,16 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 
 
 class Board:
-    """A loaded overlay with our core in it, checked and ready."""
+    """A loaded overlay that contains the core, with its version checked."""
 
     __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
     def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
-        """Load the bitstream, find the core, check its version.
+        """Load the bitstream, find the core and check its version.
 
         Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
         """
+        # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:
                 raise BitstreamMissing(
@@ -114,6 +114,7 @@ class Board:
             )
         self._core = getattr(self._overlay, names[0])
         self.cycles: int | None = None
+        # A key is sent only to a core of the expected name and version.
         version = self._core.identify(timeout_seconds)
         if version != VERSION:
             raise WrongBitstream(
@@ -124,7 +125,7 @@ class Board:
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         """Run one attempt on a request; return its status and the response.
 
-        The request and the response are wiped, also in the memory that the core sees.
+        Request and response are wiped afterwards, in device memory too. Raises BoardTimeout.
         """
         asked, response = (
             pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
@@ -133,6 +134,7 @@ class Board:
         try:
             memoryview(asked)[:] = request
             response[:] = 0
+            # A dirty line of the response, written back later, would overwrite what the core wrote.
             asked.flush()
             response.flush()
             addresses = int(asked.device_address), int(response.device_address)
@@ -144,7 +146,7 @@ class Board:
             for buffer in (asked, response):
                 buffer[:] = 0
                 buffer.flush()
-            # pynq frees them when they are forgotten; freebuffer() here would make it free twice.
+            # pynq frees the buffers when they are collected; freebuffer() would free them twice.
 
 
 def _find_device() -> Any:

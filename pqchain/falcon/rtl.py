@@ -1,7 +1,7 @@
-"""What the engine in RTL takes: cycles of its netlist, cells after synthesis, a clock as a proxy.
+"""Recorded figures of the engine in RTL: netlist cycles, cells after synthesis, a proxy clock.
 
-The figures are those of data/falcon/rtl.json, which `make -C hls_kernels figures` makes anew; no
-board, no Vivado and no placement for xc7 stands behind them.
+The figures are in data/falcon/rtl.json, which `make -C hls_kernels figures` regenerates. They come
+from neither a board nor Vivado, and there is no placement for xc7.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ ENGINE = model.Engine(
     divider_latency=31,
     integer_latency=5,
 )
-"""Its units, for the model of cycles; a root takes 57, which the model does not tell apart."""
+"""Its latencies for the cycle model; a square root takes 57, which the model does not separate."""
 
 STANDARD = "standard"
-"""The configuration that `make rtl` builds; the others are "two dividers", for speed alone, and
+"""The configuration that `make rtl` builds; the others are "two dividers", which is faster, and
 "512 only", without degree 1024."""
 
 CELL_COLUMNS = [
     "configuration", "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp",
     "block_ram_36k", "block_ram_18k",
 ]  # fmt: skip
-"""Of the frame of cells: LUTs that are RAM or shift registers stand apart."""
+"""Columns of the frame of cells; LUTs used as RAM or shift registers are counted separately."""
 
 LIMITS = (
     "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
@@ -44,24 +44,25 @@ LIMITS = (
     "the paper's milliseconds include the software on its Cortex-M4; ours are one attempt of the "
     "engine alone",
 )
-"""What may not be concluded from the figures."""
+"""Limits of what the figures show."""
 
 _MODELLED = {
     "transforms": ["transforms"],
     "nodes and polynomials": ["split_merge", "ldl", "polynomials", "other"],
     "leaves and sampler": ["leaves", "sampler"],
 }
-"""Phases that model and netlist both know; the netlist fuses what belongs to a node or leaf."""
+"""Phases of the model by common phase; the netlist fuses the kernels of a node or leaf."""
 
 _NETLIST = {
     "transforms": ["transforms"],
     "nodes and polynomials": ["LDL and splits", "merges and corrections", "polynomials"],
     "leaves and sampler": ["leaves", "sampler"],
 }
+"""Phases of the netlist by common phase."""
 
 
 def figures() -> dict[str, Any]:
-    """Return the recorded figures: cycles, cells, clock, tools. Raises DataError."""
+    """Return the recorded figures: cycles, cells, clock, tools. Raises DataError if unreadable."""
     path = installation.data("falcon") / "rtl.json"
     try:
         recorded: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -71,54 +72,55 @@ def figures() -> dict[str, Any]:
 
 
 def cycles() -> pd.DataFrame:
-    """Return cycles of an attempt by configuration and phase, over known answers.
+    """Return cycles of an attempt by configuration and phase, measured on known answers.
 
-    Columns: configuration, degree, phase ("total" for the whole), mean, least, greatest (cycles),
-    attempts, known_answers (how many digests were liboqs's). Raises DataError.
+    Columns: configuration, degree, phase ("total" for all), mean, least, greatest (cycles),
+    attempts, known_answers (number of digests equal to liboqs's). Raises DataError.
     """
     return pd.DataFrame(figures()["cycles"])
 
 
 def cells() -> pd.DataFrame:
-    """Return cells after synthesis; empty where none is recorded.
+    """Return cells after synthesis; empty if none are recorded.
 
     Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
-    for the whole), and counts, missing where they are not counted. Raises DataError.
+    for the whole design), and counts, missing if not counted. Raises DataError.
     """
     return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
 
 
 def times() -> pd.DataFrame:
-    """Return what the cycles are in time on the routed proxy.
+    """Return the duration of an attempt at the clock of the routed proxy.
 
     Columns: configuration, degree, cycles (mean), clock_hertz (of the slowest placement), seconds;
-    the latter two are missing where no place and route is recorded. Raises DataError.
+    the last two are missing without a recorded place and route. Raises DataError.
     """
     recorded = cycles()
     frame = recorded.loc[recorded["phase"] == "total", ["configuration", "degree", "mean"]]
     frame = frame.rename(columns={"mean": "cycles"}).reset_index(drop=True)
     clock = pd.DataFrame(figures()["clock"], columns=["configuration", "mhz"])
+    # Placements differ by their seed: the slowest is what holds for all of them.
     slowest = clock.groupby("configuration")["mhz"].min() * 1e6
     hertz = frame["configuration"].map(slowest).astype(float)
     return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz)
 
 
 def leaks() -> pd.DataFrame:
-    """Return the t-test on the cycles of two keys; empty where none is recorded.
+    """Return the t-test on the cycles of two keys; empty if none is recorded.
 
     Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
-    standard_deviation (cycles), t (Welch's), least_difference (cycles that would have been noticed
-    half of the time), cycles_outside_the_sampler (every value that was seen). Raises DataError.
+    standard_deviation (cycles), t (Welch's), least_difference (in cycles, detected with probability
+    one half), cycles_outside_the_sampler (all observed values). Raises DataError.
     """
     return pd.DataFrame(figures().get("leaks", []))
 
 
 def beside_model() -> pd.DataFrame:
-    """Compare the netlist's cycles with those of the model with its latencies.
+    """Compare the netlist's cycles with those of the cycle model at the same latencies.
 
     Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
     samples one candidate after the other and starts each kernel with an empty pipeline; the netlist
-    tests two samples in a round and fuses the kernels of a node. Raises DataError.
+    tests two samples per round and fuses the kernels of a node. Raises DataError.
     """
     recorded = cycles()
     standard = recorded[recorded["configuration"] == STANDARD]

@@ -1,9 +1,9 @@
-"""A board without a board: a `pynq.Device` of ours with a core in it. Needs pynq.
+"""Simulated board: a `pynq.Device` that contains a core. Needs pynq.
 
-The real pynq library and our real driver run on it. It keeps host memory and device memory apart,
-as caches do: the core sees what was flushed, the host what was invalidated. A driver that forgets
-either gets a wrong answer here too. `Faults` breaks one thing at a time. The core is the C++
-kernel, at once, or the netlist of the engine in RTL, cycle by cycle.
+The pynq library and the driver run on it unchanged. Host memory and device memory are separate, as
+with caches: the core sees what was flushed, the host what was invalidated, so a driver that omits
+either gets a wrong result here too. `Faults` injects faults. The core is the C++ kernel, which
+computes at once, or the netlist of the engine in RTL, cycle by cycle.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pqchain.falcon.netlist import MOST_CYCLES, Netlist
 from pqchain.falcon.overlay import VLNV
 
 BASE = 0x43C00000
-"""Where the core's registers lie, as Vivado would place them on a Zynq-7000."""
+"""Address of the core's registers, as Vivado would assign it on a Zynq-7000."""
 
 REGISTERS = {
     "CTRL": 0x00, "GIER": 0x04, "IP_IER": 0x08, "IP_ISR": 0x0C,
     "request_1": 0x10, "request_2": 0x14, "response_1": 0x1C, "response_2": 0x20,
     "logn": 0x28, "status": 0x30, "status_ctrl": 0x34, "version": 0x40, "version_ctrl": 0x44,
 }  # fmt: skip
-"""Offsets of the core's registers, as Vitis HLS lays them out for a function like ours."""
+"""Offsets of the core's registers, as Vitis HLS assigns them for such a function."""
 
 CORES = ("kernel", "rtl")
-"""What the board can hold: the C++ kernel, or the netlist that `make rtl` makes."""
+"""Cores of a board: the C++ kernel, or the netlist that `make rtl` builds."""
 
 _CYCLES = 0x50
-"""Register of the engine in RTL alone."""
+"""Offset of the register that only the engine in RTL has."""
 
 _CTRL = BASE + REGISTERS["CTRL"]
 _ADDRESSES = ("request", "response")
@@ -47,26 +47,26 @@ _START, _DONE, _IDLE, _READY = 1, 2, 4, 8
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What is broken about this board."""
+    """Injected faults of a simulated board."""
 
     version: int | None = None
-    """Say this version instead of the true one."""
+    """Version that the core reports instead of its own."""
     hangs: bool = False
-    """Never finish."""
+    """Whether attempts never finish."""
     flips: bool = False
-    """Change one coefficient of every response."""
+    """Whether one coefficient of every response is changed."""
     core: str = VLNV
-    """Hold a core of this name."""
+    """Name of the core that the board reports."""
 
 
 class SimulatedDevice(pynq.Device):  # type: ignore[misc]
-    """One board with one core. `events` tells what was done to it, in order."""
+    """Board with one core; `events` records the driver's operations on it, in order."""
 
     _probe_priority_ = 900
 
     @classmethod
     def _probe_(cls) -> list[Any]:
-        """Offer nothing: a simulated board is used only by who makes one."""
+        """Return no devices, so that pynq never selects a simulated board by itself."""
         return []
 
     def __init__(
@@ -76,9 +76,9 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         core: str = "kernel",
         tag: str = "pqchain-simboard",
     ) -> None:
-        """Put a core of `CORES` on the board.
+        """Create a board with a core of `CORES`.
 
-        Raises UsageError, and Unsupported where the netlist was not made.
+        Raises UsageError for another core, and Unsupported if the netlist is not built.
         """
         if core not in CORES:
             raise UsageError(f"unknown core {core!r}; expected one of {', '.join(CORES)}")
@@ -94,7 +94,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         self._next = _MEMORY
 
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
-        """Return what pynq would read from the hardware description of our overlay."""
+        """Return what pynq would read from the overlay's hardware description."""
         about = {"access": "read-write", "size": 32, "fields": {}}
         offsets = REGISTERS if self._netlist is None else REGISTERS | {"cycles": _CYCLES}
         registers = {
@@ -112,12 +112,12 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         )  # fmt: skip
 
     def download(self, bitstream: Any, parser: Any = None) -> None:
-        """Take a bitstream."""
+        """Record a bitstream as loaded."""
         self.events.append(("download", Path(bitstream.bitfile_name).name))
         super().post_download(bitstream, parser)
 
     def allocate(self, shape: Any, dtype: Any, **kwargs: Any) -> Any:
-        """Return a buffer with device memory of its own behind it."""
+        """Return a buffer of the host with separate device memory."""
         address = self._next
         place = {"device": self, "device_address": address, "bo": address}
         buffer = PynqBuffer(shape, dtype, **place, coherent=False)
@@ -125,24 +125,25 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         if self._netlist is not None:
             self._netlist.map(address, self._memory[address])
         self._next += -(-buffer.nbytes // _PAGE) * _PAGE
-        # Without these pynq would give the memory back through a C library of the board.
+        # Without these, pynq would free the memory through a C library of the board.
         buffer.memory = buffer.pointer = address
         buffer.return_to = self
         return buffer
 
     def return_pointer(self, address: int) -> None:
-        """Take the memory of a buffer back."""
+        """Free the device memory of a buffer."""
+        # The event records whether the memory still had contents: a driver has to wipe it.
         if self._netlist is not None:
             self._netlist.unmap(address)
         self.events.append(("free", any(self._memory.pop(address))))
 
     def flush(self, bo: int, offset: int, virtual: int, size: int) -> None:
-        """Copy from the host's buffer to device memory."""
+        """Copy bytes from the host's buffer to device memory."""
         self.events.append(("flush", size))
         self._memory[bo][offset : offset + size] = _host(virtual, size).tobytes()
 
     def invalidate(self, bo: int, offset: int, virtual: int, size: int) -> None:
-        """Copy from device memory to the host's buffer."""
+        """Copy bytes from device memory to the host's buffer."""
         self.events.append(("invalidate", size))
         _host(virtual, size)[:] = np.frombuffer(self._memory[bo], np.uint8, size, offset)
 
@@ -171,12 +172,14 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
             self._registers[address] = value
 
     def _look(self, netlist: Netlist, offset: int) -> int:
-        """Read a register of the netlist; who looks whether it is done lets it come to its end."""
+        """Read a register of the netlist, with the board's faults."""
+        # Reading CTRL runs the clock to the end of the attempt, so that polling takes one turn.
         if offset == REGISTERS["CTRL"]:
             netlist.run(MOST_CYCLES)
         value = netlist.read(offset)
         if offset == REGISTERS["CTRL"] and value & _DONE and self.faults.flips:
             low, high = (netlist.read(REGISTERS[f"response_{half}"]) for half in (1, 2))
+            # Nothing is mapped at the address when only the version was asked for.
             for answer in filter(None, [self._memory.get(low | high << 32)]):
                 answer[0] ^= 1
         if offset == REGISTERS["version"] and self.faults.version is not None:
@@ -187,7 +190,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         given = {name: self._registers[BASE + at] for name, at in REGISTERS.items()}
         logn = given["logn"]
         self.events.append(("start", logn))
-        if self.faults.hangs:
+        if self.faults.hangs:  # started, and never done or idle again
             self._registers[_CTRL] = _START
             return
         asked, answered = (given[f"{at}_1"] | given[f"{at}_2"] << 32 for at in _ADDRESSES)
@@ -204,13 +207,13 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
 
 def _host(virtual: int, size: int) -> Any:
-    """Return the host's bytes at an address, as numpy sees them."""
+    """Return the host's memory at an address as an array of bytes, without a copy."""
     interface = {"data": (virtual, False), "shape": (size,), "typestr": "|u1", "version": 3}
     return np.asarray(SimpleNamespace(__array_interface__=interface))
 
 
 def write_placeholder(folder: Path) -> Path:
-    """Write the two files that pynq wants to see on disk; they hold no hardware and say so."""
+    """Write the two files that pynq requires on disk, without hardware; return the bitstream's."""
     for name in ("falcon_simboard.bit", "falcon_simboard.hwh"):
         (folder / name).write_text("simulated: no bitstream, for SimulatedDevice only\n", "utf-8")
     return folder / "falcon_simboard.bit"

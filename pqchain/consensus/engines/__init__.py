@@ -1,1 +1,1 @@
-"""What plays one view on one network: a readable reference, and a fast engine equal to it."""
+"""Engines that play one view on one network: a readable reference, and a fast one equal to it."""

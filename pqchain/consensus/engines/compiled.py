@@ -1,9 +1,9 @@
-"""The one door to numba: how functions are compiled, and what all compiled code draws with.
+"""The only module that imports numba: compilation, and random draws of compiled code.
 
-Compiled code is kept on disk beside the module, or in the user's cache where that is read-only, so
-it is compiled once per machine, and it lets go of the interpreter's lock, so that plain threads
-run it side by side. Numba looks at the changes of a module only, not at those of what
-it calls: after a change of what is inlined or of `sort` delete the `__pycache__` folder.
+Compiled code is cached on disk next to the module, or in the user's cache if that folder is
+read-only, so it is compiled once per machine. It releases the interpreter's lock, so plain threads
+run it in parallel. Numba's cache notices changes of the module only, not of functions called from
+it: after a change of an inlined function or of `sort`, delete the `__pycache__` folder.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function, **options: Any) -> Function:
-    """Compile a function with numba, or leave it alone where numba is missing."""
+    """Compile a function with numba; without numba return it unchanged."""
     if not HAS_NUMBA:
         return function
     made: Function
     try:
         made = numba.njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+    except RuntimeError:  # neither the package's folder nor the user's cache is writable
         made = numba.njit(nogil=True, **options)(function)
     return made
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function into those that call it."""
+    """Compile a function for inlining into its callers."""
     return compiled(function, inline="always")
 
 
@@ -48,14 +48,14 @@ drawn = inlined(draws.drawn)
 
 @inlined
 def below(family: Any, i: int, j: int, span: int) -> Any:
-    """Return `draws.below` of one pair."""
+    """Compute `draws.below` for one pair."""
     high = drawn(family, i, j) >> np.uint64(32)
     return np.int64((high * np.uint64(span)) >> np.uint64(32))
 
 
 @inlined
 def arrival(trouble: Any, i: int, j: int, at: int, span: int, cut: bool) -> Any:
-    """Return `Disturbance.arrival`; `trouble` is `Disturbance.plain` of the message's kind."""
+    """Compute `Disturbance.arrival`; `trouble` is `Disturbance.plain` of the message's kind."""
     jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = trouble
     if loss_below and drawn(loss, i, j) < loss_below:
         return np.int64(NEVER)

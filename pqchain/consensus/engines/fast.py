@@ -1,14 +1,14 @@
-"""The fast engine: one view as arithmetic on whole nanoseconds, compiled by numba if it is there.
+"""Fast engine: one view as integer arithmetic on nanoseconds, compiled by numba if installed.
 
 When a delegate votes depends on the votes that its processor handles first, so the times of votes
-are a fixed point: they are computed from a guess until they do not change. Because every message
-takes at least a nanosecond, there is one fixed point only, and it is what the reference engine
-does event by event. Without numba the same is computed with numpy, row by row, and slower.
+are a fixed point: they are recomputed from a first guess until they no longer change. Because every
+message takes at least one nanosecond, there is one fixed point only, and it is what the reference
+engine computes event by event. Without numba the same is computed with numpy, row by row and more
+slowly.
 
-One computer for all is played by `hosted`, job by job.
-
-Gossip is shortest paths from the proposer, since what a message takes does not depend on others.
-The servers of the delegates are in `rows`; `compiled` knows numba.
+The law "host" is played by `hosted`, job by job. Gossip is a shortest-path problem from the
+proposer, because the time of a message does not depend on other messages. The servers of the
+delegates are in `rows`; `compiled` wraps numba.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ from pqchain.consensus.view import (
 from pqchain.errors import PqchainError
 
 _MAX_PASSES = 10_000
-"""Passes until the times of votes must stand; at most 10 are usual, dozens contrived."""
+"""Maximum number of passes; at most 10 are usual, and contrived views need dozens."""
 
 
 def play(view: View, *, compiled: bool | None = None) -> Outcome:
-    """Play one view. `compiled` asks for numba or for numpy; without it what there is."""
+    """Play one view, with numba or numpy; by default with numba if it is installed.
+
+    Raises PqchainError if `compiled` is true without numba, or if the times do not settle.
+    """
     use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError("numba is not installed; pip install numba, or compiled=False")
@@ -52,19 +55,20 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
 
 
 def _quorums(view: View, with_numba: bool) -> Outcome:
-    """Iterate the times of votes and commits until they stand."""
+    """Iterate the times of votes and commits until they no longer change."""
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
     void = view.values[view.proposer] == NO_BLOCK
     if not (view.phases > 0 or view.all_to_all):
-        # Nobody hears of votes, so that the block is all there is.
+        # No votes are sent: a delegate appends the block when it has verified it.
         alone = rows.alone()
         final = never if void else np.where(view.willing, alone, NEVER)
         return Outcome(alone, never, final, reached)
     voters = (view.willing | view.double) & view.alive
     verified, prepared = rows.alone(), never.copy()
-    # With one kind of vote only those before the block matter until its times stand.
+    # Without commits, only votes that arrive before the block change when it is verified. Passes
+    # compute that time alone until it is stable; one full pass then finds the quorums.
     brief = with_numba and view.phases < 2
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
@@ -90,7 +94,10 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
 
 
 def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
-    """Return when the block reaches each live delegate or its downlink, and by gossip each node."""
+    """Return [delegate] and, for gossip, [node]: when the block arrives there or at the downlink.
+
+    NEVER for crashed delegates.
+    """
     reached = np.full(0 if view.overlay is None else view.overlay.nodes, NEVER, dtype=np.int64)
     block = np.full(view.count, NEVER, dtype=np.int64)
     if not view.alive[view.proposer]:
@@ -108,7 +115,7 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
 
 
 def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
-    """Return when each node first hears of the block."""
+    """Return [node]: when it first receives the block."""
     wires, source = view.wires, int(overlay.delegates[view.proposer])
     if not with_numba:
         return _shortest_with_numpy(view, overlay, source)
@@ -120,7 +127,7 @@ def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
-    """Find the shortest paths by relaxing all nodes that improved, until none does."""
+    """Compute shortest paths by relaxing all nodes that improved, until none does."""
     trouble, wires = view.disturbance, view.wires
     reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
     reached[source] = view.leaves_ns
@@ -155,9 +162,10 @@ def _shortest(
     nodes: int, peers: int, key: Any, source: int, leaves: int, relay_ns: int, regions: Array,
     slot: Array, tail: Array, span: Array, trouble: Any, silent: Flags, side: Flags,
 ) -> Array:  # fmt: skip
-    """Relax what waits in windows of time, the soonest first, each as wide as the shortest hop.
+    """Compute shortest paths by relaxing waiting nodes in windows of time, the earliest first.
 
-    A node whose time improves is taken again, so the result does not depend on the width.
+    A node whose time improves is relaxed again, so the result does not depend on the width of the
+    window: at least the shortest hop, and at least a 256th of the longest.
     """
     others = nodes - 1
     shortest, longest = np.int64(NEVER), np.int64(0)
@@ -193,6 +201,7 @@ def _shortest(
                     peer -= nodes
                 two = regions[peer]
                 time = start + (number + 1) * slot[one] + tail[one, two]
+                # Disturbances only delay, so a path that is later already needs no draws.
                 if time >= reached[peer] or silent[peer]:
                     continue
                 cut = side[node] != side[peer]
@@ -206,7 +215,7 @@ def _shortest(
 
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
-    """Return when each sender's votes and commits begin to be sent: [2, sender]."""
+    """Return [2, sender]: when its votes and commits start to be sent, in ns."""
     wires, count = view.wires, view.count
     free = np.zeros(count, dtype=np.int64)
     sends_block = not view.all_to_all and view.overlay is None and view.alive[view.proposer]
@@ -223,6 +232,7 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
     ready = np.concatenate([votes, commits])
     kinds = np.repeat([VOTE, COMMIT], count)
     senders = np.tile(np.arange(count), 2)
+    # The shared channel serves requests by (time, kind, sender), after the block.
     order = np.lexsort((senders, kinds, ready))
     order = order[ready[order] < NEVER]
     held = wires.slot[kinds[order], 0] * (count - 1)
@@ -233,7 +243,7 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
 
 
 def _serial(view: View) -> Outcome:
-    """Play paper-serial: the sum of all grants so far, sender by sender."""
+    """Play paper-serial: cumulative sums of the service times, sender by sender."""
     receivers = np.flatnonzero(view.alive)
     copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
     now = view.leaves_ns

@@ -1,9 +1,9 @@
-"""One computer for all delegates: their jobs in the order in which its processors take them.
+"""Fast engine of the law "host": one computer runs all delegates, job by job.
 
-A job is a message to take in, or a vote to sign. A processor takes jobs in the order of (arrival,
-kind, sender, receiver), one after the other, and a delegate has all of its jobs on one processor.
-What a job leads to arrives later, or with a greater key, so jobs can be played in that order, each
-as soon as it is the least, and it is known at once when it ends.
+A job is a message to handle or a vote to sign. A processor takes one job at a time, in the order of
+(arrival, kind, sender, receiver), and all jobs of a delegate run on one processor. A job causes
+only jobs with greater keys, so the job with the least key can be played at once and its end is
+final.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class _Host:
             [price[kind] + ns for ns in each]
             for kind, each in enumerate((view.block_ns.tolist(), votes, votes))
         ]
+        # One nanosecond on the link, as `network.wires` gives it, and the latency.
         self.delay_ns = 1 + int(view.wires.tail[0, 0, 0])
         self.span_ns = int(view.wires.span[0, 0])
 
@@ -46,6 +47,7 @@ class _Host:
         while self.jobs and self.jobs[0][0] < view.deadline_ns:
             at, kind, sender, receiver = heapq.heappop(self.jobs)
             processor = receiver % len(self.free)
+            # A job from a delegate to itself is the signature of its own vote.
             is_own = sender == receiver
             service = self.sign_ns[receiver] if is_own else self.services[kind][receiver]
             ends = self.free[processor] = max(self.free[processor], at) + service
@@ -72,7 +74,7 @@ class _Host:
                 heapq.heappush(self.jobs, (at, kind, sender, receiver))
 
     def _hold(self, rank: int, now: int) -> None:
-        """Have the block verified, and vote for it."""
+        """Record the verification of the block and queue the signature of a vote for it."""
         self.verified[rank] = now
         if not self.view.phases and not self.view.all_to_all:
             self.final[rank] = now if self.willing[rank] else NEVER
@@ -82,7 +84,7 @@ class _Host:
             heapq.heappush(self.jobs, (now, VOTE, rank, rank))
 
     def _signed(self, kind: int, rank: int, now: int) -> None:
-        """Count one's own vote, unless one votes for whatever others hold, and send it."""
+        """Send a signed vote, and count it as the delegate's own unless it equivocates."""
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank, now)
         self._send(kind, rank, now)
@@ -92,7 +94,7 @@ class _Host:
         self._check(rank, now)
 
     def _check(self, rank: int, now: int) -> None:
-        """See whether a quorum is reached; that needs the block as well as the votes."""
+        """Check for a quorum, which needs the verified block as well as the votes."""
         view = self.view
         if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return

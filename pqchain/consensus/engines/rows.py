@@ -1,9 +1,9 @@
-"""What every delegate receives in one pass of the fast engine, and what its two servers make of it.
+"""One pass of the fast engine: the messages of every delegate, and its downlink and processor.
 
-A first-in first-out server is d = max(d, arrival) + service over the sorted arrivals. The rows are
-played by compiled code, or one after the other with numpy, which gives the same. Compiled code
-computes arrival times where they are needed and never keeps them, so memory grows with the number
-of delegates and not with its square.
+A first-in first-out server is d = max(d, arrival) + service over the sorted arrivals. A row is one
+receiver; rows are computed by compiled code, or one by one with numpy, with equal results. Compiled
+code computes arrival times on use and never stores them, so memory grows with the number of
+delegates and not with its square.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ from pqchain.consensus.engines.compiled import arrival, compiled
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE, Array, Flags, View
 
 _PARALLEL_ROWS = 256
-"""From so many delegates on rows are played by threads; starting them costs some 0.2 ms."""
+"""Number of delegates from which on threads compute rows; starting them takes about 0.2 ms."""
 
 
 class Rows:
-    """The rows of a view: what every delegate receives, and its two servers."""
+    """Rows of a view: received messages and the two servers of every delegate."""
 
     def __init__(self, view: View, block: Array, compiled: bool) -> None:
         self.view, self.block, self.compiled = view, block, compiled
-        # These hold the block without having to verify it.
+        # These have the block from the start and need not verify it.
         self.has_block = (np.arange(view.count) == view.proposer) | view.all_to_all
-        # The block comes through the downlink, unless it came by gossip.
+        # Gossip delivers the block to the processor directly, without a downlink.
         self.down = view.wires.down if view.overlay is None else np.zeros(3, dtype=np.int64)
 
     def alone(self) -> Array:
-        """Return when each would have verified the block if there were no votes."""
+        """Return [delegate]: when it would have verified the block without votes, in ns."""
         there = self.block + self.down[BLOCK] + self.view.wires.down_latency + self.view.block_ns
         work = np.where(self.has_block, self.block, there)
         return np.where(self.block < NEVER, work, NEVER)
 
     def settle(self, bases: Array, votes: Array, commits: Array, *, brief: bool) -> Array:
-        """Return [3, delegate]: when each verified the block, had a quorum of votes, of commits.
+        """Return [3, delegate]: times of block verified, quorum of votes, quorum of commits.
 
-        `brief` asks for the first only, where that can be had for less.
+        `bases`, [2, sender], is when votes and commits start to be sent; `votes` and `commits` are
+        when delegates have signed their own. `brief` asks for the first row only, where that is
+        cheaper.
         """
         if self.compiled:
             return self._compiled(bases, votes, commits, brief)
@@ -50,7 +52,7 @@ class Rows:
         return out
 
     def _row(self, j: int, bases: Array, votes: Array, commits: Array) -> tuple[int, int, int]:
-        """Play the servers of one delegate, with numpy."""
+        """Compute the servers of one delegate with numpy; return its three times."""
         view, count = self.view, self.view.count
         block = NEVER if self.has_block[j] else int(self.block[j])
         senders = np.arange(count)
@@ -62,6 +64,7 @@ class Rows:
         ]
         at = np.concatenate([[block], *messages])
         kind = np.concatenate([[BLOCK], np.repeat([VOTE, COMMIT], count)])
+        # Stable over (block, votes, commits) by sender: equal times are served in that order.
         order = np.argsort(at, kind="stable")
         order = order[at[order] < NEVER]
         done = at[order]
@@ -99,8 +102,8 @@ class Rows:
         if view.count < _PARALLEL_ROWS:
             settle(0, view.count, *arguments)
             return out
-        # Rows write to their own places of `out` only. More parts than threads, because parts of
-        # the same size need not take the same time.
+        # Threads need no lock: each row writes to its own column of `out` only. There are more
+        # parts than threads, because parts of equal size need not take equal time.
         processors = os.cpu_count() or 1
         edges = np.linspace(0, view.count, 4 * processors + 1).astype(int).tolist()
         with ThreadPoolExecutor(processors) as pool:
@@ -109,7 +112,8 @@ class Rows:
 
 
 def queue(arrivals: Array, service: Any) -> Array:
-    """Return when a first-in first-out server is done with each; arrivals ascend."""
+    """Return when a first-in first-out server finishes each job; arrivals must ascend."""
+    # d = max(d, arrival) + service, unrolled into a running maximum over cumulative sums.
     ends = np.cumsum(service)
     done: Array = np.maximum.accumulate(arrivals - (ends - service)) + ends
     return done
@@ -117,9 +121,9 @@ def queue(arrivals: Array, service: Any) -> Array:
 
 @compiled
 def sort(values: Any, scratch: Any, heads: Any) -> None:
-    """Sort in place: spread into as many buckets as values, then insert; linear where even.
+    """Sort in place by buckets, as many as values, and insertion; linear for even spreads.
 
-    Where one bucket gets many values, numpy's sort takes over.
+    If one bucket gets more than 48 values, numpy's sort is used instead.
     """
     size = len(values)
     if size >= 64:
@@ -157,7 +161,7 @@ def settle(
 ) -> None:  # fmt: skip
     """Fill out[0..2]: block verified, quorum of votes, quorum of commits; rows first to last - 1.
 
-    If all votes are alike they are sorted as bare times; else by (time, kind, sender).
+    If all votes count alike, they are sorted as bare times; otherwise by (time, kind, sender).
     """
     count = len(block)
     kinds = 2 if has_commits else 1
@@ -165,7 +169,7 @@ def settle(
     for i in range(count):
         if values[i] != values[0] or double[i]:
             alike = False
-    # No vote arrives before this.
+    # Lower bound of the arrival of votes: a block before it is verified without any delay.
     soonest = bases[0].min() + slot[1].min() + tail[1].min()
     for j in range(first, last):
         if not alive[j]:
@@ -174,6 +178,7 @@ def settle(
             if block[j] < NEVER:
                 out[0, j] = block[j] + (0 if has_block[j] else block_ns[j])
             continue
+        # Votes after the block cannot delay its verification.
         latest = block[j] if alike and brief else NEVER
         at = np.empty(1 + kinds * count, dtype=np.int64)
         label = np.empty(1 if alike else 1 + kinds * count, dtype=np.int64)
@@ -208,7 +213,7 @@ def settle(
         order = np.argsort(at[:size], kind="mergesort")
         link, processor = np.int64(0), np.int64(0)
         verified = block[j] if has_block[j] else NEVER
-        # Of votes and of commits: how many counted, and when the last two of a quorum did.
+        # For votes and commits: the number counted, and the times of the last two of a quorum.
         counted = np.zeros(2, dtype=np.int64)
         ends = np.full((2, 2), NEVER, dtype=np.int64)
         ends[:, 0] = 0 if quorum == 1 else NEVER
@@ -237,10 +242,10 @@ def settle(
 
 @compiled
 def _with_own(before: Any, at: Any, own: Any) -> Any:
-    """Return when a quorum is reached with one's own vote; without it it was at `at`.
+    """Return when a quorum is reached with the delegate's own vote; without it, at `at`.
 
-    A processor is done with votes in ascending order, so only the last two of a quorum matter:
-    one's own vote comes before both, between them, or too late to count.
+    A processor finishes votes in ascending order, so only the last two of a quorum matter: the own
+    vote comes before both, between them, or too late to count.
     """
     return min(at, max(before, own))
 
@@ -250,7 +255,7 @@ def _alike(
     times: Array, block: Any, has_block: Any, own: Any, block_ns: Any, vote_ns: Any, quorum: int,
     j: int, out: Array,
 ) -> None:  # fmt: skip
-    """Serve sorted votes and the block, which goes first among equals; find the quorum."""
+    """Serve sorted votes and the block, which comes first at equal times; find the quorum."""
     processor = np.int64(0)
     verified = block if has_block else NEVER
     waits = not has_block and block < NEVER

@@ -1,8 +1,8 @@
-"""The reference engine: one view as SimPy processes for delegates and callbacks for messages.
+"""Reference engine: one view as SimPy processes for delegates and callbacks for messages.
 
-It is written to be read. What it does is what the model means; the fast engine has to give the
-same nanoseconds. A message is a callback of the server that takes it. Views of more than
-MAX_MESSAGES are refused.
+It is written for readability and defines the model; the fast engine must return the same
+nanoseconds. A message is a callback of the server that handles it. Views of more than MAX_MESSAGES
+messages are rejected.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Outcome
 from pqchain.errors import UsageError
 
 MAX_MESSAGES = 2_000_000
-"""The most messages of a view; at 10^5 a second that is a third of a minute."""
+"""Maximum number of messages of a view; at 10^5 per second they take 20 seconds."""
 
 _ARRIVAL, _AFTER_ARRIVALS, _AFTER_REQUESTS = map(EventPriority, (1, 2, 3))
-"""Priorities of messages (SimPy's normal one), of what must see all messages of its nanosecond
-first, and of the shared channel, which must see all requests of its nanosecond."""
+"""Priorities within a nanosecond: messages (SimPy's normal priority); servers, which start after
+all messages have arrived; the shared channel, which starts after all requests have been made."""
 
 
 def _call_at(
     env: simpy.Environment, at: int, call: Callable[..., None], priority: EventPriority = _ARRIVAL
 ) -> None:
-    """Call back at a time, with a priority that Timeout does not offer."""
+    """Schedule a callback at an absolute time with a priority, which SimPy's Timeout lacks."""
+    # An event that is scheduled directly needs its outcome set; SimPy has no public way for it.
     event = simpy.Event(env)
     event.callbacks = [call]
     event._ok, event._value = True, None
@@ -38,9 +39,9 @@ def _call_at(
 
 
 class _Server:
-    """Serves one message at a time, in the order of (arrival, kind, sender, receiver).
+    """Server of one message at a time, in the order of (arrival, kind, sender, receiver).
 
-    It gets a message when that is sent, and wakes up when the first of them arrives.
+    It receives a message when that is sent, and wakes up when the first message arrives.
     """
 
     def __init__(
@@ -51,23 +52,24 @@ class _Server:
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.done, self.priority = env, service, done, priority
-        # Time, kind, sender, receiver: the order of service.
+        # Heap of (arrival, kind, sender, receiver), which is the order of service.
         self.coming: list[tuple[int, int, int, int]] = []
         self.served: tuple[int, int, int] | None = None
         self.wakes = NEVER
 
     def put(self, at: int, kind: int, sender: int, receiver: int) -> None:
-        """Take a message that arrives at a time, now or later."""
+        """Queue a message that arrives at time `at`, now or later."""
         heapq.heappush(self.coming, (at, kind, sender, receiver))
         if self.served is None and at < self.wakes:
             self._wake(at)
 
     def _wake(self, at: int) -> None:
-        """Begin at that time, when everything that arrives then is known."""
+        """Start serving at time `at`, after all arrivals of that nanosecond."""
         self.wakes = at
         _call_at(self.env, at, self._start, self.priority)
 
     def _start(self, _: simpy.Event) -> None:
+        # An earlier message may have moved the wake-up; this event is then stale.
         if self.served is None and self.env.now == self.wakes:
             self._serve()
 
@@ -80,6 +82,7 @@ class _Server:
     def _finish(self, _: simpy.Event) -> None:
         assert self.served is not None
         self.done(*self.served)
+        # Messages of this nanosecond wait for _wake: others with a lower key may still arrive.
         if self.coming and self.coming[0][0] < self.env.now:
             self._serve()
             return
@@ -89,7 +92,7 @@ class _Server:
 
 
 def check(view: View) -> None:
-    """Raise UsageError if a view takes too many messages for this engine."""
+    """Raise UsageError if a view has too many messages for this engine."""
     messages = view.count * view.count * max(1, view.phases)
     if view.overlay is not None:
         messages += view.overlay.nodes * view.overlay.peers
@@ -101,7 +104,7 @@ def check(view: View) -> None:
 
 
 def play(view: View) -> Outcome:
-    """Play one view. Raises UsageError if it takes too many messages for this engine."""
+    """Play one view. Raises UsageError if it has too many messages for this engine."""
     check(view)
     outcome = _play_serial(view) if view.serial_pair_ns else _Simulation(view).run()
     return outcome.before(view.deadline_ns)
@@ -110,10 +113,10 @@ def play(view: View) -> Outcome:
 class _Simulation:
     def __init__(self, view: View) -> None:
         self.view = view
-        # Times are absolute; the clock starts where the view does.
+        # Times are absolute; the clock starts when the proposer's block is ready.
         self.env = simpy.Environment(initial_time=view.leaves_ns)
         count = view.count
-        # Plain lists: an element of one takes a tenth of the time of an array's.
+        # Plain lists: reading an element takes a tenth of the time that an array needs.
         self.regions, self.side = view.regions.tolist(), view.side.tolist()
         self.alive, self.values = view.alive.tolist(), view.values.tolist()
         self.willing, self.double = view.willing.tolist(), view.double.tolist()
@@ -126,19 +129,20 @@ class _Simulation:
         self.tally = [[0] * count for _ in range(3)]
         self.got_block = [self.env.event() for _ in range(count)]
         self.got_votes = [self.env.event() for _ in range(count)]
-        # [sender][link]: from when on what it sends on is free; one uplink, or a link to each.
+        # [sender][link]: when the link is free; one uplink, or one link per receiver.
         self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
         self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
+        # On "host" rank r computes on processor r modulo their number; otherwise on its own.
         shared = view.wires.processors or count
         servers = [self._processor() for _ in range(min(shared, count))]
         self.processors = [servers[rank % shared] for rank in range(count)]
-        # host: [kind][rank]: a vote has been signed.
+        # [kind][rank], on "host" only: the vote has been signed.
         self.signed = [[self.env.event() for _ in range(count)] for _ in range(3)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
 
     @property
     def now(self) -> int:
-        """The clock in nanoseconds; all delays are whole numbers, so it is one."""
+        """Simulated time in nanoseconds; an integer, because all delays are integers."""
         return int(self.env.now)
 
     def run(self) -> Outcome:
@@ -175,22 +179,24 @@ class _Simulation:
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
+        # On "host" a signature waits for the shared processor; otherwise signing runs in parallel.
         if self.view.wires.processors:
             self.processors[rank].put(self.now, kind, rank, rank)
             yield self.signed[kind][rank]
         else:
             yield self.env.timeout(int(self.view.sign_ns[rank]))
+        # The vote of a delegate that equivocates counts at every receiver, but not at itself.
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank)
         self._send(kind, rank)
 
     def _count(self, kind: int, rank: int) -> None:
-        """Count a vote that the delegate has verified, or its own."""
+        """Count a vote that the delegate has verified or sent itself."""
         self.tally[kind][rank] += 1
         self._check(rank)
 
     def _check(self, rank: int) -> None:
-        """See whether a quorum is reached; that needs the block as well as the votes."""
+        """Check for a quorum, which needs the verified block as well as the votes."""
         view = self.view
         if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return
@@ -211,12 +217,12 @@ class _Simulation:
         for step in range(1, count):
             receiver = (sender + step) % count
             link = receiver if wires.parallel else 0
-            # Within one computer messages do not wait for each other before a processor does.
+            # On "host" messages queue for processors only, never for a link.
             free[link] = (now if wires.processors else max(now, free[link])) + slot
             self._travel(kind, sender, receiver, sent_ns=free[link])
 
     def _use_channel(self, kind: int, sender: int, _: int) -> int:
-        """Send all copies of a message, one after the other; return how long that takes."""
+        """Send all copies of a message in turn; return how many nanoseconds that takes."""
         now, count = self.now, self.view.count
         slot: int = self.slot[kind][0]
         for step in range(1, count):
@@ -225,7 +231,7 @@ class _Simulation:
         return slot * (count - 1)
 
     def _travel(self, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
-        """Let a message arrive, late or not at all if the network disturbs it."""
+        """Schedule the arrival of a message, unless it is lost or its receiver has crashed."""
         if not self.alive[receiver]:
             return
         one, two = self.regions[sender], self.regions[receiver]
@@ -272,7 +278,7 @@ class _Simulation:
         return _Server(self.env, lambda kind, *_: int(wires.down[kind]), done)
 
     def _hear(self, node: int, _: simpy.Event | None = None) -> None:
-        """Let a node hear of the block by gossip: verify it and pass it on, once."""
+        """Handle a gossiped block at a node: on first reception, verify and forward it."""
         view, overlay = self.view, self.view.overlay
         assert overlay is not None
         if self.reached[node] != NEVER or overlay.silent[node]:
@@ -282,6 +288,7 @@ class _Simulation:
         is_proposer = rank == view.proposer
         if rank is not None and not is_proposer:
             self.processors[rank].put(now, BLOCK, view.proposer, rank)
+        # The proposer does not verify its own block before it sends it.
         relay = 0 if is_proposer else overlay.relay_ns
         one = int(overlay.regions[node])
         for place in range(overlay.peers):
@@ -300,13 +307,15 @@ class _Simulation:
 
 
 def _run(env: simpy.Environment, deadline_ns: int) -> None:
+    # SimPy rejects an end that is not in the future: the proposer may be ready after the deadline.
     if deadline_ns > env.now:
         env.run(until=None if deadline_ns == NEVER else deadline_ns)
 
 
 def _play_serial(view: View) -> Outcome:
-    """Play paper-serial: one server handles every pair of delegates, one after the other."""
+    """Play paper-serial: one server handles all pairs of delegates in turn."""
     env = simpy.Environment(initial_time=view.leaves_ns)
+    # Finality needs a copy from every live delegate; this law has no quorum of two thirds.
     needed = int(view.alive.sum())
     copies: list[list[int]] = [[] for _ in range(view.count)]
 
