@@ -1,11 +1,11 @@
-"""Which codes there are, and how long their chunks; loads nothing, so that scenarios are cheap."""
+"""Valid codes and chunk lengths; imports no numpy, so that scenarios are cheap to load."""
 
 from __future__ import annotations
 
 from pqchain.errors import UsageError
 
 ALIGNMENT_BYTES = 64
-"""Chunks are whole multiples of this: full vectors for every engine."""
+"""Chunk lengths are multiples of this, which are full vectors for every engine."""
 
 
 def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
