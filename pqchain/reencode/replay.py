@@ -224,7 +224,7 @@ def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
 def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     """Compare multiplexed with single streams, paired by repeat and block.
 
-    Takes a `RUN` frame and the saving that a paper claims, in percent. Returns one row per
+    Takes a `RUN` frame and a claimed saving in percent. Returns one row per
     experiment, mode and transport. Columns: experiment, mode, transport, repeats (number of pairs),
     single_seconds and multiplexed_seconds (mean transfer times), saving_percent (mean of the paired
     savings; above 0 multiplexing is faster), low_percent and high_percent (its 95 % confidence

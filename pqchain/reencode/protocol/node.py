@@ -6,7 +6,7 @@ with the new code, stores its own new chunk and confirms it. Old chunks are dele
 member of the placement has confirmed the same manifest.
 
 Peers are authenticated, and their messages about membership are trusted. Their data is not: every
-chunk and every block is compared with its hash.
+chunk and every block is checked with its hash.
 
 This module handles placements and the order of steps. `peers` detects failures, `chunks` and
 `server` transfer chunks, and `gather` processes blocks.

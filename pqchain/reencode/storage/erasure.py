@@ -101,7 +101,8 @@ class ReedSolomon:
         """Compute missing chunks, data or parity, from any k present ones, in place.
 
         Rows are contiguous uint8 arrays of one length, by chunk index. Raises DataError with the
-        missing indices if fewer than k are present, and UsageError for an invalid index or row.
+        missing indices if fewer than k are present, UsageError for an invalid index or row, and
+        BadLength for rows of different lengths.
         """
         needed = self.data_chunks
         for index in [*present, *missing]:
@@ -164,8 +165,8 @@ def products() -> Bytes:
 def parity_matrix(data_chunks: int, parity_chunks: int) -> Bytes:
     """Return the m x k uint8 matrix that maps data to parity: reedsolo's code as a linear map.
 
-    A codeword is the data followed by the remainder of its division by the generator polynomial (x
-    - 1)(x - 2)(x - 4)...; column j is the remainder of the j-th unit vector.
+    A codeword is the data followed by the remainder of its division by the generator polynomial
+    (x - 1)(x - 2)(x - 4)...; column j is the remainder of the j-th unit vector.
     """
     table, root, generator = products(), 1, np.ones(1, np.uint8)
     for _ in range(parity_chunks):

@@ -9,7 +9,9 @@ ALIGNMENT_BYTES = 64
 
 
 def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
-    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors.
+    """Return the length of a chunk in bytes: a k-th of the block, rounded up to whole vectors.
+
+    Raises UsageError for an empty block.
 
     >>> chunk_bytes(64_000_000, 7)
     9142912

@@ -45,7 +45,7 @@ class Manifest:
     """SHA-256 of the block, without padding."""
     block_bytes: int
     padding_bytes: int
-    """Number of zero bytes after the block that complete its last chunk."""
+    """Number of zero bytes that pad the block to whole chunks."""
     data_chunks: int
     parity_chunks: int
     chunk_bytes: int

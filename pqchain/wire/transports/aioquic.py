@@ -86,7 +86,7 @@ def _forget(quic: QuicConnection) -> None:
 
 
 def _limit_data(quic: QuicConnection, proven: bool) -> None:
-    """Set the flow-control limit before or after authentication; the next datagram carries it."""
+    """Set a client's flow-control limit before or after authentication."""
     data = quic._local_max_data
     if proven:
         data.value = max(data.value, quic._configuration.max_data)

@@ -194,7 +194,7 @@ class Grpc(Sockets[_Session]):
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
         # A client may start many calls at once.
-        while self.turn.is_over:  # a client may begin many calls at once
+        while self.turn.is_over:
             await asyncio.sleep(0)
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None

@@ -1,4 +1,4 @@
-"""Python memory that the QUIC library may access, and its release: docs/design.
+"""Python memory that the QUIC library may access, and its release; see docs/design.
 
 A handle's thread reads lent memory and writes registered memory until the handle is freed.
 """
