@@ -1,1 +1,1 @@
-"""Erasure-coded blocks on many nodes: a node fails, the others gather, decode and re-encode."""
+"""Re-encoding of erasure-coded blocks by the remaining nodes after a node failure."""

@@ -1,4 +1,4 @@
-"""Run scenarios and return frames: what happened, what it cost, and what bound it."""
+"""Run scenarios and return frames: events, times, costs and the limiting resource."""
 
 from __future__ import annotations
 
@@ -69,7 +69,11 @@ CONTRAST = Contract.of(
 
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
-    """Return roughly how long a run takes on an idle machine; a busy one needs longer."""
+    """Return a rough estimate of a run's duration in seconds on an idle machine.
+
+    `processors` is the number of processors that share the work of a run on sockets.
+    """
+    # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
     row = registry.get(scenario.transport)
     if scenario.mode == "virtual":
@@ -80,7 +84,7 @@ def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
 
 
 def check_possible(scenario: Scenario) -> str:
-    """Return "" if the scenario can run here, else why not."""
+    """Return "" if the scenario can run here, else the reason why not."""
     if scenario.mode == "netns" and (reason := namespaces.reason()):
         return reason
     return registry.get(scenario.transport).reason()
@@ -95,16 +99,16 @@ def replay(
     resume: Path | None = None,
     logs: Path | None = None,
 ) -> pd.DataFrame:
-    """Run a scenario `repeats` times, with each kind of `streams` in turn; one row per run.
+    """Run a scenario `repeats` times for each kind of `streams`; return one row per run.
 
-    The seed of repeat r is that of the scenario plus r; kinds alternate in order, so that a
-    machine whose speed drifts treats them alike. Columns: see `RUN`; times in seconds, of phases
-    the mean over the working nodes; with several blocks after each other on the virtual clock, one
-    row per block. `attrs["nodes"]` is the frame of all nodes, see `NODE`.
+    The seed of repeat r is that of the scenario plus r. The order of the kinds alternates, so that
+    a drift of the machine's speed affects them equally. Columns: see `RUN`; times are in seconds,
+    and those of phases are means over the working nodes. On the virtual clock, sequential blocks
+    have one row each. `attrs["nodes"]` is the frame of all nodes, see `NODE`.
 
-    With `resume`, a folder, finished virtual rows are kept there and not run again. With `logs`,
-    a folder, each node's qlog is written there. Raises UsageError, Unsupported, ChunksLost with
-    the missing chunks, and PqchainError if a run does not end.
+    With `resume`, a folder, finished virtual rows are stored there and not run again. With `logs`,
+    a folder, each node's qlog is written there. Raises UsageError, Unsupported, ChunksLost with the
+    missing chunks, and PqchainError if a run does not end.
     """
     from tqdm import tqdm
 
@@ -129,6 +133,7 @@ def replay(
         scratch.folder() as origins,
     ):
         for repeat, block, part in plans:
+            # Only virtual runs are resumed: they are deterministic, measured ones are not.
             kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
             found = _remembered(kept) if kept is not None else None
             if found is not None:
@@ -136,6 +141,8 @@ def replay(
             else:
                 origin = _prepare(part, block, origins)
                 outcome = _run(part, origin, bar.update, logs)
+                # Repeat and block are added below; a stored run does not contain its place in the
+                # plan.
                 row, of_nodes = outcome.run_row(), outcome.node_rows()
                 found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
                 if kept is not None:
@@ -145,6 +152,7 @@ def replay(
             rows.append({**found["row"], **at})
             nodes += [{**row, **at} for row in found["nodes"]]
     frame = RUN.frame(rows)
+    # A virtual run does not depend on the machine.
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
     run, modelled = f"everything, one process per node, on {scenario.mode}", "nothing"
     if scenario.mode == "virtual":
@@ -157,9 +165,9 @@ def replay(
 
 
 def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
-    """Return what runs by itself: on the virtual clock, blocks that follow each other.
+    """Return the parts of a scenario that run separately, with the number of their block.
 
-    -1 stands for all blocks together.
+    On the virtual clock sequential blocks are separate parts; -1 means all blocks together.
     """
     if scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1:
         return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
@@ -167,9 +175,10 @@ def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
 
 
 def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
-    """Return what nodes begin with, stored in a folder unless the run before has begun with it."""
+    """Return the folder of the nodes' initial files; create it unless the last run used it."""
     origin = folder / f"{scenario.seed}-{block}"
     if not origin.exists():
+        # Only the last origin is kept, which bounds the disk space.
         for earlier in folder.iterdir():
             shutil.rmtree(earlier)
         runs.prepare(scenario, origin, blocks=range(block, block + 1) if block >= 0 else None)
@@ -177,9 +186,9 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
 
 
 def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
-    """Run once, in a folder that is gone afterwards. Raises the error that a node has met."""
+    """Run once in a temporary folder. Raises the error of a failed node."""
     with scratch.folder() as place:
-        # Stores replace files and never write into one, so that links are as good as copies.
+        # Hard links suffice as copies, because stores replace files and never modify one.
         folder = Path(shutil.copytree(origin, place / "nodes", copy_function=os.link))
         outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
         if logs is not None:
@@ -188,13 +197,13 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
                 results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
     if outcome.result.failure is not None:
         raise outcome.result.failure
-    # Nodes and their transports refer to each other; blocks of the next run want their memory.
+    # Nodes and transports form reference cycles, and the next run needs their memory.
     gc.collect()
     return outcome
 
 
 def _remembered(place: Path) -> dict[str, Any] | None:
-    """Return the rows of an earlier run, or None. Raises DataError if the file is broken."""
+    """Return the stored rows of an earlier run, or None. Raises DataError for a damaged file."""
     try:
         text = read_bytes(place, MOST_JSON_BYTES)
     except FileNotFoundError:
@@ -213,18 +222,19 @@ def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
 
 
 def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
-    """Compare multiplexed with single streams, paired by repeat; one row per mode and transport.
+    """Compare multiplexed with single streams, paired by repeat and block.
 
-    Columns: experiment, mode, transport, repeats, single_seconds and multiplexed_seconds (means of
-    the transfer), saving_percent (mean of the paired savings; above 0 multiplexing is faster),
-    low_percent and high_percent (its 95 % interval, Student's t), claimed_percent, verdict. Takes
-    a `RUN` frame and the saving that somebody claims. Raises UsageError if there are fewer than 2
-    pairs.
+    Takes a `RUN` frame and a claimed saving in percent. Returns one row per
+    experiment, mode and transport. Columns: experiment, mode, transport, repeats (number of pairs),
+    single_seconds and multiplexed_seconds (mean transfer times), saving_percent (mean of the paired
+    savings; above 0 multiplexing is faster), low_percent and high_percent (its 95 % confidence
+    interval, Student's t), claimed_percent, verdict. Raises UsageError if no group has 2 pairs.
     """
     rows = []
     fine = frame[frame["status"] == "ok"]
     keys = ["experiment", "mode", "transport"]
     for group, group_runs in fine.groupby(keys, sort=False):
+        # Both runs of a pair have the same seed.
         pairs = group_runs.pivot_table(
             index=["repeat", "block"], columns="streams", values="transfer_seconds"
         ).dropna()
@@ -246,6 +256,7 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
 
 
 def _resolved(low: float, high: float, claimed: float) -> str:
+    # Deterministic runs without variation have an interval of width 0, which shows nothing.
     if low == high:
         return "every repeat is the same: nothing varies here; add loss or more nodes"
     inside = low <= claimed <= high

@@ -1,6 +1,7 @@
-"""From a scenario to its outcome: fills the stores, has a driver run the nodes, reads reports.
+"""Run a scenario: prepare the stores, run the nodes with a driver, and evaluate their reports.
 
-An outcome is per node and overall, with a verdict on what bound it. Knows not what was published.
+An outcome has results per node and overall, with a verdict on the limiting resource. Published
+results are not used here.
 """
 
 from __future__ import annotations
@@ -20,41 +21,43 @@ from pqchain.wire.drivers import processes, virtual
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
 
 _ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
-"""What a scenario and a job say in the same words."""
+"""Fields of the same name and meaning in `Scenario` and `Job`."""
 
 BUSY = 0.8
-"""Processor seconds over wall seconds of a process from which on it counts as processor-bound."""
+"""Processor utilization above which a run counts as processor-bound."""
 
 NEAR_WIRE = 0.5
-"""Share of the transfer that the wire limit must explain to call a run link-bound."""
+"""Share of the transfer time that the wire limit must explain for a link-bound run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOutcome(NodeResult):
-    """One node of a replay."""
+    """Result of one node of a replay."""
 
     noticed_seconds: float
-    """From the failure until this node took the other for dead; NaN if another told it sooner."""
+    """Seconds from the failure until this node detected it; NaN if another node announced it first.
+    """
     begun_seconds: float
-    """After the first node, or on the virtual clock after all were connected."""
+    """Start of its work in seconds after the first node, or on the virtual clock after all
+    connected.
+    """
     record: Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One replay."""
+    """Result of one replay."""
 
     scenario: Scenario
     result: Result
-    """What the driver says: lost datagrams, how busy the machine was, the signature that was used.
-    """
+    """Result of the driver: lost datagrams, machine utilization, signature algorithm."""
     nodes: tuple[NodeOutcome, ...]
     span_seconds: float
-    """From the first node's beginning to the last one's end."""
+    """Seconds from the first node's start to the last node's end."""
 
     @property
     def working(self) -> list[NodeOutcome]:
-        """The nodes that did their part to the end."""
+        """Nodes that completed their work."""
         return [node for node in self.nodes if node.state == "done" and node.record.wall_seconds]
 
     @property
@@ -66,12 +69,15 @@ class Outcome:
 
     @property
     def total_seconds(self) -> float:
-        """Mean time of a working node."""
+        """Mean time of a working node in seconds."""
         return sum(self.phases.values())
 
     @property
     def wire_limit_seconds(self) -> float:
-        """The least time in which what was received fits through a port of the modelled rate."""
+        """Minimum time in seconds to receive the node's bytes at the rate of the modelled port.
+
+        The maximum over the working nodes counts.
+        """
         received = [node.record.received_bytes for node in self.working]
         return max(received, default=0) * 8 / self.scenario.link.bits_per_second
 
@@ -82,18 +88,20 @@ class Outcome:
 
     @property
     def cpu_share(self) -> float:
-        """Processor seconds of the working nodes over those that the machine had, or NaN."""
+        """Processor seconds of the working nodes relative to those available to them, or NaN."""
         processors = 0 if self.scenario.mode == "virtual" else os.cpu_count() or 1
+        # At most one processor per node is counted.
         have = min(processors, len(self.working)) * self.span_seconds
         return self.cpu_seconds / have if have else math.nan
 
     @property
     def verdict(self) -> str:
-        """Say what bound the run."""
+        """Text that names the limiting resource of the run."""
         phases, transfer = self.phases, self.phases["transfer"]
         if not self.total_seconds:
             return "nothing was transferred"
         wire = self.wire_limit_seconds / transfer if transfer else 0.0
+        # On the virtual clock only modelled limits can bind a run.
         if self.scenario.mode == "virtual":
             if self.scenario.compute.datagram_seconds:
                 return "modelled: link and a processor time for each datagram"
@@ -113,8 +121,8 @@ class Outcome:
         return "bound by neither the processor nor the link alone"
 
     def run_row(self) -> dict[str, Any]:
-        """Return a row of `replay.RUN` but for repeat and block."""
-        # When others' chunks were complete, by node: the first of a node, and the mean of all.
+        """Return a row of `replay.RUN` without repeat and block."""
+        # Arrival times of received chunks by node: the first of each node, and the mean of all.
         arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
         return {
             **scenario_row(self.scenario),
@@ -132,12 +140,12 @@ class Outcome:
         }
 
     def node_rows(self) -> list[dict[str, Any]]:
-        """Return rows of `replay.NODE` but for repeat and block."""
+        """Return rows of `replay.NODE` without repeat and block."""
         return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
 
 
 def scenario_row(scenario: Scenario) -> dict[str, Any]:
-    """Return the columns of `replay.RUN` that are the scenario's own."""
+    """Return the columns of `replay.RUN` that come from the scenario."""
     own = _taken(scenario, "experiment mode transport streams seed blocks block_bytes")
     return {"scenario_id": scenario.id, **own}
 
@@ -155,7 +163,7 @@ def _node_row(node: NodeOutcome) -> dict[str, Any]:
 
 
 def _taken(source: Any, names: str) -> dict[str, Any]:
-    """Return the columns that a source knows by that name."""
+    """Return the named attributes of an object as columns."""
     return {name: getattr(source, name) for name in names.split()}
 
 
@@ -164,7 +172,10 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
-    """Store every block as one chunk on each node, as before the failure."""
+    """Encode every block and store one chunk on each node, as before the failure.
+
+    `blocks` selects block numbers; by default all are stored.
+    """
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [ChunkStore(folder / str(at), synchronise=scenario.synchronise) for at in members]
@@ -176,11 +187,12 @@ def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) ->
 
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
-    """Return what a driver is to run."""
+    """Return the job of a scenario for a driver; with `log` nodes write qlog."""
     strikes = []
     if scenario.experiment == "reencode":
         strikes.append(Strike(scenario.failed_node, scenario.failure_seconds, "connected"))
     for fault in scenario.faults:
+        # A misbehaving node keeps running; it gets its fault as a parameter.
         if fault.kind not in MISBEHAVIOUR:
             down = fault.down_seconds if fault.kind == "restart" else None
             strikes.append(Strike(fault.node, fault.after_seconds, down_seconds=down))
@@ -198,10 +210,11 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
 def run(
     scenario: Scenario, folder: Path, *, progress: Progress = lambda count: None, log: bool = False
 ) -> Outcome:
-    """Replay once, in a folder that `prepare` has filled; a node's error is in the outcome.
+    """Replay a scenario once, in a folder that `prepare` has filled.
 
-    With `log` each node's qlog is written below the folder, where the transport can. Raises
-    Unsupported and UsageError as the drivers do, and PqchainError if the run does not end.
+    A node's error is part of the outcome. With `log` each node's qlog is written below the folder,
+    where the transport supports it. Raises Unsupported and UsageError as the drivers do, and
+    PqchainError if the run does not end.
     """
     mesh = job(scenario, log=log)
     if scenario.mode == "virtual":
@@ -224,6 +237,8 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
     living = [record for node, record in pairs if node.state != "dead"]
     first = min([each.begun for each in living if each.begun is not None], default=math.nan)
     last = max([each.ended for each in living if each.ended is not None], default=math.nan)
+    # On the virtual clock the failure's time is known; on sockets it is the time of the kill, and
+    # the nodes' common origin is the first start.
     origin, failed = result.connected, result.connected + scenario.failure_seconds
     if scenario.mode != "virtual":
         origin, failed = first, result.struck.get(scenario.failed_node, math.nan)

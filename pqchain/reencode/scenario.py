@@ -1,6 +1,6 @@
-"""What one replay is: nodes, codes, blocks, streams, link, faults; frozen, and named by an id.
+"""Scenario of a replay: nodes, codes, blocks, streams, link and faults; immutable, with an id.
 
-Data with checks: knows what can be asked for, not how it is run nor on which machine.
+This module validates scenarios; it does not know how or on which machine they are run.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from pqchain import checks
 from pqchain.checks import number
 from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import layout
-from pqchain.wire.drivers.link import Link as Link  # a name of ours too
+from pqchain.wire.drivers.link import Link as Link  # re-exported
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.registry import LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES
 
 SCHEMA_VERSION = 2
-"""Version of what a scenario means; part of its id. 2: chunks are hashed with SHA-256, and hosts on
-the virtual clock look at their datagrams and their node's timers apart."""
+"""Version of a scenario's meaning, which is part of its id.
+
+2: chunks are hashed with SHA-256, and hosts on the virtual clock handle datagrams and their node's
+timers separately.
+"""
 
 MODES = ("virtual", "loopback", "netns")
 STREAMS = ("single", "multiplexed")
@@ -32,12 +35,12 @@ MISBEHAVIOUR = ("corrupt", "stall")
 FAULTS = ("die", "restart", *MISBEHAVIOUR)
 
 _SPARE_STREAMS = 10
-"""Of those that a session may have at once: for heartbeats and confirmations."""
+"""Concurrent streams of a session that are reserved for heartbeats and confirmations."""
 
 _MOST_BLOCKS, MOST_REPEATS = 10_000, 10_000
 
 _LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e7
-"""Of a time in a scenario: the clock counts nanoseconds in 64 bits."""
+"""Range of the times in a scenario in seconds: the clock counts nanoseconds in 64 bits."""
 
 _DURATIONS = (
     "heartbeat_seconds", "timeout_seconds", "stall_seconds", "give_up_seconds", "limit_seconds"
@@ -46,11 +49,11 @@ _DURATIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
-    """How long work takes on the virtual clock; the work itself is done, the clock is modelled.
+    """Rates of work on the virtual clock; the work itself is executed, its duration is modelled.
 
-    The defaults for decoding, encoding and files follow from Table 1 of quic-reencoding: 640 MB
-    in 1.0865 s and 0.4342 s, 198 MB of chunks in 7.1 ms. Nothing there tells the rate of hashing;
-    1500 MB/s is SHA-256 of OpenSSL, on its instructions, on a processor of 2021.
+    The defaults for decoding, encoding and files follow from Table 1 of quic-reencoding: 640 MB in
+    1.0865 s and 0.4342 s, 198 MB of chunks in 7.1 ms. The table has no rate of hashing; 1500 MB/s
+    is OpenSSL's SHA-256 with processor instructions on a processor of 2021.
     """
 
     decode_bytes_per_second: float = 589e6
@@ -58,7 +61,7 @@ class Compute:
     file_bytes_per_second: float = 27.9e9
     hash_bytes_per_second: float = 1.5e9
     datagram_seconds: float = checks.field(0.0, help="virtual processor time of each datagram")
-    """Processor time for each datagram sent or received; 0 leaves the link as the only limit."""
+    """Processor seconds per datagram sent or received; 0 leaves the link as the only limit."""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -67,21 +70,21 @@ class Compute:
         number("datagram_seconds", self.datagram_seconds, most=_MOST_SECONDS)
 
     def seconds(self, kind: str, count: int) -> float:
-        """Return how long that many bytes of that kind of work take."""
+        """Return the duration in seconds of `count` bytes of one kind of work."""
         rate = {"io": "file", "other": "hash"}.get(kind, kind)
         return count / float(getattr(self, f"{rate}_bytes_per_second"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something that goes wrong beside the failure that starts the re-encoding."""
+    """Fault in addition to the failure that starts the re-encoding."""
 
     node: int
     kind: str
     after_seconds: float = 0.0
-    """After the first node has begun to gather."""
+    """Seconds after the first node has begun to gather."""
     down_seconds: float = 0.5
-    """Of a restart: how long the node is away."""
+    """Downtime of a restart in seconds."""
 
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
@@ -92,7 +95,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One replay. `experiment` is "reencode", or "exchange": everyone asks everyone for chunks."""
+    """Scenario of one replay.
+
+    `experiment` is "reencode", or "exchange", in which every node requests chunks from all others.
+    """
 
     experiment: str = checks.field(
         "reencode",
@@ -111,7 +117,7 @@ class Scenario:
         choices=registry.TRANSPORTS,
         by_default="native where it was built, else aioquic",
     )
-    """A scenario names the one that it means: "auto" becomes the default of this installation."""
+    """Name of the transport; "auto" is replaced by the default of this installation."""
     nodes: int = 10
     before: tuple[int, int] = (7, 3)
     after: tuple[int, int] = (6, 3)
@@ -120,13 +126,13 @@ class Scenario:
     blocks_at_once: int = checks.field(
         10, help="blocks that a node gathers at the same time", least=1, most=_MOST_BLOCKS
     )
-    """The others wait their turn."""
+    """Maximum number of concurrent blocks; further ones are queued."""
     streams: str = checks.field("multiplexed", help="a stream for each chunk", choices=STREAMS)
     sources: str = checks.field("least-loaded", help="whom a node asks for chunks", choices=SOURCES)
     sessions: str = checks.field(
         "kept", help="chunks over the heartbeats' sessions, or over fresh ones", choices=SESSIONS
     )
-    """The fresh ones with a full or a 0-RTT handshake."""
+    """Session for chunks: that of heartbeats, or a new one with a full or a 0-RTT handshake."""
     overlap: bool = checks.field(False, help="decode while chunks still arrive")
     datagram_bytes: int = checks.field(
         1452, help="longest QUIC datagram", least=LEAST_DATAGRAM_BYTES, most=LONGEST_DATAGRAM_BYTES
@@ -136,33 +142,38 @@ class Scenario:
     compute: Compute = field(default_factory=Compute)
     failed_node: int = 9
     failure_seconds: float = 0.05
-    """When that node dies, after all are connected."""
+    """Time of the failure in seconds after all nodes are connected."""
     faults: tuple[Fault, ...] = ()
     heartbeat_seconds: float = 0.25
     timeout_seconds: float = 2.0
-    """A node that was not heard for so long is taken for dead."""
+    """Time without data after which a node is considered dead, in seconds."""
     stall_seconds: float = 10.0
-    """A source that sends nothing for so long is given up."""
+    """Time without data after which a request to a source is cancelled, in seconds."""
     give_up_seconds: float = 3.0
-    """How long to wait for sources to come back when too few are left."""
+    """Time to wait for sources to return when too few are left, in seconds."""
     limit_seconds: float = checks.field(
         600.0, help="when a run that does not end by itself is ended", least=_LEAST_SECONDS,
         most=_MOST_SECONDS,
     )  # fmt: skip
-    """When a replay that does not end by itself is ended, on its own clock."""
+    """Time limit of a replay in seconds of its own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
     engine: str = "auto"
     identity: str = "auto"
-    """The signature that nodes prove themselves with; auto: ML-DSA-44, or Ed25519 without it."""
+    """Signature algorithm of the nodes' identities; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: float = 1e-3
-    """Up to so much later than the first each node starts, by chance: none are ever in step."""
+    """Upper bound of the random delay with which each node starts, in seconds.
+
+    Real nodes are never synchronised.
+    """
     seed: int = checks.field(
         0, help="of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
 
     def __post_init__(self) -> None:
         if self.transport == "auto":
+            # The dataclass is frozen. "auto" depends on the installation, so that the transport in
+            # use is recorded.
             object.__setattr__(self, "transport", registry.default())
         if not LEAST_DATAGRAM_BYTES <= self.datagram_bytes <= LONGEST_DATAGRAM_BYTES:
             raise UsageError(
@@ -195,6 +206,7 @@ class Scenario:
                 f"{self.nodes} nodes cannot hold one chunk each of a {self.before} code, which has "
                 f"{sum(self.before)}; give as many nodes as chunks"
             )
+        # After the failure there is one node less.
         if self.experiment == "reencode" and sum(self.after) > self.nodes - 1:
             raise UsageError(
                 f"a {self.after} code needs {sum(self.after)} nodes, {self.nodes - 1} are left "
@@ -216,7 +228,7 @@ class Scenario:
                 f"{row.name} has {' and '.join(row.congestion)}, not {self.congestion}; choose "
                 "another of them, or the transport native, which has all"
             )
-        # Each block may have a stream of its own.
+        # Each concurrent block may have one open stream per session.
         if row.streams_at_once and self.blocks_at_once > row.streams_at_once - _SPARE_STREAMS:
             raise UsageError(
                 f"{self.blocks_at_once} blocks at once: a connection of {row.name} has "
@@ -226,25 +238,25 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """Sixteen hex digits that equal scenarios share, and no others."""
+        """Identifier of 16 hex digits, from the hash of all fields and the schema version."""
         text = json.dumps([SCHEMA_VERSION, asdict(self)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def chunk_bytes(self) -> int:
-        """Length of a chunk before the failure."""
+        """Length of a chunk before the failure, in bytes."""
         return layout.chunk_bytes(self.block_bytes, self.before[0])
 
     @property
     def transfer_bytes(self) -> int:
-        """Chunk bytes that cross the network if every node asks no more than it needs."""
+        """Bytes of chunks that are transferred if every node requests no more than it needs."""
         if self.experiment == "exchange":
             return self.nodes * (self.nodes - 1) * self.chunk_bytes * self.blocks
         sources = self.nodes - 2 if self.sources == "all" else self.before[0] - 1
         return (self.nodes - 1) * sources * self.chunk_bytes * self.blocks
 
     def block(self, index: int) -> bytes:
-        """Return the content of a block: pseudo-random, from the seed alone."""
+        """Return the content of a block: pseudo-random, determined by the seed and the index."""
         import numpy as np
 
         draws = np.random.default_rng([self.seed, index])
@@ -256,11 +268,11 @@ PRESETS: dict[str, Scenario] = {
     "quick": Scenario(),
     "paper": Scenario(block_bytes=64_000_000, blocks=10, blocks_at_once=1, sources="all"),
 }
-"""`quick`: one block of 2 MB. `paper`: ten blocks of 64 MB, everyone asks everyone, as there."""
+"""`quick`: one block of 2 MB. `paper`: ten blocks of 64 MB from all sources, as in the paper."""
 
 
 def preset(name: str, **changes: Any) -> Scenario:
-    """Return a preset with some fields changed. Raises UnknownName and UsageError."""
+    """Return a preset with the given fields replaced. Raises UnknownName and UsageError."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
     known = {each.name for each in fields(Scenario)}
@@ -271,7 +283,7 @@ def preset(name: str, **changes: Any) -> Scenario:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Scenario:
-    """Return the scenario of which `dataclasses.asdict` gave these plain values."""
+    """Return the scenario of the plain values that `dataclasses.asdict` returned."""
     made = {
         "before": tuple(plain["before"]),
         "after": tuple(plain["after"]),

@@ -1,7 +1,8 @@
-"""The same repair over links of many kinds, in several ways, to see when which of them wins.
+"""Sweep of one repair over link conditions and configurations of the transport.
 
-A way is a transport with its streams, its sessions and its congestion control. Every condition is
-replayed in every way with the same seeds, so that ways compare within a condition.
+A configuration ("way") is a transport with its streams, sessions and congestion control. Every
+condition is replayed with every configuration and the same seeds, so that configurations are
+comparable within a condition.
 """
 
 from __future__ import annotations
@@ -42,16 +43,21 @@ WAYS: Mapping[str, Mapping[str, str]] = {
     "quic-fresh": {"transport": _QUIC, "sessions": "full"},
     "quic-0-rtt": {"transport": _QUIC, "sessions": "0-rtt"},
 }
-"""What a scenario changes. Without more, a stream for each chunk over sessions that are there,
-with NewReno. Fresh sessions are opened for the chunks: with a full handshake, or with 0-RTT."""
+"""Configurations: fields of a scenario by name.
+
+The default is one stream per chunk on existing sessions, with NewReno. Fresh sessions are opened
+for the chunks, with a full or a 0-RTT handshake.
+"""
 
 SMALL = Scenario(
     nodes=5, before=(3, 2), after=(2, 2), failed_node=4, block_bytes=300_000, blocks=4,
     sources="all", limit_seconds=900.0, timeout_seconds=5.0, stall_seconds=300.0,
     give_up_seconds=300.0,
 )  # fmt: skip
-"""Five nodes and four blocks, so that many conditions can be tried; and patience, as a slow link
-with loss is no dead node."""
+"""Scenario of five nodes and four blocks, so that many conditions can be run.
+
+Its timeouts are long, because a node on a slow link with loss is not dead.
+"""
 
 
 def sweep(
@@ -64,15 +70,16 @@ def sweep(
     repeats: int = 3,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Replay every condition in every way; return a row for each, conditions in the order given.
+    """Replay every condition with every configuration; return a row for each pair.
 
-    Columns: way, mode, transport, streams, sessions, congestion, bits_per_second, delay_seconds
-    (one way), loss (a probability), blocks, block_bytes, datagram_bytes, repeats,
-    first_chunk_seconds and mean_chunk_seconds (from a node's beginning until a chunk is complete,
-    means over nodes and repeats), transfer_seconds (mean), low_seconds and high_seconds (shortest
-    and longest transfer), wire_limit_seconds, over_best (transfer over the least in the same
-    condition), status, note. What a way cannot do is a row that says why; TCP needs sockets, and so
-    `mode="netns"`, where links are shaped and all is measured. Raises UnknownName, UsageError.
+    Rows are in the order of the arguments. Columns: way, mode, transport, streams, sessions,
+    congestion, bits_per_second, delay_seconds (one way), loss (a probability), blocks, block_bytes,
+    datagram_bytes, repeats, first_chunk_seconds and mean_chunk_seconds (from a node's start until a
+    chunk is complete, means over nodes and repeats), transfer_seconds (mean), low_seconds and
+    high_seconds (minimum and maximum transfer), wire_limit_seconds, over_best (transfer relative to
+    the best of the same condition), status, note. An unsupported or failed configuration has a row
+    with the reason in its note. TCP needs sockets and thus `mode="netns"`, in which links are
+    shaped and all times are measured. Raises UnknownName and UsageError.
     """
     from tqdm import tqdm
 
@@ -92,6 +99,8 @@ def sweep(
             for way in ways:
                 found.append(_row(replace(base, link=link), way, repeats))
                 bar.update()
+            # Infinite where a configuration did not run, so that it is never the best; NaN in the
+            # frame.
             best = min(row["transfer_seconds"] for row in found)
             rows += [row | {"over_best": row["transfer_seconds"] / best} for row in found]
     frame = SWEEP.frame(rows).replace(math.inf, math.nan)
@@ -100,7 +109,7 @@ def sweep(
 
 
 def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
-    """Return a row of SWEEP but for `over_best`; without times if the way is closed here."""
+    """Return a row of `SWEEP` without `over_best`; its times are infinite if it cannot run."""
     names = "mode transport streams sessions congestion blocks block_bytes datagram_bytes"
     row: dict[str, Any] = dict.fromkeys(SWEEP.columns, math.inf)
     row |= {name: getattr(base, name) for name in names.split()}
@@ -111,6 +120,7 @@ def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
         if reason := replay.check_possible(one):
             return row | {"status": "unsupported", "note": reason}
         frame = replay.replay(one, repeats=repeats)
+    # One configuration that fails must not end the sweep.
     except PqchainError as error:
         status = "unsupported" if isinstance(error, UsageError) else "failed"
         return row | {"status": status, "note": str(error)}

@@ -1,4 +1,4 @@
-"""Replays as tables, for a terminal and for a page."""
+"""Tables of replays, for a terminal and for a page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pqchain.reencode.protocol.work import PHASES
 from pqchain.render.table import Column, Shown, Table
 
 _SHOWN_RUNS = 6
-"""More runs than that are shown as their means; all are in the frame, the CSV and the JSON."""
+"""Maximum number of runs shown one by one; more are shown as their mean.
+
+All of them are in the frame, the CSV and the JSON.
+"""
 
 _TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 
 
 def runs_table(frame: pd.DataFrame) -> Table:
-    """Return replays, a `replay.RUN` frame, with the shares of all runs of a kind below."""
+    """Return a table of a `replay.RUN` frame, with the phases' shares per kind of streams."""
     columns = [
         Column("streams"),
         Column("repeat", numeric=True),
@@ -49,7 +52,7 @@ def runs_table(frame: pd.DataFrame) -> Table:
 
 
 def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
-    """Return single and multiplexed streams compared, from a `replay.CONTRAST` frame."""
+    """Return a table of a `replay.CONTRAST` frame: single compared with multiplexed streams."""
     columns: list[Column | str] = [
         "mode",
         "transport",
@@ -66,7 +69,7 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
 
 
 def links_table(frame: pd.DataFrame) -> Table:
-    """Return a `sweep.SWEEP` frame; the quickest way of each condition has the factor 1."""
+    """Return a table of a `sweep.SWEEP` frame; the best of each condition has the factor 1."""
     columns: list[Column | str] = [
         Column("rate", numeric=True, key="rate"),
         Column("one way", numeric=True, key="delay_seconds"),

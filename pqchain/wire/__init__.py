@@ -1,1 +1,1 @@
-"""How nodes talk: transports, links, clocks and drivers that run any `node.Node`."""
+"""Node communication: transports, links, clocks and drivers that run any `node.Node`."""

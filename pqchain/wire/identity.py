@@ -1,7 +1,7 @@
-"""Who a node is: a pinned self-signed certificate for TLS and a signature key beside it.
+"""Node identity: a pinned self-signed certificate for TLS, and a signature key pair.
 
-No authority signs anything: whoever knows a directory of public identities accepts exactly those.
-The only importer of cryptography beside `crypto.classical`.
+There is no certificate authority: a node accepts exactly the certificates of its directory of
+public identities. Only this module and `crypto.classical` import cryptography.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
-"""Ed25519 signatures all have one length; gRPC's TLS knows P-256 only."""
+"""Ed25519 signatures have a fixed length; gRPC's TLS supports only P-256."""
 
 _signer = cache(open_signer)
-"""Opened once: a mesh of ten nodes proves ninety identities."""
+"""Cached, because a mesh of ten nodes verifies ninety identities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicIdentity:
-    """What others know of a node."""
+    """Public part of a node's identity."""
 
     index: int
     certificate_pem: bytes
@@ -38,21 +38,22 @@ class PublicIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Identity:
-    """What a node knows of itself."""
+    """Identity of a node with its secret keys."""
 
     public: PublicIdentity
     certificate_key_pem: bytes
     secret_key: bytes
     seed: bytes = b""
-    """What signatures draw from in a modelled world; b"": the system's randomness."""
+    """Seed of the signatures' randomness on a modelled clock; b"" selects the system's randomness.
+    """
 
     @property
     def index(self) -> int:
-        """Its number in the directory."""
+        """Index of the node in the directory."""
         return self.public.index
 
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
-        """Answer a server's challenge, bound to its certificate so that nobody can pass it on."""
+        """Sign a server's challenge together with its certificate, so that it cannot be relayed."""
         statement = _statement(challenge, self.index, server)
         with seeded_randomness(self.seed, statement) if self.seed else nullcontext():
             return _signer(self.public.algorithm).sign(statement, self.secret_key)
@@ -61,13 +62,15 @@ class Identity:
 def verify(
     answer: bytes, challenge: bytes, *, client: PublicIdentity, server: PublicIdentity
 ) -> bool:
-    """Return whether the client answered this server's challenge."""
+    """Return whether `answer` is the client's signature of this server's challenge."""
     statement = _statement(challenge, client.index, server)
     return _signer(client.algorithm).verify(statement, answer, client.public_key)
 
 
 def _statement(challenge: bytes, client: int, server: PublicIdentity) -> bytes:
     fingerprint = hashlib.sha256(server.certificate_der).digest()
+    # The prefix separates these signatures from all other uses of the key. The certificate's hash
+    # binds the answer to one server, which therefore cannot relay it to another.
     return b"pqchain node 1\0" + challenge + client.to_bytes(4, "big") + fingerprint
 
 
@@ -78,11 +81,11 @@ def generate(
     certificate_key: str = "ed25519",
     seed: int | None = None,
 ) -> list[Identity]:
-    """Return identities, numbered from 0: fresh ones, or with a seed always the same, for models.
+    """Return `count` identities, numbered from 0; a seed makes them reproducible, for models.
 
-    `auto` signs with ML-DSA-44, or with Ed25519 in an install without native code. The seed decides
-    Ed25519 and what liboqs draws; keys of other classical algorithms, and P-256 certificates, are
-    fresh all the same. Raises UnknownName and UnknownAlgorithm.
+    `auto` signs with ML-DSA-44, or with Ed25519 where native code is not installed. The seed
+    determines Ed25519 keys and the keys that liboqs generates; keys of other classical algorithms,
+    and P-256 certificates, are fresh even so. Raises UnknownName and UnknownAlgorithm.
     """
     if certificate_key not in CERTIFICATE_KEYS:
         raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
@@ -112,6 +115,8 @@ def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) ->
         .subject_name(subject)
         .issuer_name(subject)
         .public_key(key.public_key())
+        # Fixed dates, and the index as serial number: with a seed the certificate must be the same
+        # in every run.
         .serial_number(index + 1)
         .not_valid_before(datetime(2020, 1, 1, tzinfo=timezone.utc))
         .not_valid_after(datetime(2100, 1, 1, tzinfo=timezone.utc))
@@ -145,5 +150,5 @@ def _ed25519_key(draw: Callable[[int], bytes] | None) -> Any:
 
 
 def server_name(index: int) -> str:
-    """Return the name in a node's certificate."""
+    """Return the host name in a node's certificate."""
     return f"node-{index}.pqchain.invalid"

@@ -1,4 +1,4 @@
-"""What nodes write on channels: small JSON messages with their length, and raw chunks between."""
+"""Wire format of channels: length-prefixed JSON messages, and raw chunks after them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from pqchain.wire.session import Buffer
 Message = dict[str, Any]
 
 LONGEST_BYTES = 1 << 20
-"""No message is longer; whoever announces one is cut off."""
+"""Maximum length of a message with its prefix; a longer announced length is a protocol error."""
 
 _LENGTH_BYTES = 4
 
 
 def pack(message: Message) -> bytes:
-    """Return the bytes of a message."""
+    """Return a message as compact JSON with its length as prefix (4 bytes, big-endian)."""
     text = json.dumps(message, separators=(",", ":")).encode()
     return len(text).to_bytes(_LENGTH_BYTES, "big") + text
 
 
 class Reader:
-    """Takes a channel apart into messages and the chunks that some of them announce."""
+    """Incremental parser of one channel: messages, and the chunks that some of them announce."""
 
     def __init__(self) -> None:
         self.offset = 0
-        """How many bytes of the channel were taken."""
+        """Number of bytes of the channel parsed so far."""
         self.memory: memoryview | None = None
-        """Where the chunk that comes belongs, or None if it is thrown away."""
+        """Unfilled memory of the current chunk, or None if the chunk is discarded."""
         self.left = 0
-        """How many bytes of that chunk are still to come."""
+        """Number of bytes of the current chunk that have not arrived."""
         self.placed = False
-        """Whether the transport was told where that chunk belongs."""
+        """Whether `memory` was registered with `Transport.place`."""
         self.is_answered = False
-        """Whether a request was answered and the answer ends the channel."""
+        """Whether a request was answered and the answer is the last on the channel."""
         self._head = bytearray()
         self._whole: memoryview | None = None
-        """The memory that was given, and what of it the next bytes fill before it is full."""
+        """Memory passed to `expect`; `_aimed` is the part of it that is filled next."""
         self._aimed: memoryview | None = None
         self._full: Callable[[memoryview], object] | None = None
 
@@ -50,10 +50,9 @@ class Reader:
         *,
         full: Callable[[memoryview], object] | None = None,
     ) -> None:
-        """Take the next `count` bytes as a chunk: into that memory, or throw them away.
+        """Read the next `count` bytes as a chunk, into `memory`, or discard them if it is None.
 
-        Memory that is shorter than the chunk is used again and again, and handed to `full` each
-        time that it is full.
+        Memory shorter than the chunk is reused: it is passed to `full` each time that it is full.
         """
         self.left, self._whole, self._full = count, memory, full
         self._aim()
@@ -64,22 +63,22 @@ class Reader:
 
     @property
     def partial_bytes(self) -> int:
-        """How many bytes of a message have come that is not whole yet."""
+        """Number of buffered bytes of an incomplete message."""
         return len(self._head)
 
     @property
     def free(self) -> int:
-        """How many bytes of the chunk may come before there must be other memory."""
+        """Number of bytes of the chunk that may arrive before the memory must be replaced."""
         return self.left if self.memory is None else len(self.memory)
 
     def forget(self) -> None:
-        """Throw away what is still to come of the chunk."""
+        """Discard the rest of the chunk."""
         self.memory = self._whole = None
 
     def filled(self, count: int) -> int:
-        """Note bytes of the chunk that the transport has put in their place; return how many.
+        """Count bytes that the transport wrote to `memory`; return their number.
 
-        Raises DataError if there are more than there is room for.
+        Raises DataError if there are more than fit.
         """
         if count > self.free:
             raise DataError(f"{count} bytes of a chunk that lacks {self.free}")
@@ -93,10 +92,10 @@ class Reader:
         return count
 
     def feed(self, data: Buffer) -> Iterator[Message | int]:
-        """Yield messages, and the number of bytes of each piece of a chunk.
+        """Yield messages, and the length in bytes of each received piece of a chunk.
 
-        After a message that announces a chunk, `expect` must be called before going on. Raises
-        DataError for what is no message.
+        After a message that announces a chunk, call `expect` before resuming the iteration. Raises
+        DataError for malformed messages.
         """
         view = memoryview(data)
         while view:
@@ -114,6 +113,8 @@ class Reader:
             self._head += taken
             self.offset += len(taken)
             if len(self._head) == _LENGTH_BYTES:
+                # Check the length as soon as it is complete, so that a peer cannot announce a
+                # message that would be buffered without end.
                 length = int.from_bytes(self._head, "big")
                 if not 0 < length <= LONGEST_BYTES - _LENGTH_BYTES:
                     raise DataError(f"a message of {length} bytes; the longest has {LONGEST_BYTES}")
@@ -125,6 +126,7 @@ class Reader:
 def _parsed(text: bytes) -> Message:
     try:
         message = json.loads(text)
+    # RecursionError: deeply nested JSON from a peer must not crash the node.
     except (ValueError, RecursionError) as error:
         raise DataError(f"{text[:40]!r}... is no message: {error}") from error
     if not isinstance(message, dict):

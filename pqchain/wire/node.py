@@ -1,7 +1,8 @@
-"""What a driver runs: events and the time go in, messages and tasks come out.
+"""Interface between a driver and a node: events and time in, messages and tasks out.
 
-A node has no sockets, threads or clock of its own. It is given a `session.Transport`, and a driver
-tells it what happens and when. Re-encoding nodes and consensus delegates are two kinds.
+A node has no sockets, threads or clock of its own. It sends through a `session.Transport`; a driver
+passes it events and the current time. Re-encoding nodes and consensus delegates implement this
+interface.
 """
 
 from __future__ import annotations
@@ -16,17 +17,24 @@ from pqchain.wire.session import Event, Timed
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """Work that the driver does when it likes, where it likes: it blocks nothing."""
+    """Long-running work that the driver may execute on another thread, at a time of its choice."""
 
     kind: str
     size: int
-    """Bytes that it works on, for a modelled clock."""
+    """Number of bytes processed; a modelled clock derives the duration from it."""
     run: Callable[[], Any]
     alone: bool = False
-    """Whether it works where bytes may come meanwhile: on a modelled clock it is done at once."""
+    """Whether the task uses memory into which the transport may write meanwhile. On a modelled
+    clock it therefore runs to its end at once.
+    """
 
     def outcome(self) -> Any:
-        """Run it; return what it gives, or the PqchainError that it raised."""
+        """Run the task; return its result, or the PqchainError that it raised.
+
+        An OSError is returned as a PqchainError.
+        """
+        # Errors are returned, not raised: tasks run on worker threads, and the node decides what an
+        # error means.
         try:
             return self.run()
         except PqchainError as error:
@@ -36,7 +44,11 @@ class Task:
 
 
 class Node(Timed, Protocol):
-    """What a driver runs. It calls `poll` for a task after every other call that may give one."""
+    """State machine that a driver runs.
+
+    The driver calls `poll` for a task after every other call that may create one. Times are seconds
+    of the driver's clock.
+    """
 
     @property
     def connected(self) -> bool:
@@ -44,37 +56,37 @@ class Node(Timed, Protocol):
 
     @property
     def begun(self) -> bool:
-        """Whether its own work has begun."""
+        """Whether the node has begun its own work."""
 
     @property
     def done(self) -> bool:
-        """Whether its own work is over, well or not."""
+        """Whether the node's own work has ended, successfully or not."""
 
     @property
     def error(self) -> PqchainError | None:
-        """Why its own work could not be done."""
+        """The error that ended the node's own work, or None."""
 
     @property
     def progress(self) -> int:
-        """How much has been done, in a unit of the node's own."""
+        """Amount of work done, in a unit that the node defines."""
 
     def start(self, now: float) -> None:
-        """Dial the others and begin to listen."""
+        """Dial all peers and start to process events."""
 
     def begin(self, now: float) -> None:
-        """Begin the work of a job that waits until all are connected."""
+        """Begin the work of a job that starts once all nodes are connected (`Job.begin`)."""
 
     def handle(self, event: Event, now: float) -> None:
-        """Take in what the transport tells."""
+        """Handle a transport event."""
 
     def poll(self) -> Task | None:
-        """Return the next task, or None; the next one comes when this one has finished."""
+        """Return the next task, or None; at most one task runs at a time."""
 
     def started(self, now: float) -> None:
-        """Note that the task from `poll` begins."""
+        """Record the start of the task that `poll` returned."""
 
     def finished(self, outcome: Any, now: float) -> None:
-        """Take the outcome of the task, which is a PqchainError if it failed."""
+        """Handle the result of the task, which is a PqchainError if the task failed."""
 
     def report(self) -> Mapping[str, Any]:
-        """Return what the node did, as plain JSON; times are the driver's."""
+        """Return the node's report as plain JSON; times are seconds of the driver's clock."""

@@ -1,8 +1,8 @@
-"""What a node and a transport say to each other: sessions between two identities.
+"""Interface between nodes, transports and drivers: sessions between two identities.
 
-A transport proves both identities before it tells the node of a session; whoever cannot prove one
-never reaches the node. A session carries channels, opened by the side that dialled; each is two
-streams of bytes, in order and complete.
+A transport authenticates both sides before it reports a session to the node; an unauthenticated
+client never reaches the node. A session carries channels, opened by the side that dialled. A
+channel is a pair of reliable, ordered byte streams, one in each direction.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ Address = tuple[str, int]
 """Host and port."""
 
 Buffer = bytes | bytearray | memoryview
-"""What can be sent without copying it first."""
+"""Types that can be sent without a copy."""
 
 Key = tuple[int, int]
-"""A session and a channel of it."""
+"""Session number and channel number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session is ready; `peer` has proven who it is."""
+    """A session is ready, and the identity of `peer` is authenticated."""
 
     session: int
     peer: int
     dialled: bool
-    """Whether this side began it."""
+    """Whether this side dialled."""
     early: bool = False
-    """Whether it is a 0-RTT session, ready before the other side has answered."""
+    """Whether it is a 0-RTT session, usable before the other side has answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Bytes on a channel; `end` says that no more will come."""
+    """Bytes received on a channel; `end` marks the last ones."""
 
     session: int
     channel: int
@@ -45,7 +45,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """Bytes of a channel have come into the memory that was named for them; see `place`."""
+    """`count` bytes of a channel were written to the memory registered with `Transport.place`."""
 
     session: int
     channel: int
@@ -55,7 +55,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A session is over, or could not be opened; what was under way on it is lost."""
+    """A session has ended or could not be opened; its undelivered data is lost."""
 
     session: int
     peer: int
@@ -65,113 +65,117 @@ class Closed:
 Event = Opened | Received | Filled | Closed
 
 Deliver = Callable[[Event], None]
-"""Takes what has happened, at once."""
+"""Callback that handles an event immediately."""
 
 
 class Transport(Protocol):
-    """What a node asks of the network. Nothing blocks; answers come as events."""
+    """Network interface of a node. No method blocks; results arrive as events."""
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Begin a session with a peer and return its number; `early` asks for 0-RTT."""
+        """Start a session with a peer and return the session number.
+
+        `early` requests 0-RTT. `now` is the driver's time in seconds.
+        """
 
     def open(self, session: int) -> int:
-        """Open a channel of a session that this side dialled, and return its number."""
+        """Open a channel on a session that this side dialled, and return the channel number."""
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes, which must not change afterwards; on a session that is over, do nothing."""
+        """Queue bytes, which must not change afterwards; do nothing if the session has ended."""
 
     def place(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Let `count` bytes of a channel, from `offset` on, come into memory, or nowhere.
+        """Write `count` bytes of a channel, from `offset` on, to `memory`, or discard them if None.
 
-        They are told of as `Filled`, but for those that are told of as `Received` already. The
-        memory is kept until it is full, the channel ends or is stopped, or another is named. A
-        transport that has no way to do it does nothing: all bytes are `Received`.
+        They are reported as `Filled`, except those already reported as `Received`. The transport
+        keeps a reference to the memory until it is full, the channel ends or is stopped, or other
+        memory replaces it. A transport without this feature does nothing: all bytes are reported as
+        `Received`.
         """
 
     def stop(self, session: int, channel: int) -> None:
-        """Tell the other side that no more of this channel is wanted, where the protocol can."""
+        """Ask the peer to stop sending on this channel, where the protocol supports it."""
 
     def close(self, session: int, reason: str, *, now: float) -> None:
-        """End a session; no event follows."""
+        """Close a session; no event follows."""
 
     def queued_bytes(self) -> int:
-        """Return how much waits to be sent."""
+        """Return the number of bytes that wait to be sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """What became of the datagrams of a modelled network."""
+    """Datagram counts of a modelled network."""
 
     dropped: int
-    """Those that met a full queue."""
+    """Datagrams dropped by a full queue."""
     lost: int
     sent: int
     digest: str = ""
-    """SHA-256 of all of them, with time, sender and receiver, where that was asked for."""
+    """SHA-256 of all datagrams with time, sender and receiver in hex; empty unless requested."""
 
 
 class Timed(Protocol):
-    """What has something due at times of its own."""
+    """An object with a timer."""
 
     def timer(self) -> float | None:
-        """Return when `handle_timer` wants to be called, or None."""
+        """Return the time at which `handle_timer` must be called, or None."""
 
     def handle_timer(self, now: float) -> None:
-        """Do what is due."""
+        """Do what is due at `now`."""
 
 
 Happened = tuple[float, int, Event]
-"""When, to which host, and what."""
+"""Time in seconds, index of the host, and the event."""
 
 
 class Endpoint(Transport, Timed, Protocol):
-    """A transport as a state machine on datagrams, for a modelled clock or one UDP socket."""
+    """Sans-I/O transport on datagrams, for a modelled clock or one UDP socket."""
 
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
-        """Take in one datagram."""
+        """Process one received datagram."""
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
-        """Return what is to be sent now."""
+        """Return the datagrams to be sent now, each with its destination."""
 
     def events(self) -> list[Event]:
-        """Return what has happened since the last call."""
+        """Return the events since the last call."""
 
     def qlog(self) -> Mapping[str, Any] | None:
-        """Return the log in qlog's form, if one was asked for and can be written."""
+        """Return the log in qlog format, or None if it was not requested or is unsupported."""
 
 
 class Fabric(Protocol):
-    """A modelled network with all its hosts, for a driver with a modelled clock."""
+    """Modelled network with all its hosts, for a driver with a modelled clock."""
 
     def start(self, index: int) -> Transport:
-        """Begin a life of a host and return its transport."""
+        """Start an incarnation of a host and return its transport."""
 
     def stop(self, index: int) -> None:
-        """End it: it says nothing more and hears nothing more."""
+        """Stop the host and drop its traffic."""
 
     def settle(self, index: int) -> None:
-        """Let out what a node has sent since it was last told something."""
+        """Flush the sends that a node has queued since the last event."""
 
     def advance(self, until: float) -> list[Happened]:
-        """Go on until something has happened, and return what; or until that time, and nothing."""
+        """Advance until an event occurs, or until the given time; return the events."""
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the log of a host's life in qlog's form, if one was asked for."""
+        """Return the log of the host's current incarnation in qlog format, or None."""
 
     def totals(self) -> Totals:
-        """Return what became of datagrams so far."""
+        """Return the datagram counts so far."""
 
     def close(self) -> None:
-        """End everything."""
+        """Stop all hosts and release their resources."""
 
 
 class Listener(Protocol):
-    """What waits on a socket for others: around an endpoint, or a transport with its own."""
+    """A socket listener: wraps an `Endpoint`, or is a transport with its own sockets."""
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Begin to listen, on a port that the system chooses if it is 0; return the address."""
+        """Start to listen and return the bound address; port 0 lets the system choose the port."""
 
     async def shut(self) -> None:
-        """Close everything."""
+        """Close all sessions and the socket."""

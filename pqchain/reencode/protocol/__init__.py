@@ -1,1 +1,1 @@
-"""What a node of a re-encoding does, without sockets, threads or clock."""
+"""The re-encoding protocol as a sans-I/O state machine: no sockets, threads or clock."""

@@ -1,8 +1,8 @@
-"""Chunks from others: whom to ask, on which channel, what becomes of the answer.
+"""Client side of chunk transfer: choice of sources, requests, and verification of answers.
 
-Knows peers, sessions, the store and the memory of the block at hand (`Gather`). Trusts no peer:
-every chunk is hashed before it counts, and who sends a damaged one, none, or stalls thrice is not
-asked for it again.
+It uses peers, sessions, the store and the memory of a block (`Gather`). Peers are not trusted:
+every chunk is hashed before it counts, and a source that sends a damaged chunk, has none, or stalls
+three times is not asked for that block's chunk again.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from pqchain.wire.session import Key, Opened
 LOG = logging.getLogger("pqchain.reencode")
 
 _CHANCES = 3
-"""How often a source may stall before it counts as having nothing."""
+"""Number of stalls after which a source counts as having no chunk."""
 
 _WINDOW_BYTES = 512 << 10
-"""Memory for a chunk that is hashed as it comes and not kept."""
+"""Size of the reused buffer for a chunk that is hashed on arrival and not kept."""
 
 _Wish = tuple[Gather, Fetch]
 
 
 @dataclass(slots=True, eq=False)
 class _Source:
-    """What chunks of one peer come over."""
+    """Channel state for chunks of one peer."""
 
     session: int = 0
     dialling: int = 0
     key: Key = (0, 0)
-    """Where it was asked last."""
+    """Session and channel of the last request."""
     waiting: list[_Wish] = field(default_factory=list)
-    """What will be asked when the session is open."""
+    """Requests that are sent when the session is open."""
 
 
 class Fetcher:
-    """Asks for chunks and takes them in."""
+    """Requests chunks and receives them."""
 
     def __init__(
         self, own: Own, peers: Peers, recoder: Recoder, fail: Callable[[PqchainError], None]
     ) -> None:
-        """Hand blocks on to the recoder; `fail` is told if too many chunks are lost."""
+        """Pass blocks to the recoder; call `fail` if too many chunks are lost."""
         self._own, self._peers, self._recoder, self._fail = own, peers, recoder, fail
         self._exchange = own.scenario.experiment == "exchange"
         self._single = own.scenario.streams == "single"
         self.lines: dict[Key, deque[_Wish]] = {}
-        """What was asked on a channel and has not come yet, in order; one unless it is single."""
+        """Outstanding requests of each channel, in order; at most one if multiplexed."""
         others = set(range(own.scenario.nodes)) - {own.index}
         self._sources = {peer: _Source() for peer in others}
 
-    # Whom to ask.
+    # Choice of sources.
 
     def read_own(self, gather: Gather) -> None:
-        """Load our own chunk into its row."""
+        """Read this node's own chunk into its row."""
         if held := self._own.store.held(gather.manifest):
             gather.own_asked = True
             self._own.add(self._reading(gather, held[0]))
@@ -74,6 +74,7 @@ class Fetcher:
     def _reading(self, gather: Gather, index: int) -> Tasks:
         def read() -> None:
             chunk = self._own.store.get(gather.manifest, index)
+            # An exchange keeps no chunks.
             if not self._exchange:
                 gather.row(index)[:] = chunk
 
@@ -90,18 +91,19 @@ class Fetcher:
             self.advance(gather)
 
     def advance(self, gather: Gather) -> None:
-        """Go on with a block of which more is here."""
+        """Advance a block after more of it has arrived."""
         if gather.wanted and not gather.whole:
             if gather.enough:
                 self.cancel_rest(gather)
             self._recoder.advance(gather)
 
     def choose(self, gather: Gather) -> None:
-        """Ask as many sources as are needed and not yet asked."""
+        """Request as many chunks as are needed and not yet requested."""
         if not gather.wanted:
             return
         manifest, now = gather.manifest, self._own.now
         if self._exchange:
+            # An exchange wants every chunk that can still be had; dead holders are not waited for.
             gather.needed = max(manifest.data_chunks, self._left(gather))
         if gather.whole or gather.enough:
             self.advance(gather)
@@ -114,6 +116,7 @@ class Fetcher:
         for peer, index in chosen:
             fetch = gather.fetches[index] = Fetch(index, peer.index, heard=now)
             self._ask(peer, gather, fetch)
+        # Sources may come back, so that the node waits `give_up_seconds` before it fails.
         if under_way + len(chosen) >= manifest.data_chunks:
             gather.stuck_since = None
         elif gather.stuck_since is None:
@@ -122,7 +125,7 @@ class Fetcher:
             self._fail(self._lost(gather))
 
     def _candidates(self, gather: Gather, missing: int) -> list[tuple[Peer, int]]:
-        """Return who can be asked for which chunk, the best first."""
+        """Return the available sources with their chunk's index, the best first."""
         candidates = [
             (peer, index)
             for index, holder in enumerate(gather.manifest.members)
@@ -135,22 +138,23 @@ class Fetcher:
         ]
         fresh = [each for each in candidates if each[0].index not in gather.slow]
         if len(fresh) < missing:
-            # Better a slow source than none; and it gets another chance.
+            # Too few fast sources are left: use slow ones too, and clear their record.
             gather.slow.clear()
             fresh = candidates
         return sorted(fresh, key=lambda each: self._preference(each[0]))
 
     def _left(self, gather: Gather) -> int:
-        """Return how many chunks of a block there are still to be had, our own included."""
+        """Return how many chunks of a block can still be obtained, this node's own included."""
         alive = {peer.index for peer in self._peers.all.values() if peer.alive}
         good = {self._own.index, *alive} - gather.corrupt
         members = enumerate(gather.manifest.members)
         return sum(index in gather.verified or holder in good for index, holder in members)
 
     def _preference(self, peer: Peer) -> tuple[float, int]:
-        """Return the key by which sources are chosen, the lowest first.
+        """Return the sort key of a source, the lowest first.
 
-        Equals are taken around the ring, so that every node serves about as much as it asks.
+        Ties are resolved by distance on the ring, so that every node serves about as much as it
+        requests.
         """
         distance = (peer.index - self._own.index) % self._own.scenario.nodes
         if self._own.scenario.sources == "nearest":
@@ -172,10 +176,10 @@ class Fetcher:
             "bring one of these nodes back and start again"
         )
 
-    # How to ask.
+    # Requests.
 
     def opened(self, event: Opened, peer: Peer) -> None:
-        """Make use of a session that we dialled."""
+        """Use a newly dialled session, and send the requests that waited for it."""
         source = self._sources[peer.index]
         if event.session == source.dialling:
             source.session, source.dialling = event.session, 0
@@ -186,13 +190,14 @@ class Fetcher:
             self._ask(peer, gather, fetch)
 
     def _ask(self, peer: Peer, gather: Gather, fetch: Fetch) -> None:
-        """Send the request for a chunk, on a fresh session if the scenario says so."""
+        """Send the request for a chunk, on a new session if the scenario says so."""
         source, sessions = self._sources[peer.index], self._own.scenario.sessions
         if not source.session:
             source.waiting.append((gather, fetch))
             if not source.dialling and sessions != "kept":
                 source.dialling = self._peers.dial(peer, early=sessions == "0-rtt")
             return
+        # "single" reuses one channel per source; "multiplexed" opens one for each chunk.
         if not self._single or source.key not in self.lines:
             source.key = (source.session, self._own.transport.open(source.session))
             self.lines[source.key] = deque()
@@ -205,13 +210,13 @@ class Fetcher:
         self._own.transport.send(*fetch.key, request, end=not self._single)
 
     def asks_on(self, peer: Peer, session: int) -> bool:
-        """Return whether we ask the peer on that session."""
+        """Return whether chunks are requested from the peer on that session."""
         return session == self._sources[peer.index].session
 
-    # When to stop.
+    # Cancellation.
 
     def forget(self, peer: Peer, session: int) -> None:
-        """Count no more on what was to come over a session that is over."""
+        """Drop the outstanding requests of a session that has ended."""
         over = [wish for key in self.lines if key[0] == session for wish in self.lines[key]]
         self.lines = {key: line for key, line in self.lines.items() if key[0] != session}
         source = self._sources[peer.index]
@@ -222,21 +227,24 @@ class Fetcher:
             self._abandon(gather, fetch)
 
     def _abandon(self, gather: Gather, fetch: Fetch) -> None:
+        # Bytes of an unfinished chunk are lost for the node, and counted as wasted.
         if gather.is_current(fetch) and not fetch.complete:
             del gather.fetches[fetch.index]
             self._own.record.wasted_bytes += fetch.received
 
     def cancel_rest(self, gather: Gather) -> None:
-        """Want no more of what has not come yet; what still comes is thrown away."""
+        """Cancel outstanding requests; discard late bytes."""
         for fetch in list(gather.fetches.values()):
             if not fetch.complete:
                 self._cancel(gather, fetch, leave=not self._single)
 
     def _cancel(self, gather: Gather, fetch: Fetch, *, leave: bool) -> None:
-        """Want no more of a chunk, and, to `leave` its channel, of all that was asked there."""
+        """Cancel a chunk; with `leave`, also its channel and all requests on it."""
         self._abandon(gather, fetch)
         if (reader := fetch.reader) is not None:
             reader.forget()
+            # The rest of the chunk still arrives on the shared channel; let the transport discard
+            # it.
             if not leave and reader.left:
                 place = self._own.transport.place
                 place(*fetch.key, None, reader.left, offset=reader.offset)
@@ -246,18 +254,18 @@ class Fetcher:
             self._own.transport.stop(*fetch.key)
 
     def _leave(self, key: Key) -> Iterable[_Wish]:
-        """Take nothing more from a channel; return what was asked there."""
+        """Remove a channel; return its outstanding requests."""
         self._peers.readers.pop(key, None)
         return self.lines.pop(key)
 
     def drop_slow(self, gathers: Iterable[Gather]) -> None:
-        """Give up sources that have sent nothing for too long."""
+        """Cancel requests to sources that have sent nothing for `stall_seconds`."""
         now, stall_seconds = self._own.now, self._own.scenario.stall_seconds
         for gather in gathers:
             for fetch in list(gather.fetches.values()):
                 line = self.lines.get(fetch.key, ())
                 if line and line[0][1] is not fetch:
-                    fetch.heard = now  # only the first in line can be expected to send
+                    fetch.heard = now  # answers are in order: only the first can be expected
                 elif now - fetch.heard > stall_seconds and not fetch.complete:
                     LOG.info("node %d: node %d stalls", self._own.index, fetch.peer)
                     gather.stalls[fetch.peer] += 1
@@ -265,13 +273,13 @@ class Fetcher:
                         gather.corrupt.add(fetch.peer)
                     for each in {gather, *(each for each, _ in line)}:
                         each.slow.add(fetch.peer)
-                    # Behind a stalled answer no other can come.
+                    # Answers are in order, so that no other can arrive after a stalled one.
                     self._cancel(gather, fetch, leave=True)
 
-    # What comes.
+    # Received data.
 
     def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
-        """Make ready for the chunk that follows, or do without it. Raises DataError."""
+        """Prepare for the announced chunk, or record that the source has none. Raises DataError."""
         if not (line := self.lines.get(key)):
             raise DataError("an answer without a question")
         gather, fetch = line[0]
@@ -286,6 +294,7 @@ class Fetcher:
             raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
         else:
             fetch.reader = reader
+            # Cancelled meanwhile: the chunk is parsed, to find the next message, and discarded.
             if not gather.is_current(fetch):
                 reader.expect(count)
             elif self._exchange:
@@ -295,7 +304,7 @@ class Fetcher:
                 reader.expect(count, gather.row(fetch.index).data)
 
     def chunk_bytes(self, key: Key, count: int) -> None:
-        """Count bytes of a chunk that are in their place."""
+        """Count bytes of a chunk that were written to their row."""
         record = self._own.record
         if not (line := self.lines.get(key)):
             record.wasted_bytes += count
@@ -307,6 +316,7 @@ class Fetcher:
             record.received_bytes += count
         else:
             record.wasted_bytes += count
+        # Complete chunks are hashed before they count, since a peer may send anything.
         if fetch.received == gather.manifest.chunk_bytes:
             self._next_in_line(key)
             if current:

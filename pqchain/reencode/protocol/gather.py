@@ -1,7 +1,7 @@
-"""One block on its way through a node: chunks come in, the block is decoded and encoded anew.
+"""State and processing of one block: its chunks arrive, it is decoded and encoded anew.
 
-Knows memory, codec, hashes and files of that one block; neither who is asked for its chunks, nor
-when. What takes time is a task, so that the node goes on answering meanwhile.
+This module handles memory, codec, hashes and files of one block; `chunks` decides which peer is
+asked for what, and when. Long operations are tasks, so that the node keeps answering meanwhile.
 """
 
 from __future__ import annotations
@@ -24,65 +24,65 @@ from pqchain.wire.node import Task
 from pqchain.wire.session import Key
 
 STRIPE_BYTES = 1 << 20
-"""What must have come of every source before another piece is decoded, if decoding overlaps."""
+"""Bytes that every source must have sent before the next piece is decoded, with overlap."""
 
 
 @dataclass(slots=True, eq=False)
 class Fetch:
-    """One chunk that was asked of one peer."""
+    """Request of one chunk from one peer."""
 
     index: int
     peer: int
     heard: float
-    """When bytes of it last came, or it was asked for."""
+    """Time at which its last bytes arrived, or of the request."""
     key: Key = (0, 0)
-    """Session and channel that it was asked on."""
+    """Session and channel of the request."""
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
     hasher: hashlib._Hash = field(default_factory=hashlib.sha256)
-    """Of what has come, in an exchange: that keeps no chunk."""
+    """Hash of the received bytes in an exchange, which keeps no chunk."""
 
 
 @dataclass(slots=True, eq=False)
 class Gather:
-    """The state of one block. Chunks are received where they belong."""
+    """State of one block. Chunks are received directly into the block's memory."""
 
     manifest: Manifest
     placement: Placement
     needed: int
-    """How many chunks must be here: as many as data chunks, or all in an exchange."""
+    """Number of verified chunks required: that of data chunks, or of all in an exchange."""
     buffer: Bytes
-    """Memory that holds the block in both codes, zeros behind it; none in an exchange."""
+    """Memory for the block in both codes, padded with zeros; empty in an exchange."""
     wanted: bool = True
-    """Whether it is still under way: the block may be done, the placement or the node given up."""
+    """Whether the block is in progress: not done, nor abandoned with its placement or node."""
     extra: dict[int, Bytes] = field(default_factory=dict)
     fetches: dict[int, Fetch] = field(default_factory=dict)
     verified: set[int] = field(default_factory=set)
     own_asked: bool = False
     corrupt: set[int] = field(default_factory=set)
-    """Peers that have no good chunk of this block: it is damaged, not there, or never comes."""
+    """Peers without a good chunk of this block: damaged, missing, or repeatedly stalled."""
     slow: set[int] = field(default_factory=set)
-    """Peers that stall; they are asked again when nobody else is left."""
+    """Peers that have stalled; they are asked again when too few others are left."""
     stalls: Counter[int] = field(default_factory=Counter)
-    """How often each peer has stalled."""
+    """Number of stalls of each peer."""
     decoded: int = 0
-    """Bytes of every chunk up to which the data chunks are complete."""
+    """Length in bytes up to which all data chunks are decoded."""
     decoding: bool = False
     aside: dict[int, list[tuple[int, Bytes]]] = field(default_factory=dict)
-    """Decoded pieces of chunks that may still come themselves: where they begin, and their bytes.
+    """Decoded pieces of chunks that may still arrive, by chunk: offset and bytes of each.
 
-    What comes is hashed in its row, so that nothing else may be written there: an honest peer would
-    be blamed for what was decoded from another's damaged chunk.
+    A received chunk is hashed in its row, so that nothing else may be written there: an honest peer
+    would be blamed for data that was decoded from another peer's damaged chunk.
     """
     redone: bool = False
     whole: bool = False
-    """Whether the block was verified."""
+    """Whether the block is verified."""
     stuck_since: float | None = None
     arrivals: list[float] = field(default_factory=list)
 
     def row(self, index: int) -> Bytes:
-        """Return the memory of a chunk: within the block for data, beside it for parity."""
+        """Return the memory of a chunk: within the block for data, separate for parity."""
         size = self.manifest.chunk_bytes
         if index < self.manifest.data_chunks:
             return self.buffer[index * size : (index + 1) * size]
@@ -91,46 +91,48 @@ class Gather:
         return self.extra[index]
 
     def drop_parity(self) -> None:
-        """Let go of parity chunks that are decoded and that no check waits for."""
+        """Release parity chunks that are verified."""
         for index in self.verified:
             self.extra.pop(index, None)
 
     @property
     def enough(self) -> bool:
-        """Whether as many chunks as are needed are here and verified."""
+        """Whether enough chunks are verified."""
         return len(self.verified) >= self.needed
 
     @property
     def complete(self) -> bool:
-        """Whether all that is needed has arrived, be it verified or not."""
+        """Whether enough chunks have arrived, verified or not."""
         arrived = sum(fetch.complete for fetch in self.fetches.values())
         return self.whole or len(self.verified) + arrived >= self.needed
 
     def is_current(self, fetch: Fetch) -> bool:
-        """Return whether that fetch is still counted on."""
+        """Return whether the request is neither cancelled nor replaced."""
         return self.fetches.get(fetch.index) is fetch
 
     def progress(self, index: int) -> int:
-        """Return how many bytes of a chunk are here."""
+        """Return the number of bytes of a chunk that have arrived."""
         if index in self.verified:
             return self.manifest.chunk_bytes
         fetch = self.fetches.get(index)
         return fetch.received if fetch is not None else 0
 
     def next_piece(self, *, overlap: bool) -> tuple[int, int, tuple[int, ...]] | None:
-        """Return what can be decoded now: from, to, and the chunks that it takes."""
+        """Return the next piece to decode: start, stop and the chunks to use; else None."""
         size, needed = self.manifest.chunk_bytes, self.manifest.data_chunks
         if self.decoding or self.decoded == size:
             return None
         if len(self.verified) >= needed:
+            # All sources are verified, so that the rest is decoded in one piece.
             return self.decoded, size, tuple(sorted(self.verified)[:needed])
         if not overlap:
             return None
+        # The most advanced chunks, of equal ones those with the lowest index: data before parity.
         known = sorted({*self.verified, *self.fetches}, key=lambda at: (-self.progress(at), at))
         if len(known) < needed:
             return None
         ready = min(self.progress(at) for at in known[:needed])
-        # The last piece waits for the hashes of the chunks.
+        # The last piece waits until the chunks are verified.
         ready = min(ready, size - 1) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
         if ready - self.decoded < STRIPE_BYTES:
             return None
@@ -138,10 +140,10 @@ class Gather:
 
 
 class Recoder:
-    """What a node does with blocks whose chunks it has."""
+    """Decoding, verification, encoding and storage of blocks."""
 
     def __init__(self, own: Own, leave: Callable[[Gather, Manifest | None], None]) -> None:
-        """Tell `leave` of a block that is done with, and of the new manifest if one was stored."""
+        """Call `leave` for each block that is done, with the new manifest if one was stored."""
         self._own, self._leave = own, leave
         self._exchange = own.scenario.experiment == "exchange"
         engine = own.scenario.engine
@@ -149,7 +151,7 @@ class Recoder:
         self.after = ReedSolomon(*own.scenario.after, engine=engine)
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
-        """Return the empty state of a block, with memory for both codes."""
+        """Return the initial state of a block, with memory for both codes."""
         if self._exchange:
             return Gather(manifest, placement, len(manifest.members), np.empty(0, np.uint8))
         after = chunk_bytes(manifest.block_bytes, self.after.data_chunks)
@@ -158,7 +160,7 @@ class Recoder:
         return Gather(manifest, placement, manifest.data_chunks, memory)
 
     def advance(self, gather: Gather) -> None:
-        """Do the next step that the chunks allow."""
+        """Start the next step that the arrived chunks allow."""
         if self._exchange:
             gather.whole = gather.enough
             if gather.whole:
@@ -168,12 +170,13 @@ class Recoder:
             self._own.add(self._recode(gather, *piece), wanted=lambda: gather.wanted)
 
     def _recode(self, gather: Gather, start: int, stop: int, sources: tuple[int, ...]) -> Tasks:
-        """Decode a piece. After the last one verify the block, encode it, hash and store."""
+        """Decode a piece; after the last one verify and encode the block, and store its chunk."""
         old, new, missing = gather.manifest, gather.placement, self.before.missing(sources)
 
         last = stop == old.chunk_bytes
 
         def decode() -> None:
+            # Runs on a worker thread; see `Gather.aside` for why pieces are kept apart.
             present = {index: gather.row(index)[start:stop] for index in sources}
             if not last:
                 pieces = {index: np.empty(stop - start, np.uint8) for index in missing}
@@ -181,7 +184,7 @@ class Recoder:
                 for index, piece in pieces.items():
                     gather.aside.setdefault(index, []).append((start, piece))
                 return
-            # Enough chunks are verified, and no more come.
+            # Enough chunks are verified, and no more arrive, so that rows may be written.
             rows = {index: gather.row(index) for index in missing}
             self.before.recover(present, {index: row[start:] for index, row in rows.items()})
             for index, row in rows.items():
@@ -196,13 +199,15 @@ class Recoder:
             return
         gather.aside.clear()
         block = gather.buffer.data[: old.block_bytes]
+        # The block's own hash is checked too, since a manifest may be wrong.
         if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
             if gather.redone:
                 raise DataError(
                     f"block {old.block_hash[:16]} has another hash although all its chunks are "
                     "intact; its manifest is wrong: compare it with that of the other nodes"
                 )
-            # Pieces were decoded from a chunk that then turned out to be damaged.
+            # With overlap, pieces were decoded from a chunk that later proved to be damaged: decode
+            # all again.
             gather.redone = True
             gather.decoded = 0
             self.advance(gather)
@@ -222,5 +227,6 @@ class Recoder:
         manifest: Manifest = yield Task("other", sum(map(len, chunks)), describe)
         index = new.members.index(self._own.index)
         store = self._own.store
+        # Every node encodes the whole block but stores only its own chunk.
         yield Task("io", len(chunks[index]), lambda: store.put(manifest, index, chunks[index]))
         self._leave(gather, manifest)

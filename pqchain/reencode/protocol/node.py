@@ -1,15 +1,15 @@
-"""A node, without sockets, threads or clock: events and the time in, messages and tasks out.
+"""Sans-I/O re-encoding node: events and time in, messages and tasks out.
 
-It watches the others by heartbeats. When one is dead, the living one with the lowest number
-announces a placement, everyone passes it on, gathers any k chunks of each block, decodes, verifies,
-encodes with the new code, stores its own new chunk and says so. Old chunks are dropped only when
-every member of the placement has confirmed the same manifest.
+Heartbeats detect failures. When a node is dead, the living node with the lowest index announces a
+placement. Every node passes it on, gathers any k chunks of each block, decodes, verifies, encodes
+with the new code, stores its own new chunk and confirms it. Old chunks are deleted only when every
+member of the placement has confirmed the same manifest.
 
-Peers have proven who they are; their word on the membership is taken. Their bytes are not: every
-chunk and every block is checked against its hash.
+Peers are authenticated, and their messages about membership are trusted. Their data is not: every
+chunk and every block is checked with its hash.
 
-The node knows the placement and the order of things; of its parts `peers` knows who lives,
-`chunks` whom to ask and what to give, `gather` what to compute.
+This module handles placements and the order of steps. `peers` detects failures, `chunks` and
+`server` transfer chunks, and `gather` processes blocks.
 """
 
 from __future__ import annotations
@@ -37,15 +37,18 @@ from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 LOG = logging.getLogger("pqchain.reencode")
 
 _BROKEN = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
-"""What a message raises that does not keep the protocol."""
+"""Exceptions that a malformed message causes."""
 
 
 _LARGE_PART = 1 << 12
-"""Of a message that is not whole; then all parts are added up. Honest messages are shorter."""
+"""Length of an incomplete message from which the peer's total is checked.
+
+Honest messages are shorter, so that the total is rarely computed.
+"""
 
 
 class ReencodingNode:
-    """One node of the mesh, for the drivers of `pqchain.wire`."""
+    """One node of the mesh, as a `pqchain.wire.node.Node`."""
 
     def __init__(
         self,
@@ -56,26 +59,27 @@ class ReencodingNode:
         *,
         misbehaves: str = "",
     ) -> None:
-        """Read the store; who `misbehaves` lets others "stall" or sends them "corrupt" chunks."""
+        """Read the store; `misbehaves` injects a fault: "stall", "corrupt", or "" for none."""
         self.index = index
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
-        """The one that the node follows."""
+        """Placement that the node follows."""
         self._own = own = Own(index, scenario, chunks, transport)
         self.record = own.record
         self._manifests = chunks.manifests()
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
-        """The blocks under way, by their hash."""
+        """Blocks in progress by hash."""
         self._confirmations = Confirmations()
+        # A late-bound call, because peers and fetcher refer to each other.
         self._peers = Peers(own, self._news, lambda *over: self._fetcher.forget(*over))
         self._recoder = Recoder(own, self._leave)
         self._fetcher = Fetcher(own, self._peers, self._recoder, self._fail)
         self._server = Server(own, self._manifests, misbehaves)
 
     def start(self, now: float) -> None:
-        """Dial everyone and begin to listen."""
+        """Start the node: initialise the peers and dial them."""
         self._count(now)
         self._peers.start()
         self._tick()
@@ -87,31 +91,31 @@ class ReencodingNode:
 
     @property
     def begun(self) -> bool:
-        """Whether there is a placement to follow, or an exchange."""
+        """Whether the node follows a placement or takes part in an exchange."""
         return self.record.begun is not None
 
     @property
     def done(self) -> bool:
-        """Whether everything is stored and confirmed, or will never be."""
+        """Whether the node's work is stored and confirmed, or has failed."""
         return self.record.ended is not None or self.error is not None
 
     @property
     def progress(self) -> int:
-        """Bytes of chunks that have come."""
+        """Number of received bytes of chunks."""
         return self.record.received_bytes
 
     def report(self) -> Mapping[str, Any]:
-        """Return the fields of `Record`."""
+        """Return the fields of `Record` as plain JSON."""
         return asdict(self.record)
 
     def begin(self, now: float) -> None:
-        """Ask everyone for everything: the experiment "exchange"."""
+        """Begin the experiment "exchange": request all chunks of all nodes."""
         self._count(now)
         self.placement = Placement(0, 0, tuple(self._known))
         self._begin()
 
     def handle(self, event: Event, now: float) -> None:
-        """Take in what the transport tells."""
+        """Handle a transport event."""
         self._count(now)
         if isinstance(event, Received | Filled):
             self._received(event)
@@ -126,26 +130,26 @@ class ReencodingNode:
             self._closed(event.session, event.reason)
 
     def timer(self) -> float | None:
-        """Return when `handle_timer` wants to be called."""
+        """Return the time of the next heartbeat."""
         return self._peers.next_beat
 
     def handle_timer(self, now: float) -> None:
-        """Send heartbeats, look for the dead and the slow."""
+        """Send heartbeats, and detect dead peers and slow sources."""
         self._count(now)
         if self._peers.next_beat is not None and now >= self._peers.next_beat:
             self._tick()
 
     def poll(self) -> Task | None:
-        """Return the next task; there is one at a time."""
+        """Return the next task, or None; at most one task runs at a time."""
         return self._own.poll()
 
     def started(self, now: float) -> None:
-        """Note that the task from `poll` begins."""
+        """Record the start of the task that `poll` returned."""
         self._count(now)
         self._own.started()
 
     def finished(self, outcome: Any, now: float) -> None:
-        """Take the result of the task, or the PqchainError that it raised."""
+        """Handle the result of the task, or the PqchainError that it raised."""
         self._count(now)
         try:
             self._own.finished(outcome)
@@ -153,7 +157,7 @@ class ReencodingNode:
             self._fail(error)
 
     def _count(self, now: float) -> None:
-        """Go on to that time, and count what has passed for what the node was doing."""
+        """Advance to `now`, and charge the time passed to the node's current phase."""
         phase = None
         if self.begun and not self.done:
             running = self._own.running
@@ -176,17 +180,17 @@ class ReencodingNode:
         self._choose_all()
 
     def _news(self) -> Message:
-        """Return what we plan, whether we have failed, what we have stored, for the heartbeats."""
+        """Return the content of heartbeats: placement, failure and confirmations."""
         return {
             "plan": self.placement.plain() if self.placement and self.placement.epoch else None,
             "failed": self.error is not None,
             "stored": self._confirmations.of(self.index),
         }
 
-    # The placement.
+    # Placement.
 
     def _lead(self) -> None:
-        """Announce a placement if a node is dead and this is the lowest that lives."""
+        """Announce a placement if a node is dead and this node is the lowest living one."""
         if self.placement is not None or self._own.scenario.experiment != "reencode":
             return
         living = [at for at in self._known if at == self.index or self._peers.all[at].alive]
@@ -198,18 +202,19 @@ class ReencodingNode:
         self._adopt(Placement(epoch, self.index, members))
 
     def _adopt(self, placement: Placement) -> None:
-        """Follow a placement unless a better one is known, and pass it on."""
+        """Follow a placement and pass it on, unless the current one has at least its rank."""
         before = self.placement
         if before is not None and placement.rank <= before.rank:
             return
         places, most = set(placement.members), self._recoder.after.chunks
         if not len(places) == len(placement.members) <= most or not places.issubset(self._known):
-            return  # a place for a stranger, or two for one node, or too many
+            return  # unknown or duplicate members, or too many
         self.placement = placement
         if before is not None and before.agrees(placement):
             return  # two nodes have announced the same
         if before is not None:
-            # Two leaders did not hear each other. What was stored for the other one is replaced.
+            # Two leaders announced placements independently. What was stored for the other one is
+            # replaced.
             for gather in self._gathers.values():
                 self._fetcher.cancel_rest(gather)
             self._drop_gathers()
@@ -229,7 +234,8 @@ class ReencodingNode:
             self.record.ended = self._own.now
             return
         for manifest in self._manifests:
-            if epoch and manifest.epoch >= epoch:  # stored before a restart
+            # Stored before this node restarted.
+            if epoch and manifest.epoch >= epoch:
                 self._confirmations.add(self.index, manifest.block_hash, manifest.digest)
             else:
                 self._waiting.append(manifest)
@@ -238,6 +244,7 @@ class ReencodingNode:
 
     def _next_blocks(self) -> None:
         assert self.placement is not None
+        # Each block takes memory for both codes, so that their number is limited.
         while self._waiting and len(self._gathers) < self._own.scenario.blocks_at_once:
             gather = self._recoder.new_gather(self._waiting.popleft(), self.placement)
             self._gathers[gather.manifest.block_hash] = gather
@@ -245,7 +252,7 @@ class ReencodingNode:
             self._fetcher.choose(gather)
 
     def _leave(self, gather: Gather, stored: Manifest | None) -> None:
-        """Be done with a block, say so if something was stored, and go on to the next."""
+        """Remove a block, confirm it if something was stored, and start the next one."""
         block = gather.manifest.block_hash
         del self._gathers[block]
         gather.wanted = False
@@ -255,6 +262,7 @@ class ReencodingNode:
             self._confirmations.add(self.index, block, stored.digest)
         self._next_blocks()
         self._confirmed()
+        # At once and not with the next heartbeat, because other nodes wait for the confirmation.
         if stored is not None:
             self._peers.beat_all()
 
@@ -264,16 +272,18 @@ class ReencodingNode:
         self._gathers.clear()
 
     def _note_stored(self, peer: Peer, message: Message) -> None:
+        # Confirmations of another placement do not count.
         if self.placement is None or message["plan"] != self.placement.plain():
             return
         known = {manifest.block_hash for manifest in self._manifests}
+        # Only known blocks and digests of the right length, so that a peer cannot fill the memory.
         for block, digest in message["stored"].items():
             if block in known and isinstance(digest, str) and len(digest) == DIGEST_DIGITS:
                 self._confirmations.add(peer.index, block, digest)
         self._confirmed()
 
     def _confirmed(self) -> None:
-        """See whether everyone who lives has confirmed, and drop the old if really everyone has."""
+        """End the work once all living members have confirmed; if all have, delete old chunks."""
         placement = self.placement
         if placement is None or self.done or self._gathers or self._waiting:
             return
@@ -282,7 +292,7 @@ class ReencodingNode:
             return
         blocks = {manifest.block_hash for manifest in self._manifests}
         others = [index for index in placement.members if index != self.index]
-        # The dead and those who have given up will not confirm; the old chunks are kept for them.
+        # Dead and failed members will not confirm; the old chunks are kept for them.
         peers = self._peers.all
         awaited = [index for index in others if peers[index].alive and not peers[index].failed]
         if not self._confirmations.agree(self.index, awaited, blocks):
@@ -295,14 +305,14 @@ class ReencodingNode:
             self._server.cache.clear()
 
     def _fail(self, error: PqchainError) -> None:
-        """End the node's own work; it goes on serving others."""
+        """End the node's own work with an error; it continues to serve chunks."""
         if self.error is None:
             LOG.warning("node %d: %s", self.index, error)
             self.error = error
         self._drop_gathers()
         self._waiting.clear()
 
-    # What comes in.
+    # Received data.
 
     def _received(self, event: Received | Filled) -> None:
         if (peer := self._peers.by_session.get(event.session)) is None:
@@ -312,7 +322,7 @@ class ReencodingNode:
         reader = self._peers.readers.get(key)
         ours = event.session == peer.session or self._fetcher.asks_on(peer, event.session)
         if reader is None and ours:
-            return  # of a channel that we have stopped
+            return  # late data of a stopped channel
         try:
             reader = reader or self._peers.accept(key)
             if isinstance(event, Filled):
@@ -379,7 +389,10 @@ def build(
     scenario: Mapping[str, Any],
     misbehaving: Mapping[str, str],
 ) -> ReencodingNode:
-    """Make a node for a driver: `scenario` is plain, `misbehaving` says by node what it does."""
+    """Create a node for a driver.
+
+    `scenario` is a plain scenario (`from_plain`), `misbehaving` the fault of each node by index.
+    """
     one, misbehaves = from_plain(scenario), misbehaving.get(str(index), "")
     chunks = ChunkStore(folder, synchronise=one.synchronise)
     return ReencodingNode(index, one, chunks, transport, misbehaves=misbehaves)

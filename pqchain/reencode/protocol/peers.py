@@ -1,7 +1,7 @@
-"""Who the others are: the sessions with them, heartbeats, and whom they make us take for dead.
+"""Sessions with the other nodes, heartbeats and failure detection.
 
-Knows sessions and messages, and nothing of chunks: what hangs on a session besides heartbeats is
-forgotten by whoever put it there.
+This module handles sessions and messages and no chunks. Other state of a session is dropped by its
+owner, through the `forget` callback.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from pqchain.wire.session import Key, Opened
 LOG = logging.getLogger("pqchain.reencode")
 
 _UNKNOWN_PATIENCE = 10
-"""How many time-outs a node has that was never heard."""
+"""Timeouts after which a node that never sent anything is considered dead."""
 
 MOST_PARTIAL_BYTES = 4 << 20
-"""Of messages that are not whole: so much may a peer leave lying on all its channels."""
+"""Maximum bytes of a peer's incomplete messages on all its channels."""
 
 MOST_SESSIONS = 4
-"""Sessions that a peer may have dialled: it needs one for heartbeats and one for chunks."""
+"""Maximum number of sessions dialled by a peer; it needs one for heartbeats and one for chunks."""
 
 MOST_CHANNELS = 1024
-"""Channels of its own that a peer may leave open: an honest one ends each with its request."""
+"""Maximum number of open channels per session; an honest peer ends each with its request."""
 
 _AWAITED_ECHOES = 16
-"""Heartbeats of which an echo still tells the round-trip time."""
+"""Number of recent heartbeats whose echo is used for the round-trip time."""
 
 _MOST_QUEUED_BYTES = 1 << 62
 
 
 def _queued(message: Message) -> int:
-    """Return how many bytes wait, as a message says. Raises DataError."""
+    """Return the queue length in bytes that a message reports. Raises DataError."""
     count = int(message["queued"])
+    # The number comes from a peer, and is later converted to a float.
     if not 0 <= count <= _MOST_QUEUED_BYTES:
         raise DataError(f"queued is {str(count)[:20]}; expected a number of bytes")
     return count
@@ -45,49 +46,49 @@ def _queued(message: Message) -> int:
 
 @dataclass(slots=True, eq=False)
 class Peer:
-    """What a node knows of another."""
+    """A node's view of one peer."""
 
     index: int
     heard: float
     alive: bool = True
     known: bool = False
-    """Whether it was ever heard."""
+    """Whether any data of it was ever received."""
     session: int = 0
-    """The session that we dialled, once it is open."""
+    """The dialled session, once it is open; 0 if there is none."""
     dialling: int = 0
     channel: int = 0
     sent: dict[int, float] = field(default_factory=dict)
-    """When each heartbeat left that has no echo yet."""
+    """Sending time of each heartbeat without an echo."""
     round_trip: float = float("inf")
     queued: int = 0
-    """Bytes that wait in its queues, as it says."""
+    """Length of its send queues in bytes, as reported by it."""
     failed: bool = False
-    """Whether it has given up its own part, as it says; it goes on serving."""
+    """Whether it reports that its own work has failed; it continues to serve chunks."""
     since: float | None = None
-    """When it started, by its own clock; another value means that it has restarted."""
+    """Its start time on its own clock; a changed value indicates a restart."""
 
 
 class Peers:
-    """All the others."""
+    """All other nodes of the mesh."""
 
     def __init__(
         self, own: Own, news: Callable[[], Message], forget: Callable[[Peer, int], None]
     ) -> None:
-        """Say the `news` with each heartbeat, and let a session that is over be forgotten."""
+        """Send `news()` with each heartbeat, and call `forget` for each session that has ended."""
         self._own, self._news, self._forget = own, news, forget
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
-        """What takes each open channel apart."""
+        """Parser of each open channel."""
         self.next_beat: float | None = None
         self.by_session: dict[int, Peer] = {}
-        """Who is at the other end, while the session is not over."""
+        """Peer of each open session."""
         self._theirs: dict[int, set[int]] = {}
-        """The open channels of the other side, by the session that it dialled."""
+        """Open channels of the peer, by the session that it dialled."""
         self._beat = 0
         self._since = 0.0
 
     def start(self) -> None:
-        """Begin to know the others; the first `tick` dials them."""
+        """Initialise the peers; the first `tick` dials them."""
         own = self._own
         self._since = own.now
         others = (index for index in range(own.scenario.nodes) if index != own.index)
@@ -99,7 +100,7 @@ class Peers:
         return all(peer.session for peer in self.all.values())
 
     def tick(self) -> bool:
-        """Send heartbeats, dial whom we have lost; return if another is newly taken for dead."""
+        """Send heartbeats and dial lost peers; return True if a peer is newly considered dead."""
         own, buried = self._own, False
         self.next_beat = own.now + own.scenario.heartbeat_seconds
         self._beat += 1
@@ -108,36 +109,39 @@ class Peers:
                 self._send_beat(peer)
             elif not peer.dialling:
                 peer.dialling = self.dial(peer)
-            # Who was never heard may still be starting; who has fallen silent is dead.
+            # A peer that never sent anything may still be starting; one that stopped sending is
+            # dead.
             patience = 1 if peer.known else _UNKNOWN_PATIENCE
             if peer.alive and own.now - peer.heard > patience * own.scenario.timeout_seconds:
                 LOG.info("node %d: node %d is dead", own.index, peer.index)
                 peer.alive = False
                 buried = True
+                # This also resets `peer.session`, so that the next heartbeat dials again.
                 self._drop_sessions(peer, "taken for dead", but=0)
         return buried
 
     def beat_all(self) -> None:
-        """Send everyone a heartbeat ahead of time, because there is news."""
+        """Send a heartbeat to all peers ahead of schedule, because its content has changed."""
         self._beat += 1
         for peer in self.all.values():
             if peer.session:
                 self._send_beat(peer)
 
     def dial(self, peer: Peer, *, early: bool = False) -> int:
-        """Begin a session and return its number."""
+        """Dial a peer and return the session number."""
         session = self._own.transport.dial(peer.index, early=early, now=self._own.now)
         self.by_session[session] = peer
         return session
 
     def opened(self, event: Opened) -> Peer:
-        """Note a session; on the one that we dialled for it, heartbeats begin."""
+        """Register an open session; heartbeats begin on the one that `tick` dialled."""
         peer = self.all[event.peer]
         self.heard(peer)
         self.by_session[event.session] = peer
         if not event.dialled:
             self._theirs[event.session] = set()
             sessions = [at for at in self._theirs if self.by_session[at] is peer]
+            # Sessions are in the order of opening, so that the first is the oldest.
             if len(sessions) > MOST_SESSIONS:
                 self.closed(sessions[0])
                 self._own.transport.close(sessions[0], "too many sessions", now=self._own.now)
@@ -149,7 +153,7 @@ class Peers:
         return peer
 
     def closed(self, session: int) -> Peer | None:
-        """Forget a session, and return whose it was; the next heartbeat dials again."""
+        """Unregister a session and return its peer, or None; the next heartbeat dials again."""
         if (peer := self.by_session.pop(session, None)) is None:
             return None
         self._theirs.pop(session, None)
@@ -161,9 +165,9 @@ class Peers:
         return peer
 
     def accept(self, key: Key) -> Reader:
-        """Return the parser of a channel that the other side has opened.
+        """Return the parser of a new channel that the peer has opened.
 
-        Raises DataError if it leaves too many open.
+        Raises DataError if it has too many open channels.
         """
         theirs = self._theirs.setdefault(key[0], set())
         if len(theirs) >= MOST_CHANNELS:
@@ -173,28 +177,28 @@ class Peers:
         return reader
 
     def ended(self, key: Key) -> None:
-        """Forget a channel that the other side has ended."""
+        """Unregister a channel that the peer has ended."""
         self.readers.pop(key, None)
         self._theirs.get(key[0], set()).discard(key[1])
 
     def heard(self, peer: Peer) -> None:
-        """Note a sign of life."""
+        """Record that data of a peer was received."""
         peer.heard = self._own.now
         peer.alive = peer.known = True
 
     def partial_bytes(self, peer: Peer) -> int:
-        """Return how much of messages that are not whole a peer has sent."""
+        """Return the bytes of incomplete messages that a peer has sent on all channels."""
         of = self.by_session.get
         return sum(
             reader.partial_bytes for key, reader in self.readers.items() if of(key[0]) is peer
         )
 
     def beaten(self, peer: Peer, key: Key, message: Message) -> None:
-        """Take in a heartbeat and echo it."""
+        """Process a heartbeat and answer with an echo."""
         peer.queued = _queued(message)
         peer.failed = bool(message["failed"])
         if peer.since not in (None, message["since"]):
-            # It has restarted and knows nothing of our sessions with it.
+            # After its restart the peer does not know the old sessions.
             self._drop_sessions(peer, "the other side has restarted", but=key[0])
             peer.dialling = self.dial(peer)
         peer.since = message["since"]
@@ -203,13 +207,14 @@ class Peers:
         self._own.transport.send(*key, pack(echo))
 
     def echoed(self, peer: Peer, message: Message) -> None:
-        """Take in the echo of a heartbeat."""
+        """Process the echo of a heartbeat."""
         peer.queued = _queued(message)
         if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
-            # The least of all is nearest to the way itself, without queues.
+            # The minimum is the best estimate of the path's delay without queueing.
             peer.round_trip = min(peer.round_trip, self._own.now - sent)
 
     def _send_beat(self, peer: Peer) -> None:
+        # Bounded, because a peer may never send echoes.
         oldest = self._beat - _AWAITED_ECHOES
         peer.sent = {number: at for number, at in peer.sent.items() if number > oldest}
         peer.sent[self._beat] = self._own.now
@@ -223,7 +228,7 @@ class Peers:
         self._own.transport.send(peer.session, peer.channel, pack(message))
 
     def _drop_sessions(self, peer: Peer, reason: str, *, but: int) -> None:
-        """Close all sessions with a peer, in either direction, but one."""
+        """Close all sessions with a peer, in both directions, except `but`."""
         for session in [at for at, owner in self.by_session.items() if owner is peer]:
             if session != but:
                 self.closed(session)

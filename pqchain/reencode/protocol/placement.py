@@ -1,7 +1,7 @@
-"""Who holds which chunk of the new code, and who has said that it is stored.
+"""Placement of the new code's chunks on nodes, and confirmations that they are stored.
 
-Pure bookkeeping: which of two placements counts is decided here; when to make one, and what to do
-when all have confirmed, is the node's.
+This module only compares placements and confirmations; the node decides when to announce a
+placement, and what follows from complete confirmations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pqchain.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Who holds which chunk of the new code; every node follows the same one."""
+    """Assignment of the new code's chunks to nodes; every node follows the same one."""
 
     epoch: int
     leader: int
@@ -23,20 +23,20 @@ class Placement:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Of two placements the later epoch counts, then the lower leader."""
+        """Precedence of placements: the later epoch, then the lower leader."""
         return self.epoch, -self.leader
 
     def agrees(self, other: Placement) -> bool:
-        """Return whether both want the same, whoever has announced it."""
+        """Return whether both have the same epoch and members, whichever leader announced them."""
         return (self.epoch, self.members) == (other.epoch, other.members)
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the placement as plain JSON."""
         return {"epoch": self.epoch, "leader": self.leader, "members": list(self.members)}
 
     @classmethod
     def from_plain(cls, plain: Any) -> Placement:
-        """Return the placement of such JSON. Raises DataError if it is none."""
+        """Return the placement of plain JSON. Raises DataError for malformed input."""
         try:
             return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
@@ -44,25 +44,25 @@ class Placement:
 
 
 class Confirmations:
-    """For every block, which node has confirmed which manifest."""
+    """The manifest that each node has confirmed for each block, by digest."""
 
     def __init__(self) -> None:
         self._digests: dict[str, dict[int, str]] = {}
 
     def add(self, node: int, block: str, digest: str) -> None:
-        """Note that a node has stored its chunk of a block under that manifest."""
+        """Record that a node has stored its chunk of a block under that manifest digest."""
         self._digests.setdefault(block, {})[node] = digest
 
     def clear(self) -> None:
-        """Forget all: they were for another placement."""
+        """Drop all confirmations, because they belong to a replaced placement."""
         self._digests.clear()
 
     def of(self, node: int) -> dict[str, str]:
-        """Return what a node has confirmed."""
+        """Return the digests that a node has confirmed, by block hash."""
         return {block: by[node] for block, by in self._digests.items() if node in by}
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
-        """Return whether the node and all others have confirmed the same for all blocks."""
+        """Return whether the node and all others have confirmed equal digests for all blocks."""
         everyone = (node, *others)
         for block in blocks:
             said = {self._digests.get(block, {}).get(each) for each in everyone}

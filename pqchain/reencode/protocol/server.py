@@ -1,6 +1,6 @@
-"""Chunks for others: read once however many ask, and kept until nobody wants them.
+"""Server side of chunk transfer: a chunk is read once for all its requests, and cached.
 
-Who asks has proven who it is.
+Requesting peers are authenticated.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ _Name = tuple[str, int, int]
 """Block, epoch and index of a chunk."""
 
 MOST_WAITING = 10_000
-"""Requests of one peer that may wait for files; those beyond are told that there is nothing."""
+"""Maximum number of a peer's requests that wait for files; further ones are answered "none"."""
 
 
 class Server:
-    """What a node gives to others; it may misbehave: "corrupt", "stall", or not, ""."""
+    """Chunk server of a node; `misbehaves` injects a fault: "corrupt", "stall", or "" for none."""
 
     def __init__(self, own: Own, manifests: Sequence[Manifest], misbehaves: str) -> None:
         self._own, self._misbehaves = own, misbehaves
         self._sizes = {manifest.block_hash: manifest.chunk_bytes for manifest in manifests}
         self.ends = own.scenario.streams == "multiplexed"
-        """Whether an answer is the last on its channel."""
+        """Whether an answer ends its channel."""
         self.cache: dict[_Name, Bytes] = {}
-        """Chunks from the first request until nobody wants them."""
+        """Requested chunks; cleared when all members have confirmed the new code."""
         self._waiting: dict[_Name, list[tuple[int, Key]]] = {}
-        """Who has asked for a chunk that is being read: it is read once."""
+        """Requests that wait for a chunk's file: peer and channel of each."""
         self.waiting: Counter[int] = Counter()
-        """How many requests of each peer that are."""
+        """Number of waiting requests of each peer."""
 
     def serve(self, peer: int, key: Key, block: str, epoch: int, index: int) -> None:
-        """Answer a peer's request for a chunk, from memory or when its file was read."""
+        """Answer a request with a chunk, from the cache or its file, or with "none"."""
         wanted = block, epoch, index
         if wanted in self.cache:
             self._give(key, wanted)
+        # An unknown block, or more waiting requests of one peer than are kept in memory.
         elif block not in self._sizes or self.waiting[peer] >= MOST_WAITING:
             self._refuse(key)
         elif wanted in self._waiting:
@@ -80,7 +81,7 @@ class Server:
             self._give(key, wanted)
 
     def _answered(self, wanted: _Name) -> list[Key]:
-        """Return who waits for a chunk, and let them wait no longer."""
+        """Pop the requests waiting for a chunk; return their channels."""
         requests = self._waiting.pop(wanted)
         self.waiting.subtract(peer for peer, _ in requests)
         return [key for _, key in requests]

@@ -1,6 +1,6 @@
-"""What a node has to do beside talking: tasks, one at a time, and where its time goes.
+"""A node's task queue, and the accounting of its time.
 
-Reads no clock: whoever calls tells the time.
+No clock is read here; callers pass the time.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from pqchain.wire.node import Task
 from pqchain.wire.session import Transport
 
 PHASES = ("transfer", "decode", "encode", "io", "other")
-"""What a node's time is spent on. Each moment counts once: for the transfer while chunks are
-awaited, whatever else is done meanwhile, then for the task that runs, else as other."""
+"""Phases of a node's time.
+
+Each moment counts once: as transfer while chunks are awaited, whatever else runs meanwhile; else as
+the phase of the running task; else as other.
+"""
 
 Tasks = Generator[Task, Any, None]
-"""Tasks that follow each other. The outcome of each is sent back, or thrown if it is an error."""
+"""Sequence of tasks. The outcome of each is sent to the generator, or thrown if it is an error."""
 
 _Rest = tuple[Tasks, Callable[[], bool]]
 
@@ -33,31 +36,31 @@ def _no_seconds() -> dict[str, float]:
 
 @dataclass(slots=True, kw_only=True)
 class Record:
-    """What a node did, in seconds of the driver's clock."""
+    """Measurements of one node, in seconds of the driver's clock."""
 
     noticed: float | None = None
-    """When it took another for dead."""
+    """Time at which it first considered another node dead."""
     begun: float | None = None
     ended: float | None = None
     seconds: dict[str, float] = field(default_factory=_no_seconds)
-    """Of each phase; they add up to the time from begun to ended."""
+    """Seconds of each phase; their sum is the time from `begun` to `ended`."""
     work: dict[str, float] = field(default_factory=_no_seconds)
-    """How long tasks of each kind ran, those that the transfer hid included."""
+    """Total duration of the tasks of each kind, including those hidden by the transfer."""
     received_bytes: int = 0
     wasted_bytes: int = 0
     arrivals: list[float] = field(default_factory=list)
-    """When each chunk was complete, after the node's beginning."""
+    """Arrival time of each complete chunk, relative to `begun`."""
     verified_blocks: int = 0
     early_sessions: int = 0
 
     @property
     def wall_seconds(self) -> float:
-        """All phases together."""
+        """Sum of all phases in seconds."""
         return sum(self.seconds.values())
 
 
 class Own:
-    """What the parts of one node share: who it is, what it has, the time, and its line of tasks."""
+    """State that the parts of one node share: identity, store, time and task queue."""
 
     def __init__(
         self, index: int, scenario: Scenario, store: ChunkStore, transport: Transport
@@ -67,35 +70,37 @@ class Own:
         self.now = 0.0
         self.running: Task | None = None
         self._began = 0.0
+        # Each queued task comes with its generator and the condition under which that continues.
         self._line: deque[tuple[Task, _Rest]] = deque()
         self._rest: _Rest | None = None
-        """What follows the task that runs."""
+        """Continuation of the running task."""
 
     def count(self, now: float, phase: str | None) -> None:
-        """Go on to that time; what has passed was spent on that phase, or is not counted."""
+        """Advance to `now`; the time passed is charged to `phase`, or to none."""
         if phase is not None:
             self.record.seconds[phase] += now - self.now
         self.now = now
 
     def add(self, tasks: Tasks, *, wanted: Callable[[], bool] = lambda: True) -> None:
-        """Put tasks to the line, each when the one before is done, while they are `wanted`."""
+        """Queue tasks, each after its predecessor has ended, while `wanted` returns True."""
         self._go_on((tasks, wanted), None)
 
     def poll(self) -> Task | None:
-        """Return the next task; there is one at a time."""
+        """Return the next task, or None; at most one task runs at a time."""
         if self.running is not None or not self._line:
             return None
         self.running, self._rest = self._line.popleft()
-        # A chunk that is decoded while others come may be asked for, and come, after all.
+        # With overlap, chunks still arrive in the memory that a task uses: a chunk that is being
+        # decoded may be requested after all.
         self.running.alone = self.scenario.overlap
         return self.running
 
     def started(self) -> None:
-        """Note that the task from `poll` begins."""
+        """Record the start of the task that `poll` returned."""
         self._began = self.now
 
     def finished(self, outcome: Any) -> None:
-        """Note that it has ended. Raises the error of a task that has nobody to take it."""
+        """Record the end of the task. Raises its error if its generator does not handle it."""
         task, self.running = self.running, None
         assert task is not None
         assert self._rest is not None

@@ -1,1 +1,1 @@
-"""Reed-Solomon chunks: the code, the files."""
+"""Reed-Solomon code and chunk files."""

@@ -1,10 +1,10 @@
-"""Systematic Reed-Solomon over GF(256): k data chunks, m parity chunks, any k of them recover.
+"""Systematic Reed-Solomon code over GF(256): any k of k data and m parity chunks suffice.
 
-One definition, the generator of reedsolo, and three engines that give identical bytes: `isal`
-(ISA-L of the system, or of the pyeclib wheel), `numpy` (no further dependency), and `reedsolo`
-(the oracle: pure Python, one codeword for each byte column, so for small chunks only).
-Knows rows of bytes that the caller has reserved; nothing of files, hashes or nodes. The only
-importer of reedsolo.
+The code is defined by the generator polynomial of reedsolo. Three engines give identical bytes:
+`isal` (ISA-L of the system or of the pyeclib wheel), `numpy` (no further dependency), and
+`reedsolo` (reference: pure Python, one codeword per byte column, for small chunks only). This
+module processes byte arrays that the caller has allocated, and no files, hashes or nodes. Only this
+module imports reedsolo.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
 Bytes = NDArray[np.uint8]
 Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
-"""Matrix times input rows into output rows, all of one length."""
+"""Function that multiplies a matrix by input rows into output rows, all of one length."""
 
 ENGINES = ("isal", "numpy", "reedsolo")
-"""From the fastest to the slowest."""
+"""Engines, the fastest first."""
 
 POLYNOMIAL = 0x11D
 """x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
 
 _TILE_WORDS = 8192
-"""Eight-byte words that the numpy engine treats at a time: what stays in the cache."""
+"""Tile of the numpy engine in eight-byte words, chosen to fit into the cache."""
 
 _LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
@@ -40,7 +40,7 @@ _REDUCTION = np.uint64(0x1D)
 
 
 def available() -> dict[str, str]:
-    """Return for each engine "" if it runs here, else the reason why not."""
+    """Return for each engine "" if it is available, else the reason why not."""
     reedsolo = importlib.util.find_spec("reedsolo") is not None
     return {
         "isal": "" if _isal() else "ISA-L is not installed: pip install pyeclib, or libisal2",
@@ -50,13 +50,13 @@ def available() -> dict[str, str]:
 
 
 class ReedSolomon:
-    """A (k, m) code with one engine."""
+    """A (k, m) code with a selected engine."""
 
     def __init__(self, data_chunks: int, parity_chunks: int, *, engine: str = "auto") -> None:
-        """Choose the engine; `auto` takes the fastest that is present, see `engine`.
+        """Select the engine; `auto` takes the fastest available one, see `engine`.
 
-        Raises UsageError for an impossible code or unknown engine, and Unsupported for an engine
-        that is not installed.
+        Raises UsageError for an invalid code or unknown engine, and Unsupported for an engine that
+        is not installed.
         """
         check_code(data_chunks, parity_chunks)
         reasons = available()
@@ -73,17 +73,20 @@ class ReedSolomon:
 
     @property
     def chunks(self) -> int:
-        """How many chunks a block has."""
+        """Number of chunks of a block, k + m."""
         return self.data_chunks + self.parity_chunks
 
     def encode(self, data: Sequence[Bytes], parity: Sequence[Bytes]) -> None:
-        """Fill the preallocated parity rows from the data rows."""
+        """Compute the parity rows from the data rows, in place.
+
+        All rows are contiguous uint8 arrays of one length. Raises BadLength and UsageError.
+        """
         self._check_rows(data, self.data_chunks, "data")
         self._check_rows(parity, self.parity_chunks, "parity", like=data[0])
         self._fill(dict(enumerate(data)), dict(enumerate(parity, self.data_chunks)))
 
     def chunks_of(self, buffer: Bytes, block_bytes: int) -> list[Bytes]:
-        """Return all chunks of a block with zeros behind it; data chunks are views of it."""
+        """Return all chunks of a zero-padded block; data chunks are views of `buffer`."""
         size = chunk_bytes(block_bytes, self.data_chunks)
         rows = buffer[: self.data_chunks * size].reshape(self.data_chunks, size)
         parity = np.empty((self.parity_chunks, size), np.uint8)
@@ -91,19 +94,21 @@ class ReedSolomon:
         return [*rows, *parity]
 
     def missing(self, present: Sequence[int]) -> tuple[int, ...]:
-        """Return the data chunks that are not among those present."""
+        """Return the indices of the data chunks that are not in `present`."""
         return tuple(index for index in range(self.data_chunks) if index not in set(present))
 
     def recover(self, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]) -> None:
-        """Fill the preallocated rows of missing chunks, data or parity, from any k present ones.
+        """Compute missing chunks, data or parity, from any k present ones, in place.
 
-        Raises DataError if fewer than k are present, naming those that are not.
+        Rows are contiguous uint8 arrays of one length, by chunk index. Raises DataError with the
+        missing indices if fewer than k are present, UsageError for an invalid index or row, and
+        BadLength for rows of different lengths.
         """
         needed = self.data_chunks
         for index in [*present, *missing]:
             if not 0 <= index < self.chunks:
                 raise UsageError(f"chunk {index} is none of the {self.chunks} chunks")
-        # Data chunks first: the more of them, the more of the matrix is zeros and ones.
+        # Data chunks first: they make more of the matrix zeros and ones.
         chosen = tuple(sorted(present)[:needed])
         if len(chosen) < needed:
             absent = [index for index in range(self.chunks) if index not in present]
@@ -128,7 +133,10 @@ class ReedSolomon:
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
     ) -> None:
-        """Raise unless there are that many contiguous rows of bytes, all of one length."""
+        """Raise an error unless there are `count` contiguous uint8 rows, all of one length.
+
+        ISA-L gets addresses and one length, so that a wrong row would corrupt memory.
+        """
         if len(rows) != count:
             raise BadLength(f"{len(rows)} {what} chunks; this code needs {count}")
         length = len(rows[0] if like is None else like) if rows else 0
@@ -144,7 +152,7 @@ class ReedSolomon:
 
 @cache
 def products() -> Bytes:
-    """Return the table of all products: of elements a and b at [a, b]."""
+    """Return the 256 x 256 uint8 multiplication table of GF(256)."""
     left = right = np.arange(256)
     table = np.zeros((256, 256), np.uint8)
     for bit in range(8):
@@ -155,7 +163,7 @@ def products() -> Bytes:
 
 @cache
 def parity_matrix(data_chunks: int, parity_chunks: int) -> Bytes:
-    """Return the rows that turn data into parity: reedsolo's code as a linear map.
+    """Return the m x k uint8 matrix that maps data to parity: reedsolo's code as a linear map.
 
     A codeword is the data followed by the remainder of its division by the generator polynomial
     (x - 1)(x - 2)(x - 4)...; column j is the remainder of the j-th unit vector.
@@ -176,10 +184,10 @@ def parity_matrix(data_chunks: int, parity_chunks: int) -> Bytes:
 def recovery_matrix(
     data_chunks: int, parity_chunks: int, present: tuple[int, ...], missing: tuple[int, ...]
 ) -> Bytes:
-    """Return the rows that turn the `present` chunks (as many as data) into the `missing` ones."""
+    """Return the uint8 matrix that maps k `present` chunks to the `missing` ones."""
     table, unit = products(), np.eye(data_chunks, dtype=np.uint8)
     matrix = np.vstack([unit, parity_matrix(data_chunks, parity_chunks)])
-    # Gauss and Jordan; what turns data into as many chunks as data has an inverse.
+    # Gauss-Jordan elimination. The matrix is invertible: any k chunks determine the data.
     work = np.hstack([matrix[list(present)], unit])
     for column in range(data_chunks):
         pivot = column + np.flatnonzero(work[column:, column])[0]
@@ -197,8 +205,8 @@ def recovery_matrix(
 def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
     """Multiply eight bytes at a time: Horner's rule over the bits of the coefficients.
 
-    For each bit, from the highest, every output doubles and takes in the inputs whose coefficient
-    has that bit. Doubling shifts each byte and subtracts the polynomial where a bit fell out.
+    For each bit, from the highest, every output is doubled and the inputs whose coefficient has
+    that bit are added. Doubling shifts each byte and reduces it by the polynomial on overflow.
     """
     length = len(inputs[0])
     whole = length - length % 8
@@ -218,7 +226,7 @@ def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Byt
 
 
 def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]) -> None:
-    """Run the plan over tiles that fit into the cache."""
+    """Execute the plan on tiles that fit into the cache."""
     inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (given, wanted))
     words = len(inputs[0])
     tile = min(_TILE_WORDS, words)
@@ -247,19 +255,20 @@ def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]
 
 @cache
 def _isal() -> Multiplier | None:
-    """Return the matrix multiplication of ISA-L, or None if the library is not here."""
+    """Return the matrix multiplication of ISA-L, or None if the library is not installed."""
     folder = importlib.util.find_spec("pyeclib")
     bundled: list[Path] = []
     if folder is not None and folder.submodule_search_locations:
         beside = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
         bundled = sorted(beside.glob("libisal*.so*"))
-    # Not by find_library: that asks a compiler, and leaves its files behind when it is killed.
+    # Not with find_library, which runs a compiler and leaves its files behind when it is killed.
     functions = {"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
     library = external_libraries.library(*bundled, "libisal.so.2", functions=functions)
     if library is None:
         return None
 
     def multiply(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
+        # The arrays are local variables, so that their addresses are valid during the calls.
         coefficients = np.ascontiguousarray(matrix)
         rows, columns = matrix.shape
         tables = np.empty(32 * rows * columns, np.uint8)
@@ -275,7 +284,7 @@ def _isal() -> Multiplier | None:
 def _fill_by_reedsolo(
     code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
 ) -> None:
-    """Decode column by column, everything that is not present being an erasure."""
+    """Decode column by column, with all chunks that are not present as erasures."""
     import reedsolo
 
     codec = reedsolo.RSCodec(code.parity_chunks)

@@ -1,15 +1,17 @@
-"""Which codes there are, and how long their chunks; loads nothing, so that scenarios are cheap."""
+"""Valid codes and chunk lengths; imports no numpy, so that scenarios are cheap to load."""
 
 from __future__ import annotations
 
 from pqchain.errors import UsageError
 
 ALIGNMENT_BYTES = 64
-"""Chunks are whole multiples of this: full vectors for every engine."""
+"""Chunk lengths are multiples of this, which are full vectors for every engine."""
 
 
 def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
-    """Return the length of a chunk: a k-th of the block, rounded up to whole vectors.
+    """Return the length of a chunk in bytes: a k-th of the block, rounded up to whole vectors.
+
+    Raises UsageError for an empty block.
 
     >>> chunk_bytes(64_000_000, 7)
     9142912

@@ -1,9 +1,9 @@
-"""One node's chunks as files: a manifest per block and code, checked on every read.
+"""Chunk files of one node, with a manifest per block and epoch that is checked on every read.
 
     <folder>/<block hash>/<epoch>/manifest.json, chunk-<index>
 
-An epoch is a code with its members; a re-encoding begins a new one and leaves the old as it is.
-Knows files and hashes; nothing of who asks for a chunk or where it goes.
+An epoch is a code with its members; a re-encoding creates a new epoch and does not change the old
+one.
 """
 
 from __future__ import annotations
@@ -26,36 +26,39 @@ from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
 MANIFEST_VERSION = 3
-"""3: its file has a checksum of itself. 1 hashed with SHA3-256. SHA-256 runs on the instructions
-that processors have for it, three to four times as fast, in every OpenSSL; a tree hash would be
-faster still and need a library more."""
+"""Version of the manifest. 3: its file contains a checksum of itself. 1: hashes are SHA3-256.
+
+SHA-256 uses processor instructions and is three to four times as fast, in every OpenSSL; a tree
+hash would be faster still and need another library.
+"""
 
 
 DIGEST_DIGITS = 16
-"""Hex digits by which nodes tell manifests apart."""
+"""Number of hex digits of a manifest's digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a block is and which chunks it has in one epoch; the same on every node."""
+    """Description of a block and its chunks in one epoch; the same on every node."""
 
     block_hash: str
     """SHA-256 of the block, without padding."""
     block_bytes: int
     padding_bytes: int
-    """Zeros after the block that make it a whole number of chunks."""
+    """Number of zero bytes that pad the block to whole chunks."""
     data_chunks: int
     parity_chunks: int
     chunk_bytes: int
     chunk_hashes: tuple[str, ...]
-    """SHA-256 of every chunk, data first."""
+    """SHA-256 of every chunk in hex, data chunks first."""
     epoch: int
     members: tuple[int, ...]
-    """Which node holds which chunk."""
+    """Node of each chunk, by chunk index."""
     version: int = MANIFEST_VERSION
 
     def __post_init__(self) -> None:
         check_code(self.data_chunks, self.parity_chunks)
+        # Block hashes become folder names, which these digits make safe.
         digests = (self.block_hash, *self.chunk_hashes)
         fine = (
             self.block_bytes > 0
@@ -73,16 +76,19 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """The first hex digits of the SHA-256 of everything in it."""
+        """First `DIGEST_DIGITS` hex digits of the SHA-256 of the manifest."""
         return sha256(self.to_json().encode())[:DIGEST_DIGITS]
 
     def to_json(self) -> str:
-        """Return the manifest as text, the same on every node."""
+        """Return the manifest as JSON text, which is identical on every node."""
         return json.dumps(asdict(self), sort_keys=True, indent=1)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Read a file of it. Raises DataError if it is missing, broken or of another version."""
+        """Read a manifest file.
+
+        Raises DataError if it is missing, malformed or of another version.
+        """
         try:
             text = read_bytes(path, MOST_JSON_BYTES)
         except OSError as error:
@@ -99,15 +105,15 @@ class Manifest:
 
 
 class ChunkStore:
-    """The chunks of one node."""
+    """Chunk store of one node, with a single user."""
 
     def __init__(self, folder: Path, *, synchronise: bool = False) -> None:
-        """Use that folder, made at the first write; `synchronise` forces files to the disk."""
+        """Use `folder`, created at the first write; `synchronise` forces files to disk (fsync)."""
         self.folder = folder
         self._synchronise = synchronise
 
     def manifests(self) -> list[Manifest]:
-        """Return the newest manifest of every block, sorted by block hash."""
+        """Return the newest manifest of every block, sorted by block hash. Raises DataError."""
         newest: dict[str, Manifest] = {}
         for path in sorted(self.folder.glob("*/*/manifest.json")):
             manifest = self._read(path)
@@ -116,7 +122,7 @@ class ChunkStore:
         return [newest[block] for block in sorted(newest)]
 
     def manifest(self, block_hash: str, epoch: int) -> Manifest:
-        """Return one manifest. Raises DataError if it is missing or broken."""
+        """Return the manifest of one epoch. Raises DataError if it is missing or malformed."""
         return self._read(self._place(block_hash, epoch) / "manifest.json")
 
     def _read(self, path: Path) -> Manifest:
@@ -129,10 +135,10 @@ class ChunkStore:
         return manifest
 
     def put(self, manifest: Manifest, index: int, chunk: Bytes) -> None:
-        """Store one chunk with its manifest: both appear at once, or neither.
+        """Store one chunk with its manifest, atomically.
 
-        Raises BadLength, and DataError if the chunk is not the one in the manifest, or if it cannot
-        be written.
+        Raises BadLength, and DataError if the chunk is not that of the manifest or cannot be
+        written.
         """
         view = chunk.data
         if len(view) != manifest.chunk_bytes:
@@ -142,9 +148,10 @@ class ChunkStore:
             )
         check_chunk(manifest, index, view)
         place = self._place(manifest.block_hash, manifest.epoch)
-        # What a killed process has left; a store has one user.
+        # Remove what a killed process has left; a store has one user.
         for left in place.parent.glob(".*.tmp"):
             shutil.rmtree(left, ignore_errors=True)
+        # Built in a temporary folder and renamed, so that an interrupted write is never visible.
         building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.tmp")
         try:
             building.mkdir(parents=True)
@@ -152,7 +159,7 @@ class ChunkStore:
             text = checksum.dumps(asdict(manifest), indent=1)
             self._write(building / "manifest.json", memoryview(text.encode()))
             if place.exists():
-                # Stored before, by a run that was interrupted later: the same bytes.
+                # Stored by an earlier run that was interrupted later: the same bytes.
                 shutil.rmtree(place)
             os.rename(building, place)  # noqa: PTH104 - fails if somebody else was faster
         except OSError as error:
@@ -164,13 +171,13 @@ class ChunkStore:
             shutil.rmtree(building, ignore_errors=True)
 
     def held(self, manifest: Manifest) -> list[int]:
-        """Return which chunks of the block are here."""
+        """Return the indices of the block's chunks in this store, in ascending order."""
         place = self._place(manifest.block_hash, manifest.epoch)
         numbers = (path.name.partition("-")[2] for path in place.glob("chunk-*"))
         return sorted(int(number) for number in numbers if number.isdecimal())
 
     def get(self, manifest: Manifest, index: int) -> Bytes:
-        """Read one chunk and check it. Raises DataError if it is missing, cut or damaged."""
+        """Read and verify one chunk. Raises DataError if it is missing, truncated or damaged."""
         place = self._place(manifest.block_hash, manifest.epoch)
         try:
             chunk = np.fromfile(place / f"chunk-{index}", np.uint8)
@@ -183,7 +190,7 @@ class ChunkStore:
         return chunk
 
     def remove(self, block_hash: str, epoch: int) -> None:
-        """Drop an epoch of a block, if it is there."""
+        """Delete an epoch of a block, if it exists."""
         shutil.rmtree(self._place(block_hash, epoch), ignore_errors=True)
 
     def _place(self, block_hash: str, epoch: int) -> Path:
@@ -198,12 +205,12 @@ class ChunkStore:
 
 
 def check_chunk(manifest: Manifest, index: int, chunk: memoryview) -> None:
-    """Raise DataError unless the chunk is the one that the manifest names."""
+    """Raise DataError unless the chunk has the hash in the manifest."""
     check_digest(manifest, index, sha256(chunk))
 
 
 def check_digest(manifest: Manifest, index: int, digest: str) -> None:
-    """Raise DataError unless that is the SHA-256 of the chunk, in hex."""
+    """Raise DataError unless `digest`, in hex, is the chunk's hash in the manifest."""
     if not 0 <= index < len(manifest.chunk_hashes):
         raise DataError(f"block {manifest.block_hash[:16]} has no chunk {index}")
     if digest != manifest.chunk_hashes[index]:
@@ -221,7 +228,7 @@ def sha256(data: bytes | memoryview) -> str:
 def encode_block(
     block: bytes, code: ReedSolomon, *, epoch: int, members: tuple[int, ...]
 ) -> tuple[Manifest, list[Bytes]]:
-    """Return the manifest and all chunks of a block. Raises UsageError if it is empty."""
+    """Return the manifest and all chunks of a block. Raises UsageError if the block is empty."""
     size = chunk_bytes(len(block), code.data_chunks)
     buffer = np.zeros(code.data_chunks * size, np.uint8)
     buffer[: len(block)] = np.frombuffer(block, np.uint8)
@@ -239,7 +246,7 @@ def manifest_of(
     epoch: int,
     members: tuple[int, ...],
 ) -> Manifest:
-    """Return the manifest of these chunks, each of which is hashed."""
+    """Return the manifest of these chunks; every chunk is hashed."""
     size = len(chunks[0])
     return Manifest(
         block_hash=block_hash,

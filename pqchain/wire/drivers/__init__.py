@@ -1,1 +1,1 @@
-"""What runs nodes: a modelled clock, a process per node, namespaces. A `job.Job` says what."""
+"""Drivers that run the nodes of a `job.Job`: modelled clock, one process per node, namespaces."""

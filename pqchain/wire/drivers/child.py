@@ -1,8 +1,8 @@
-"""The process of one node: orders come in lines on stdin, reports go out on stdout.
+"""Main program of one node's process: requests on stdin, reports on stdout, one per line.
 
-Orders: "setup" (first), "start" with everyone's address, "begin"; the end of stdin ends the node.
-Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
-Knows one node and these two pipes, and nothing of the other processes. The only importer of uvloop.
+Requests: "setup" (first), "start" with the addresses of all nodes, "begin"; the end of stdin stops
+the node. Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
+Only this module imports uvloop.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pqchain.wire.drivers.live import LiveNode
 LONGEST_LINE_BYTES = 64 << 20
 
 _PROGRESS_STEP = 1 << 20
-"""How much must have been done before a node says so again."""
+"""Increase of `Node.progress` between two progress reports."""
 
 
 def report(what: str, value: Any = None) -> None:
-    """Write one report."""
+    """Write one report to stdout."""
     sys.stdout.buffer.write(encode(what, value))
     sys.stdout.flush()
 
@@ -52,10 +52,11 @@ async def _run() -> None:
 def _fail(
     running: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
 ) -> None:
-    """End a node in which something went wrong that nobody foresaw; nobody would wait for it."""
+    """Report an unhandled exception and stop the node; the parent would wait for it in vain."""
     loop.default_exception_handler(context)
     error = context.get("exception")
-    if error is not None and not isinstance(error, OSError):  # what a peer does is no fault of ours
+    # Socket errors are caused by peers and are not faults of this node.
+    if error is not None and not isinstance(error, OSError):
         report("error", f"{type(error).__name__}: {error}; its log says where")
         if running is not None:
             running.cancel()
@@ -83,7 +84,7 @@ async def _main() -> None:
     except PqchainError as error:
         report("error", str(error))
     except asyncio.CancelledError:
-        pass  # `_fail` has said why
+        pass  # reported by `_fail`
 
 
 def main() -> None:

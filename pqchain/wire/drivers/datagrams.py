@@ -1,4 +1,4 @@
-"""Endpoints on a modelled network: a `Fabric` for transports whose datagrams Python carries."""
+"""Modelled network of `Endpoint` transports, as a `Fabric`: Python passes each datagram."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pqchain.wire.transports.registry import Conditions
 
 @dataclass(eq=False)
 class _Host:
-    """One life of an endpoint, and what the clock holds for it."""
+    """One incarnation of an endpoint, with its inbox and timer."""
 
     fabric: DatagramFabric
     index: int
@@ -28,14 +28,14 @@ class _Host:
         self.alarm = Alarm(self.fabric.clock, self.act)
 
     def datagram(self, sender: int, data: bytes) -> None:
-        """Take a datagram in, to be looked at a little later with those that follow it."""
+        """Queue a datagram, to be processed with others after the coalescing time."""
         fabric = self.fabric
         if self.alive:
             self.inbox.append((sender, data))
             self.wake(fabric.clock.now + fabric.conditions.coalescing_seconds)
 
     def wake(self, time: float) -> None:
-        """Act at that time, or when the processor is free."""
+        """Schedule `act` at that time, or when the modelled processor is free."""
         self.alarm.set(max(time, self.busy_until))
 
     def act(self) -> None:
@@ -43,6 +43,7 @@ class _Host:
             return
         now = self.fabric.clock.now
         came, self.inbox = self.inbox, []
+        # The whole inbox is processed first, so that one flush sends the replies to all of it.
         for sender, data in came:
             self.endpoint.receive(data, self.fabric.addresses[sender], now)
         if (timer := self.endpoint.timer()) is not None and timer <= now:
@@ -50,8 +51,13 @@ class _Host:
         self.flush(len(came))
 
     def flush(self, handled: int = 0) -> None:
-        """Let events and datagrams out, and set the next call."""
+        """Collect events, send datagrams, and schedule the next call.
+
+        `handled` received datagrams are charged to the modelled processor first.
+        """
         fabric, now = self.fabric, self.fabric.clock.now
+        # Events before and after `datagrams`: an endpoint may report new ones while it builds
+        # packets.
         self.note_events()
         sent = self.endpoint.datagrams(now)
         self.note_events()
@@ -60,6 +66,7 @@ class _Host:
         for data, address in sent:
             send = partial(fabric.network.send, self.index, fabric.by_address[address], data)
             self.busy_until += cost
+            # Without a processor cost datagrams are sent at once, which saves an event for each.
             if cost:
                 fabric.clock.at(self.busy_until, send)
             else:
@@ -73,7 +80,7 @@ class _Host:
 
 
 class DatagramFabric:
-    """All hosts and what is on its way between them."""
+    """All hosts, and the datagrams in transit between them."""
 
     def __init__(
         self,
@@ -81,7 +88,7 @@ class DatagramFabric:
         addresses: Mapping[int, Address],
         open_endpoint: Callable[[int], Endpoint],
     ) -> None:
-        """Make the endpoint of each life of a host by `open_endpoint`."""
+        """Create the endpoint of each incarnation of a host with `open_endpoint`."""
         self.conditions, self.addresses = conditions, addresses
         self.by_address = {address: index for index, address in addresses.items()}
         self.clock = Clock()
@@ -95,22 +102,22 @@ class DatagramFabric:
             host.datagram(sender, data)
 
     def start(self, index: int) -> Endpoint:
-        """Begin a life of a host and return its endpoint."""
+        """Start an incarnation of a host and return its endpoint."""
         endpoint = self._open(index)
         self._hosts[index] = _Host(self, index, endpoint)
         return endpoint
 
     def stop(self, index: int) -> None:
-        """End it."""
+        """Stop the host; its events that were not delivered are discarded."""
         self._hosts.pop(index).alive = False
         self.happened = [each for each in self.happened if each[1] != index]
 
     def settle(self, index: int) -> None:
-        """Let out what a node has sent since it was last told something."""
+        """Flush the sends that a node has queued since the last event."""
         self._hosts[index].flush()
 
     def advance(self, until: float) -> list[Happened]:
-        """Go on until something has happened, or until that time."""
+        """Advance until an event occurs, or until that time; return the events."""
         while not self.happened and self.clock.due <= until:
             self.clock.step()
         if not self.happened and not math.isinf(until):
@@ -119,15 +126,15 @@ class DatagramFabric:
         return happened
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the log of a host's life, if one was asked for."""
+        """Return the log of a host's current incarnation, or None if it was not requested."""
         host = self._hosts.get(index)
         return None if host is None else host.endpoint.qlog()
 
     def totals(self) -> Totals:
-        """Return what became of datagrams so far."""
+        """Return the datagram counts so far."""
         network = self.network
         return Totals(sent=network.sent, dropped=network.dropped, lost=network.lost)
 
     def close(self) -> None:
-        """End everything."""
+        """Remove all hosts."""
         self._hosts.clear()

@@ -1,4 +1,4 @@
-"""What a driver is told and what it tells: plain data that survives a pipe between processes."""
+"""Jobs and results: the input and output of a driver, as data that can be pickled."""
 
 from __future__ import annotations
 
@@ -19,54 +19,55 @@ from pqchain.wire.session import Address, Transport
 from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]
-"""Is told by how much the nodes' progress has grown."""
+"""Callback with the increase of the nodes' progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """A node dies, and may come back with nothing but its files."""
+    """Crash of a node, with an optional restart from its files."""
 
     node: int
     after_seconds: float = 0.0
     when: str = "begun"
-    """After the first node has begun its work, or after all are "connected"."""
+    """Start of `after_seconds`: "begun" (the first node began its work) or "connected" (all are).
+    """
     down_seconds: float | None = None
-    """How long it is away; None: it stays dead."""
+    """Downtime in seconds; None: no restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A mesh of nodes and what happens to it."""
+    """Mesh of nodes, with its transport, link and failures."""
 
     nodes: int
     factory: str
-    """Makes a node: "module:function", called as (index, transport, folder, **parameters)."""
+    """Factory of a node: "module:function", called as (index, transport, folder, **parameters)."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Plain JSON."""
+    """Keyword arguments of the factory."""
     transport: str = field(default_factory=registry.default)
     others: Mapping[int, str] = field(default_factory=dict)
-    """Nodes that speak by another transport, of the same protocol, on sockets."""
+    """Transports of single nodes that differ from `transport`; same protocol, on sockets only."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
     identity: str = "auto"
-    """The signature that nodes prove themselves with."""
+    """Signature algorithm of the nodes' identities."""
     begin: bool = False
-    """Whether the nodes are told to begin when all are connected."""
+    """Whether `Node.begin` is called once all nodes are connected."""
     strikes: tuple[Strike, ...] = ()
     limit_seconds: float = 600.0
-    """When a job that does not end by itself is ended."""
+    """Time limit of the job in seconds."""
     link: Link = field(default_factory=Link)
-    """What a modelled clock models and namespaces shape."""
+    """Link that a modelled clock models, and to which namespaces are shaped."""
     processors: tuple[int, ...] = ()
-    """Those that the nodes' processes are bound to; none: any."""
+    """Processors to which the nodes' processes are bound; empty: any."""
     steps: bool = False
-    """Whether processor time is noted whenever a node's progress has grown."""
+    """Whether to record processor time at each increase of a node's progress."""
     log: bool = False
-    """Whether each node writes `node-<index>.qlog`, where the transport can."""
+    """Whether each node writes `node-<index>.qlog`, where the transport supports it."""
 
     @property
     def row(self) -> registry.Row:
-        """The registry's row of the transport. Raises UnknownName."""
+        """Registry row of the transport. Raises UnknownName."""
         return registry.get(self.transport)
 
     def speaks(self, index: int) -> str:
@@ -74,9 +75,9 @@ class Job:
         return self.others.get(index, self.transport)
 
     def identities(self, *, seed: int | None = None) -> list[Identity]:
-        """Return an identity for each node: fresh ones, or those that follow from a seed."""
+        """Return an identity for each node; a seed makes them reproducible."""
         rows = [registry.get(self.speaks(index)) for index in range(self.nodes)]
-        # Every transport knows P-256.
+        # Transports that need different key types share a mesh with P-256, which all support.
         keys = {row.certificate_key for row in rows}
         key = keys.pop() if len(keys) == 1 else "p256"
         return generate(self.nodes, algorithm=self.identity, certificate_key=key, seed=seed)
@@ -88,7 +89,7 @@ class Job:
         addresses: Mapping[int, Address],
         folder: Path,
     ) -> Any:
-        """Return a node's transport. Raises Unsupported."""
+        """Return a node's transport, opened. Raises Unsupported."""
         place = self.place(identity, directory, addresses, folder)
         return registry.get(self.speaks(identity.index)).open(place)
 
@@ -99,7 +100,7 @@ class Job:
         addresses: Mapping[int, Address],
         folder: Path,
     ) -> registry.Place:
-        """Return where a node's transport is opened."""
+        """Return the arguments with which a node's transport is opened."""
         return registry.Place(
             identity=identity,
             directory=directory,
@@ -112,25 +113,25 @@ class Job:
         )
 
     def node(self, index: int, transport: Transport, folder: Path) -> Node:
-        """Make a node."""
+        """Create a node with the factory."""
         factory = pkgutil.resolve_name(self.factory)
         return cast(Node, factory(index, transport, folder, **self.parameters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult:
-    """What became of one node."""
+    """Result of one node."""
 
     node: int
     state: str = "dead"
     """"done", "failed", "cut off" or "dead"."""
     error: PqchainError | None = None
     report: Mapping[str, Any] | None = None
-    """`Node.report`; None if its process is dead."""
+    """Result of `Node.report`; None if the node's process was killed."""
     cpu_seconds: float = math.nan
-    """Processor time of the node's process while it worked; NaN on a modelled clock."""
+    """Processor seconds of the node's process while it worked; NaN on a modelled clock."""
     cpu_steps: tuple[float, ...] = ()
-    """Of it what was used when each step of the node's progress was done, if that was asked for."""
+    """Processor seconds used at each step of the node's progress; empty unless requested."""
 
     @classmethod
     def of(
@@ -141,7 +142,7 @@ class NodeResult:
         cpu_seconds: float = math.nan,
         cpu_steps: tuple[float, ...] = (),
     ) -> NodeResult:
-        """Ask a node that lives."""
+        """Return the result of a node that is alive."""
         return cls(
             node=index,
             state="failed" if node.error else "done" if node.done else "cut off",
@@ -154,33 +155,35 @@ class NodeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a job; times are the driver's."""
+    """Result of a job; times are seconds of the driver's clock."""
 
     nodes: tuple[NodeResult, ...]
     connected: float
-    """When all nodes were connected."""
+    """Time at which all nodes were connected."""
     struck: Mapping[int, float]
-    """When each node died that did."""
+    """Time of the crash of each node that crashed."""
     identity: str
-    """The signature that nodes proved themselves with."""
+    """Signature algorithm of the nodes' identities."""
     dropped_datagrams: int = 0
     lost_datagrams: int = 0
     datagram_digest: str = ""
-    """SHA-256 of all datagrams of a modelled network, where that was asked for."""
+    """SHA-256 of all datagrams of a modelled network in hex; empty unless requested."""
     machine_busy: float = math.nan
-    """Share of the machine's processors that was busy, with whatever else ran."""
+    """Busy share of all processors of the machine, other programs included; NaN if unknown."""
 
     @property
     def failure(self) -> PqchainError | None:
-        """The first living node's error."""
+        """Error of the first node that failed, or None."""
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
 
 def encode(what: str, value: Any = None) -> bytes:
-    """Return an order or a report for a pipe between our own processes: a line of its pickle."""
+    """Return a request or report as one line: base64 of its pickle."""
+    # Pickle is safe here: both ends of the pipe are processes of the same job. Base64 contains no
+    # line breaks, so that a message is one line.
     return base64.b64encode(pickle.dumps((what, value))) + b"\n"
 
 
 def decode(line: bytes) -> tuple[str, Any]:
-    """Return the order or the report."""
+    """Return the request or report of a line."""
     return cast(tuple[str, Any], pickle.loads(base64.b64decode(line)))

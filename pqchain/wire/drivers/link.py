@@ -1,7 +1,8 @@
-"""A modelled network: a clock, ports with rate and queue, delay and loss. Nothing here sleeps.
+"""Modelled network: a clock, ports with rate and queue, delay and loss.
 
-Every node has one port out and one port in. A datagram waits for the sender's port, takes its time
-on the wire, travels, and waits for the receiver's port; a port whose queue is full drops it.
+Every node has one outgoing and one incoming port. A datagram waits for the sender's port, is
+serialized at the port's rate, is delayed by the link, and waits for the receiver's port. A port
+whose queue is full drops it. Nothing here reads a real clock.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from pqchain.errors import UsageError
 from pqchain.wire.transports.registry import WINDOW_BYTES, Conditions
 
 OVERHEAD_BYTES = 66
-"""Of each datagram on the wire: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
+"""Overhead in bytes per datagram: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
 
 _MOST_WINDOW_BYTES = 1 << 29
-"""Of a window, however long and fast the link is."""
+"""Upper bound of a window in bytes, whatever the link's bandwidth-delay product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """What lies between two nodes: a port in, a port out, a delay."""
+    """Link properties: rate of the ports, one-way delay, loss, queue."""
 
     bits_per_second: float = checks.field(
         10e9,
@@ -41,17 +42,21 @@ class Link:
         0.0, help="probability below 1 that a datagram of such a network is lost", most=1.0
     )
     queue_bytes: int = 1_000_000
-    """What a port holds before it drops."""
+    """Bytes that a port queues before it drops datagrams."""
     coalescing_seconds: float = 20e-6
-    """How long a receiver gathers datagrams before it looks, as network cards do."""
+    """Interrupt coalescing: the time for which a receiver collects datagrams before it reads them.
+    """
 
     def conditions(self, **more: Any) -> Conditions:
-        """Return what a modelled network of such links is like."""
+        """Return the conditions of a modelled network of such links; `more` are further fields."""
         return Conditions(**asdict(self), overhead_bytes=OVERHEAD_BYTES, **more)
 
     @property
     def window_bytes(self) -> int:
-        """What a sender may be ahead of acknowledgements: twice what a link and back holds."""
+        """Maximum unacknowledged bytes of a sender: twice the bandwidth-delay product.
+
+        It is at least `WINDOW_BYTES`, the default window, and at most 512 MiB.
+        """
         held = self.bits_per_second / 8 * 2 * self.delay_seconds
         return min(max(WINDOW_BYTES, math.ceil(2 * held)), _MOST_WINDOW_BYTES)
 
@@ -59,31 +64,34 @@ class Link:
         checks.declared(self)
         # The clock counts nanoseconds in 64 bits: 1e7 s leave room for many delays.
         checks.number("coalescing_seconds", self.coalescing_seconds, most=1e7)
-        checks.whole("queue_bytes", self.queue_bytes, least=20_000)  # a burst
+        # A shorter queue does not hold one burst of datagrams.
+        checks.whole("queue_bytes", self.queue_bytes, least=20_000)
         if self.loss == 1:
             raise UsageError("loss must be below 1; got 1, with which nothing arrives")
 
 
 class Clock:
-    """Events in the order of their time; of equal times, in the order they were asked for."""
+    """Event queue of a simulation, ordered by time; ties are in order of insertion."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self._count = 0
+        # The counter breaks ties of time, so that the order, and with it the result, is
+        # deterministic and actions are never compared.
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Let something happen, not before now."""
+        """Schedule an action; a time in the past means now."""
         self._count += 1
         heapq.heappush(self._heap, (max(time, self.now), self._count, action))
 
     @property
     def due(self) -> float:
-        """When the next event is, or infinity."""
+        """Time of the next event, or infinity."""
         return self._heap[0][0] if self._heap else math.inf
 
     def step(self) -> bool:
-        """Go on to the next event and let it happen; return False if there is none."""
+        """Advance to the next event and run it; return False if there is none."""
         if not self._heap:
             return False
         self.now, _, action = heapq.heappop(self._heap)
@@ -92,27 +100,28 @@ class Clock:
 
 
 class Alarm:
-    """One call that the clock holds for somebody: the earliest that was asked for."""
+    """Timer with at most one pending call: the earliest that was requested."""
 
     def __init__(self, clock: Clock, action: Callable[[], None]) -> None:
         self._clock, self._action = clock, action
         self._due = math.inf
 
     def set(self, time: float) -> None:
-        """Call at that time, or now if it has passed, unless an earlier call is set already."""
+        """Schedule the call (a past time means now), unless an earlier one is pending."""
         time = max(time, self._clock.now)
         if time < self._due:
             self._due = time
             self._clock.at(time, partial(self._ring, time))
 
     def _ring(self, time: float) -> None:
+        # The clock cannot cancel events; one that an earlier call replaced is ignored here.
         if self._due == time:
             self._due = math.inf
             self._action()
 
 
 class Network:
-    """All ports, and what is on its way between them."""
+    """All ports, and the datagrams in transit between them."""
 
     def __init__(
         self,
@@ -121,22 +130,24 @@ class Network:
         clock: Clock,
         deliver: Callable[[int, int, bytes], None],
     ) -> None:
-        """Deliver (receiver, sender, datagram) at the time it arrives; losses follow the seed."""
+        """Call `deliver(receiver, sender, datagram)` at each arrival; losses follow the seed."""
         self.sent = 0
         self.dropped = 0
-        """Datagrams that met a full queue."""
+        """Datagrams dropped by a full queue."""
         self.lost = 0
         self._conditions = conditions
         self._clock = clock
         self._deliver = deliver
-        # When each port has sent what it holds.
+        # Time at which each port has sent everything in its queue.
         self._out, self._in = [0.0] * nodes, [0.0] * nodes
-        import numpy as np  # late: scenarios hold a link and need no numpy
+        # Imported here: scenarios contain a link and do not need numpy.
+        import numpy as np
 
         self._draws = np.random.default_rng([conditions.seed, 1])
 
     def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
-        """Return when the last bit has left a port, or None if its queue is full."""
+        """Return the time at which the last bit leaves a port, or None if its queue is full."""
+        # The queue is not stored: its length follows from the time at which the port becomes free.
         rate = self._conditions.bits_per_second
         if (free_at[port] - now) * rate / 8 > self._conditions.queue_bytes:
             self.dropped += 1
@@ -145,7 +156,7 @@ class Network:
         return free_at[port]
 
     def send(self, sender: int, receiver: int, datagram: bytes) -> None:
-        """Put a datagram on its way."""
+        """Send a datagram; it is delivered later, dropped or lost."""
         conditions = self._conditions
         size = len(datagram) + conditions.overhead_bytes
         self.sent += 1
@@ -157,7 +168,7 @@ class Network:
             return
 
         def arrive() -> None:
-            # It could pass the port while its first bits came in: only the queue costs time.
+            # The incoming port reads bits while they arrive, so that only queueing adds time here.
             first_bit = self._clock.now - size * 8 / conditions.bits_per_second
             at = self._pass(self._in, receiver, size, first_bit)
             if at is not None:

@@ -1,6 +1,6 @@
-"""A node on real sockets, driven by asyncio. One process runs one node.
+"""Driver of one node on real sockets with asyncio; one process runs one node.
 
-Reads the event loop's clock and the process's processor time; nothing below it reads either.
+It reads the event loop's clock and the process's processor time; modules below it read neither.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pqchain.wire.transports import registry
 from pqchain.wire.transports.limits import MOST_UNREAD_BYTES
 
 _SOCKET_BYTES = 4 << 20
-"""Receive buffer that we ask the system for; it may give less."""
+"""Requested socket buffer in bytes; the system may grant less."""
 
 
 class UdpSocket(asyncio.DatagramProtocol):
-    """A UDP socket before an endpoint; call `flush_soon` when the endpoint was asked to send."""
+    """UDP socket of an endpoint; call `flush_soon` after calls that make the endpoint send."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -40,7 +40,7 @@ class UdpSocket(asyncio.DatagramProtocol):
         self._flushing = False
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Open the socket."""
+        """Open the socket and return its address."""
         self._deliver = deliver
         self._socket, _ = await self._loop.create_datagram_endpoint(
             lambda: self, local_addr=(host, port), family=socket.AF_INET
@@ -52,22 +52,22 @@ class UdpSocket(asyncio.DatagramProtocol):
         return str(name[0]), int(name[1])
 
     async def shut(self) -> None:
-        """Send what is left and close the socket."""
+        """Send remaining datagrams and close the socket."""
         self._flush()
         if self._timer is not None:
             self._timer.cancel()
         self._socket.close()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Take a datagram in; what follows from a burst of them is sent once."""
+        """Process a datagram; replies to a burst are sent together."""
         self.endpoint.receive(data, (addr[0], addr[1]), self._loop.time())
         self.flush_soon()
 
     def error_received(self, exc: Exception) -> None:
-        """Ignore that a dead node's port refuses: QUIC finds out by itself."""
+        """Ignore ICMP errors of a stopped peer's port; QUIC detects its end by itself."""
 
     def flush_soon(self) -> None:
-        """Send once, after what is at hand."""
+        """Schedule one flush after the callbacks that are already pending."""
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self._flush)
@@ -81,6 +81,7 @@ class UdpSocket(asyncio.DatagramProtocol):
             return
         for data, address in self.endpoint.datagrams(self._loop.time()):
             self._socket.sendto(data, address)
+        # Building datagrams can cause events too.
         self._deliver_all()
         due = self.endpoint.timer()
         if self._timer is not None:
@@ -98,7 +99,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
 
 class LiveNode:
-    """A node, its transport and the event loop."""
+    """One node with its transport on the event loop."""
 
     def __init__(
         self,
@@ -109,34 +110,36 @@ class LiveNode:
         directory: Sequence[PublicIdentity],
     ) -> None:
         self.addresses: dict[int, Address] = {}
-        """Where everyone listens; to be filled before `start`."""
+        """Address of every node; must be filled before `start`."""
         self.index = index
         self._folder = folder
         if job.processors:
-            os.sched_setaffinity(0, job.processors)  # before a thread is made, which inherits it
+            # Before any thread is created, because threads inherit the affinity.
+            os.sched_setaffinity(0, job.processors)
         self._loop = asyncio.get_running_loop()
         transport = job.open(identity, directory, self.addresses, folder)
         self._udp = UdpSocket(transport) if registry.get(job.speaks(index)).endpoint else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
-        # One thread: a node's tasks follow each other. Codec and hashes leave the interpreter.
+        # One thread, because a node's tasks are sequential. Codec and hashes release the
+        # interpreter's lock.
         self._workers = ThreadPoolExecutor(1)
         self._timer: asyncio.Handle | None = None
         self._due = math.inf
-        """When the timer rings; uvloop's handles do not tell."""
+        """Time of the pending timer; uvloop's handles do not provide it."""
         self._started = False
         self._transport = transport
         self._early_bytes = 0
         self._early: list[Event] = []
-        """What happened before the start: who starts sooner dials those who have not yet."""
+        """Events before `start`: peers that start earlier dial nodes that have not started."""
         self._cpu_begun = self._cpu_done = math.nan
         self._cpu_steps: list[float] = []
         self._steps, self._progress = job.steps, 0
         self.changed = asyncio.Event()
-        """Set whenever something has happened."""
+        """Set after every event, task and timer."""
 
     async def listen(self, host: str, port: int = 0) -> Address:
-        """Begin to listen. Raises UsageError if the address cannot be used."""
+        """Start to listen and return the address. Raises UsageError if the address is unusable."""
         try:
             return await self._listener.listen(host, port, self._deliver)
         except OSError as error:
@@ -146,8 +149,8 @@ class LiveNode:
             ) from error
 
     def start(self) -> None:
-        """Dial everyone in `addresses`."""
-        # A full collection of modules and set-up data takes 50 ms, in one turn of the loop.
+        """Start the node, which dials every peer in `addresses`."""
+        # A full collection of modules and set-up data takes 50 ms in one turn of the loop.
         gc.freeze()
         self._started = True
         self.node.start(self._loop.time())
@@ -156,12 +159,12 @@ class LiveNode:
         self._next()
 
     def begin(self) -> None:
-        """Begin the work, now that all are connected."""
+        """Begin the node's work, once all nodes are connected."""
         self.node.begin(self._loop.time())
         self._next()
 
     async def shut(self) -> None:
-        """Close everything; write the log if there is one."""
+        """Close everything; write the qlog file if one was requested."""
         if self._timer is not None:
             self._timer.cancel()
         await self._listener.shut()
@@ -171,7 +174,7 @@ class LiveNode:
             path.write_text(json.dumps(log), encoding="utf-8")
 
     def result(self) -> NodeResult:
-        """Return what became of the node so far."""
+        """Return the node's result so far."""
         return NodeResult.of(
             self.index,
             self.node,
@@ -187,18 +190,19 @@ class LiveNode:
         self._early.append(event)
         if isinstance(event, Received):
             self._early_bytes += len(event.data)
+            # Nothing reads these bytes before the start, so a peer could fill the memory.
             if self._early_bytes > MOST_UNREAD_BYTES:
                 self._give_up(event.session)
 
     def _give_up(self, session: int) -> None:
-        """Close a session that has sent too much before the start, and keep nothing of it."""
+        """Close a session that has sent too much before the start, and drop its events."""
         self._transport.close(session, "too much before the start", now=self._loop.time())
         self._early = [event for event in self._early if event.session != session]
         received = [event for event in self._early if isinstance(event, Received)]
         self._early_bytes = sum(len(event.data) for event in received)
 
     def _next(self) -> None:
-        """Run the next task, set the timer, note when work begins and ends."""
+        """Run the next task, set the timer, and record when work begins and ends."""
         if (task := self.node.poll()) is not None:
             self.node.started(self._loop.time())
             future = self._loop.run_in_executor(self._workers, task.outcome)
@@ -211,6 +215,7 @@ class LiveNode:
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()
+        # A later time needs no new timer: the pending one fires first, and then sets the next.
         if due is not None and due < self._due:
             if self._timer is not None:
                 self._timer.cancel()

@@ -1,6 +1,7 @@
-"""Network namespaces of our own: one per node, joined by a bridge in another, with limited rates.
+"""Network namespaces: one per node, connected by a bridge in a further one, with limited rates.
 
-Needs root and iproute2; touches nothing of the machine's own network and removes all at the end.
+Needs root and iproute2. The host's own network is not changed, and all namespaces are deleted at
+the end.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.link import Link
 
 _UNSHAPED_BITS = 5e9
-"""From this rate on a virtual cable is left as it is: shaping would cost more than it limits."""
+"""Rate from which a virtual cable is not shaped: shaping would cost more than it limits."""
 
 _OWN_DELAY_SECONDS = 100e-6
-"""A delay that a virtual cable has about by itself; a longer one needs netem."""
+"""Approximate delay of a virtual cable itself; longer delays need netem."""
 
 
 def reason() -> str:
-    """Return "" if namespaces can be made here, else why not."""
+    """Return "" if namespaces can be created, else the reason why not."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
     if missing:
         return f"{' and '.join(missing)} not installed: install iproute2"
+    # Root is not enough where the kernel or a container forbids namespaces: try it.
     name = f"pqprobe{os.getpid()}"
     try:
         _run(f"ip netns add {name}")
@@ -39,12 +41,14 @@ def reason() -> str:
 
 
 class Namespaces:
-    """As many namespaces as nodes, for as long as the block lasts."""
+    """Context manager that creates one namespace per node and deletes them at the end."""
 
     def __init__(self, count: int, link: Link) -> None:
         if why := reason():
             raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
+        # All nodes have an address in 10.99.0.0/24.
         if count > 200:
+            # `__exit__` is not called when `__enter__` fails; namespaces would be left over.
             raise Unsupported(f"{count} namespaces are too many for one bridge; at most 200")
         self._count = count
         self._link = link
@@ -65,18 +69,18 @@ class Namespaces:
         self._made.clear()
 
     def host(self, index: int) -> str:
-        """Return the address of a node."""
+        """Return the IPv4 address of a node."""
         return f"10.99.0.{index + 1}"
 
     def prefix(self, index: int) -> list[str]:
-        """Return what to put before a command to run it in a node's namespace."""
+        """Return the command prefix that runs a command in a node's namespace."""
         return ["ip", "netns", "exec", self._name(index)]
 
     def _name(self, index: int) -> str:
         return f"{self._stem}-{index}"
 
     def _make(self) -> None:
-        """Make a bridge in a namespace of its own, and a cable to it from every node."""
+        """Create a bridge in its own namespace, and a veth pair from every node to it."""
         middle = f"{self._stem}-bridge"
         self._add(middle)
         _run(f"ip -n {middle} link add bridge type bridge")
@@ -89,6 +93,7 @@ class Namespaces:
             _run(f"ip -n {name} address add {self.host(index)}/24 dev eth0")
             _run(f"ip -n {name} link set lo up")
             _run(f"ip -n {name} link set eth0 up")
+            # Both directions have the rate; delay and loss apply once, on the way from the node.
             self._shape(name, "eth0", delayed=True)
             self._shape(middle, port, delayed=False)
 
@@ -97,7 +102,7 @@ class Namespaces:
         self._made.append(name)
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
-        """Limit the rate of one direction; add delay and loss where the kernel can."""
+        """Limit the rate of one direction; add delay and loss if `delayed`."""
         link, parent = self._link, "root"
         add = f"tc -n {name} qdisc add dev {device}"
         if link.bits_per_second < _UNSHAPED_BITS:

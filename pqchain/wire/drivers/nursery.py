@@ -1,9 +1,9 @@
-"""One process that has imported what nodes need and becomes a node by each fork.
+"""Fork server: a process that has imported the nodes' modules and forks one node per request.
 
-Importing takes a second of processor time, a fork milliseconds. The process is started with the
-names of the modules; on its stdin, a socket, each byte comes with the stdin, stdout and stderr of a
-node, and the number of the node's process goes back. It ends when the socket does. It opens
-nothing and starts no threads, so that a fork has nothing to take over but code.
+An import takes a second of processor time, a fork milliseconds. The process is started with the
+names of the modules. Its stdin is a socket: each request is one byte with the file descriptors of
+the node's stdin, stdout and stderr; the answer is the node's process id. The process ends when the
+socket is closed. It opens no files and starts no threads, so that a fork inherits only code.
 """
 
 from __future__ import annotations
@@ -28,44 +28,45 @@ _QUIT_SECONDS = 10.0
 _NUMBER_BYTES = 8
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-"""A library of numpy would start as many as there are processors."""
+"""OpenBLAS, which numpy loads, would start a thread per processor."""
 
 
 @dataclass(eq=False)
 class Process:
-    """The process of one node and its two pipes, seen from outside."""
+    """Handle of one node's process and its two pipes."""
 
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
-    """Ends when the process does."""
+    """Reaches end of file when the process ends."""
     pid: int
     executed: asyncio.subprocess.Process | None = None
-    """Itself, if it is no nursery's."""
+    """The asyncio process if the node was executed and not forked by a nursery."""
 
     async def wait(self) -> None:
-        """Wait for what is left when `stdout` has ended."""
+        """Reap the process after `stdout` has ended; nothing to do for a forked one."""
         if self.executed is not None:
             await self.executed.wait()
 
     def kill(self) -> None:
-        """End it at once; call this only while `stdout` has not ended."""
+        """Kill the process; call this only while `stdout` has not ended."""
+        # After the end of `stdout` the number may belong to another process.
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
 @dataclass(eq=False)
 class Nursery:
-    """Starts nodes' processes while the block lasts."""
+    """Context manager that starts nodes' processes."""
 
     modules: tuple[str, ...]
-    """What is imported beforehand; what cannot be is left to the nodes."""
+    """Modules to import before the fork; one that cannot be imported is left to the nodes."""
     _socket: socket.socket = field(init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
 
     def __enter__(self) -> Nursery:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            # In a session of its own: Ctrl-C reaches whoever is in charge, who then ends the nodes.
+            # In a session of its own: Ctrl-C reaches only the parent, which then stops the nodes.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pqchain.wire.drivers.nursery", *self.modules],
                 stdin=theirs.fileno(),
@@ -84,12 +85,16 @@ class Nursery:
             self._process.wait()
 
     async def start(self, log: IO[Any], limit_bytes: int) -> Process:
-        """Start a node's process that writes its errors to `log`. Raises PqchainError."""
+        """Start a node's process that writes its errors to `log`; return its handle.
+
+        `limit_bytes` bounds a line of its output. Raises PqchainError if the nursery has ended.
+        """
         loop = asyncio.get_running_loop()
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         reader, writer = os.fdopen(ours_out, "rb"), os.fdopen(ours_in, "wb")
         try:
+            # On a thread, because the nursery's answer would block the event loop.
             pid = await asyncio.to_thread(self._fork, (theirs_in, theirs_out, log.fileno()))
         except BaseException:
             reader.close()
@@ -104,7 +109,8 @@ class Nursery:
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), writer
         )
         if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(pid, os.sched_getaffinity(0))  # ours may have changed since
+            # The nursery may have been started with another affinity than this process has now.
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))
         return Process(asyncio.StreamWriter(transport, protocol, None, loop), stdout, pid)
 
     def _fork(self, files: tuple[int, ...]) -> int:
@@ -119,13 +125,15 @@ class Nursery:
 
 
 def _serve(modules: Iterable[str]) -> bool:
-    """Fork for each order. Returns True in a node, False when there are no more orders."""
+    """Fork for each request; return True in a node, and False at the end of the requests."""
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
-    gc.freeze()  # what is imported stays shared, as nobody looks at it any more
+    # Collections would write to the imported objects and so copy their shared pages.
+    gc.freeze()
     own = socket.socket(fileno=os.dup(0))
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that the dead need not be waited for
+    # The system reaps the nodes, so that none remains a zombie.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         _, files, _, _ = socket.recv_fds(own, 1, 3)
         if not files:
@@ -143,11 +151,11 @@ def _serve(modules: Iterable[str]) -> bool:
         try:
             own.sendall(pid.to_bytes(_NUMBER_BYTES, "big"))
         except OSError:
-            return False  # whoever asked is gone, and the node hears that too
+            return False  # the parent has ended; the node notices the end of its stdin
 
 
 if __name__ == "__main__" and _serve(sys.argv[1:]):
     child.main()
     sys.stdout.flush()
-    # An orderly end would take all that was imported apart, and copy the memory that is shared.
+    # A normal interpreter exit would release all imported modules, and so copy the shared pages.
     os._exit(0)

@@ -1,6 +1,7 @@
-"""Nodes on real sockets: one process per node, on loopback or in namespaces of our own.
+"""Driver with one process per node, on loopback or in network namespaces.
 
-On loopback the processes come from a nursery; one can serve several jobs. Every wait has an end.
+On loopback a nursery forks the processes; one nursery can serve several jobs. Every wait has a
+timeout.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ from pqchain.wire.identity import Identity
 from pqchain.wire.transports import registry
 
 _START_SECONDS = 60.0
-"""Time for all processes to come up and connect."""
+"""Timeout in seconds for all processes to start, and again to connect."""
 
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
 _LATE = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
-"""What every process reports in time, and what is said of one that does not."""
+"""Reports expected of every process, and the error text for each that is late."""
 
 
 @dataclass(eq=False)
 class _Child:
-    """One node's process, seen from outside."""
+    """Parent's view of one node's process."""
 
     index: int
     process: Process
     reports: dict[str, asyncio.Future[Any]]
-    """Those of `_LATE`: an error if the process has ended before, None if it was killed."""
+    """Pending reports of `_LATE`: an error if the process ended before, None if it was killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False
 
     def order(self, what: str, value: Any = None) -> None:
-        """Send an order; a process that is gone hears none."""
+        """Send a request; it is lost if the process has ended."""
         self.process.stdin.write(encode(what, value))
 
     @property
@@ -54,7 +55,7 @@ class _Child:
         return NodeResult(node=self.index) if self.dead else result
 
     async def quit(self) -> None:
-        """End the process, politely first."""
+        """Stop the process: close its stdin, and kill it after a timeout."""
         self.process.stdin.close()
         await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
         self.kill()
@@ -62,7 +63,7 @@ class _Child:
         await self.process.wait()
 
     def kill(self) -> None:
-        """End the process at once, unless it has ended."""
+        """Kill the process unless it has ended."""
         if not self.reading.done():
             self.process.kill()
 
@@ -76,7 +77,7 @@ class _Mesh:
     folder: Path
     namespaces: Namespaces | None
     nursery: Nursery | None
-    """Where there are no namespaces."""
+    """Set if and only if there are no namespaces."""
     progress: Progress
     children: dict[int, _Child] = field(default_factory=dict)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
@@ -96,6 +97,7 @@ class _Mesh:
                 for child in self.children.values():
                     child.order("begin")
             strikes = [loop.create_task(self._strike(strike)) for strike in job.strikes]
+            # Twice: nodes that were restarted after the first wait have new reports.
             await self._all("done", job.limit_seconds)
             await asyncio.gather(*strikes)
             await self._all("done", job.limit_seconds)
@@ -113,7 +115,10 @@ class _Mesh:
         )
 
     async def _all(self, what: str, seconds: float) -> None:
-        """Wait for a report of all. Raises PqchainError if a process ends first or takes longer."""
+        """Wait for one kind of report from all nodes.
+
+        Raises PqchainError if a process ends first, or after the given timeout in seconds.
+        """
         reports = {child.index: child.reports[what] for child in self.children.values()}
         await asyncio.wait(reports.values(), timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         late = [index for index, report in reports.items() if not report.done()]
@@ -150,7 +155,7 @@ class _Mesh:
             child.order("start", addresses)
 
     async def _read(self, child: _Child, log: Path) -> None:
-        """Take in what a process reports, until it has ended."""
+        """Process the reports of one node until its process ends."""
         error = ""
         while line := await child.process.stdout.readline():
             what, value = decode(line)
@@ -172,7 +177,7 @@ class _Mesh:
             else:
                 early = f"the process of node {child.index} ended early: {why}"
                 report.set_exception(PqchainError(early))
-                report.exception()  # now it has been looked at, so that nobody must await it
+                report.exception()  # mark as retrieved, else asyncio logs a warning
 
     async def _strike(self, strike: Strike) -> None:
         if strike.when == "begun":
@@ -185,6 +190,7 @@ class _Mesh:
         if strike.down_seconds is None:
             return
         await asyncio.sleep(strike.down_seconds)
+        # The same port, because the other nodes keep the address.
         fresh = await self._spawn(strike.node, child.reports["listening"].result()[1])
         await asyncio.wait_for(fresh.reports["listening"], _START_SECONDS)
         self._start(fresh)
@@ -193,7 +199,7 @@ class _Mesh:
 
 
 async def _executed(prefix: list[str], log: IO[bytes]) -> Process:
-    """Start a node's process by a command of its own, behind a prefix."""
+    """Start a node's process by executing a command behind a prefix."""
     process = await asyncio.create_subprocess_exec(
         *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
         stdin=asyncio.subprocess.PIPE,
@@ -208,13 +214,14 @@ async def _executed(prefix: list[str], log: IO[bytes]) -> Process:
 
 
 def nursery(*jobs: Job) -> Nursery:
-    """Return a nursery, to be entered, for what the nodes of these jobs import."""
+    """Return a nursery, not yet entered, with all modules that the nodes of these jobs import."""
     modules = {"uvloop", "pqchain.wire.drivers.live"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])
         rows = [registry.get(job.speaks(index)) for index in range(job.nodes)]
         modules |= {f"{registry.__package__}.{row.module or row.name}" for row in rows}
-        for value in job.parameters.values():  # reading one imports what it and its fields are of
+        # Unpickling a parameter imports the modules of its class and of its fields' classes.
+        for value in job.parameters.values():
             held = (
                 [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else []
             )
@@ -223,7 +230,7 @@ def nursery(*jobs: Job) -> Nursery:
 
 
 def _ticks() -> tuple[int, int]:
-    """Return the idle and all ticks of all processors so far; zeros where Linux does not tell."""
+    """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
     try:
         first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
     except OSError:
@@ -242,9 +249,9 @@ def run(
 ) -> Result:
     """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
 
-    `using` is a nursery that was entered, for whoever runs several jobs.
-    Raises UsageError if too few files may be open, Unsupported if namespaces cannot be made, and
-    PqchainError if a process does not come up or does not end in time.
+    `using` is an entered nursery, for several jobs in a row. Raises UsageError if the limit of open
+    files is too low, Unsupported if namespaces cannot be created, and PqchainError if a process
+    does not start or end in time.
     """
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(job.nodes * _FILES_PER_NODE, 4 * job.nodes + 32)
@@ -264,6 +271,6 @@ def run(
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(mesh.run())
-        # A notebook's thread has a loop already, which cannot wait for another one.
+        # A notebook's thread already runs an event loop, which cannot wait for another one.
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(asyncio.run, mesh.run()).result()

@@ -1,8 +1,8 @@
-"""Nodes on a modelled clock: every byte of the protocol and every task is run, time is modelled.
+"""Driver on a modelled clock: every protocol byte and every task is executed, time is modelled.
 
-All nodes live in this process. Their datagrams cross a modelled network, the `Fabric`; a task is
-done by a thread, and its end is set on the clock, where its outcome is waited for. Nothing reads a
-real clock, so the same job gives the same result to the last bit, if nodes and transport do.
+All nodes run in this process. Their datagrams cross a modelled network, the `Fabric`. A thread
+executes a task; its end is an event of the clock, at which the result is awaited. No real clock is
+read, so the same job gives bit-identical results if nodes and transport are deterministic.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from pqchain.wire.transports import registry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What a modelled clock needs to know beside the job."""
+    """Parameters of a modelled clock in addition to the job."""
 
     task_seconds: Callable[[Task], float]
-    """How long a task takes."""
+    """Duration of a task in seconds."""
     datagram_seconds: float = 0.0
-    """Processor time of each datagram that is sent or received."""
+    """Processor seconds of each datagram that is sent or received."""
     jitter_seconds: float = 0.0
-    """Up to so much later than the first each node starts, by chance."""
+    """Upper bound of the random delay with which each node starts, in seconds."""
     seed: int = 0
     digest: bool = False
-    """Whether all datagrams are hashed, where the transport can."""
+    """Whether to hash all datagrams, where the transport supports it."""
 
 
 @dataclass(eq=False)
 class _Host:
-    """One life of a node, and what the clock holds for it."""
+    """One incarnation of a node, with its timer and running task."""
 
     world: World
     index: int
     node: Node = field(init=False)
     alive: bool = False
     returns: bool = False
-    """Whether another life follows this one."""
+    """Whether a restart follows."""
     reported: int = 0
     working: Future[Any] | None = None
-    """The task that is under way."""
+    """The running task."""
 
     def __post_init__(self) -> None:
         self.alarm = Alarm(self.world.clock, self.act)
 
     def start(self) -> None:
-        """Begin, with nothing but the files."""
+        """Start the node; its folder is the only state from an earlier incarnation."""
         world, folder = self.world, self.world.folder / str(self.index)
         self.alive = True
         transport = world.fabric.start(self.index)
@@ -74,7 +74,8 @@ class _Host:
             self.flush()
 
     def end(self) -> None:
-        """Die, when what a thread does for the node has reached its files."""
+        """Crash the node, after its running task has ended."""
+        # The task's writes complete first, else the files after a crash would depend on real time.
         if self.working is not None:
             wait([self.working])
         self.alive = False
@@ -94,7 +95,7 @@ class _Host:
         self.flush()
 
     def flush(self) -> None:
-        """Begin the next task, let out what was sent, and set the next call."""
+        """Start the next task, flush queued sends, report progress and set the timer."""
         world = self.world
         self.work()
         world.fabric.settle(self.index)
@@ -105,16 +106,18 @@ class _Host:
             self.alarm.set(timer)
 
     def work(self) -> None:
-        """Let a thread do the node's next task, and set its end by the model."""
+        """Run the node's next task on a thread, and schedule its modelled end."""
         if (task := self.node.poll()) is None:
             return
         world, now = self.world, self.world.clock.now
         self.node.started(now)
         working = self.working = world.threads.submit(task.outcome)
+        # Otherwise the modelled network could write to the memory that the task uses.
         if task.alone:
             wait([working])
 
         def end() -> None:
+            # The node may have crashed after the task began.
             if self.alive:
                 self.working = None
                 self.node.finished(working.result(), world.clock.now)
@@ -124,7 +127,7 @@ class _Host:
 
 
 class World:
-    """All nodes, their network and their clock."""
+    """All nodes with their network and clock."""
 
     def __init__(
         self, job: Job, folder: Path, model: Model, progress: Progress, threads: Executor
@@ -141,7 +144,7 @@ class World:
         self.fabric = self._fabric()
         self._struck: dict[int, float] = {}
         self._later = [strike for strike in job.strikes if strike.when == "begun"]
-        """Strikes that wait for a node to begin."""
+        """Failures that are scheduled once a node has begun."""
 
     def _fabric(self) -> Fabric:
         job, model = self.job, self.model
@@ -159,8 +162,9 @@ class World:
         return DatagramFabric(conditions, addresses, lambda index: job.row.open(places[index]))
 
     def run(self) -> Result:
-        """Run until every living node is done. Raises PqchainError if that takes too long."""
+        """Run until every living node is done. Raises PqchainError after the job's time limit."""
         job, clock = self.job, self.clock
+        # Stream 2 of the seed; losses draw from stream 1, so that neither affects the other.
         draws = np.random.default_rng([self.model.seed, 2])
         jitter = draws.uniform(0, self.model.jitter_seconds, job.nodes)
         for host, late in zip(self.hosts, jitter, strict=True):
@@ -195,10 +199,10 @@ class World:
         )
 
     def _step(self) -> None:
-        """Go on to what happens next: on the network, or what our clock holds."""
+        """Process the next event of the network or of the clock."""
         clock, limit = self.clock, self.job.limit_seconds
         if happened := self.fabric.advance(min(clock.due, limit)):
-            # A host has its own time, and may be a little ahead of another.
+            # Hosts advance with lookahead, so that one may be slightly ahead of another.
             for (now, index), events in groupby(happened, key=lambda each: each[:2]):
                 clock.now = now
                 self.hosts[index].handle([event for *_, event in events])
@@ -216,7 +220,7 @@ class World:
             self.clock.at(self.clock.now + strike.after_seconds, partial(self._strike, strike))
 
     def _strike(self, strike: Strike) -> None:
-        """Let a node die: it says nothing more and hears nothing more."""
+        """Crash a node, and schedule its restart if it has one."""
         host = self.hosts[strike.node]
         host.end()
         self._struck[strike.node] = self.clock.now
@@ -238,10 +242,10 @@ class World:
 
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
-    """Run a job on a modelled clock; node i has the folder `folder/i`.
+    """Run a job on a modelled clock; node i uses the folder `folder/i`.
 
-    Raises Unsupported for a transport that needs sockets, and PqchainError if the nodes are not
-    done within the job's limit.
+    Times of the result are seconds of the modelled clock. Raises Unsupported for a transport that
+    needs sockets, and PqchainError if the nodes are not done within the job's time limit.
     """
     if not job.row.virtual:
         runs = ", ".join(registry.names(virtual=True))

@@ -1,1 +1,1 @@
-"""Ways to carry sessions; `registry` has a row for each."""
+"""Transports; `registry` has a row for each."""

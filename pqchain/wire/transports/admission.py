@@ -1,10 +1,11 @@
-"""Whom a node lets in while many knock: connections that prove nothing shall cost it little.
+"""Admission control for unauthenticated connections.
 
-Only so many may be half open: in all, and of one host. Over QUIC anybody can send a first datagram
-in anybody's name. So only a few such connections are kept that have proven nothing; above that an
-address must show first that it hears us, by sending back a token (Retry, RFC 9000, section 8.1.2).
-What is turned away is forgotten; an honest client tries again. Over TCP the system has seen to the
-address, and whoever has been half open for longest makes room: an honest handshake is short.
+The number of half-open connections, those without a proof of identity, is limited in total and per
+host. Over QUIC the source address of a first datagram can be spoofed. Only a few connections with
+an unvalidated address are therefore kept; above that number a client must first validate its
+address by returning a token (Retry, RFC 9000, section 8.1.2). A rejected connection leaves no
+state, and an honest client retries. Over TCP the system has validated the address, and a new
+connection evicts the oldest half-open one, because an honest handshake is short.
 """
 
 from __future__ import annotations
@@ -18,81 +19,92 @@ from typing import NamedTuple
 from pqchain.wire.session import Address
 
 MOST_UNKNOWN = 64
-"""Connections whose address nobody has vouched for. More nodes than that do not start at once."""
+"""Half-open connections with an unvalidated address. More nodes do not start at the same time."""
 
 MOST_HALF_OPEN = 512
-"""Connections without a proof of identity, all together, unless a transport has less room."""
+"""Half-open connections in total, unless a transport sets a lower limit."""
 
 MOST_OF_ONE_HOST = 128
-"""Of these, those that come from one host."""
+"""Half-open connections per host."""
 
 TOKEN_SECONDS = 15
-"""How long an address may take to come back with its token."""
+"""Lifetime of a token in seconds."""
 
 _MAC_BYTES, _TIME_BYTES, _ID_BYTES = 16, 8, 8
 
 
 class Names(NamedTuple):
-    """What a connection has to be told: the names that its client used before."""
+    """Connection ids that the client used before, which the server must echo to it."""
 
     original: bytes
     retried: bytes | None
-    """Ours in the Retry, if there was one."""
+    """Connection id of the Retry packet, or None if there was none."""
 
 
 class Admission:
-    """Counts who is half open, and makes and reads tokens; keeps nothing of who was sent one."""
+    """Count half-open connections, and create and check stateless Retry tokens."""
 
     def __init__(
         self, most: int = MOST_HALF_OPEN, most_of_one_host: int = MOST_OF_ONE_HOST
     ) -> None:
         self._most, self._most_of_one_host = most, most_of_one_host
+        # A fresh key per endpoint: tokens are valid for seconds and need not survive a restart.
         self._key = os.urandom(32)
         self._half_open: dict[int, tuple[str, bool]] = {}
-        """By session: the host, and whether its address was vouched for."""
+        """Half-open connections by session: the host, and whether its address is validated."""
 
     def full(self, host: str) -> bool:
-        """Whether nobody more is let in, or nobody of that host."""
+        """Whether the total limit or the host's limit is reached."""
         hosts = self._hosts()
         return hosts.total() >= self._most or hosts[host] >= self._most_of_one_host
 
     def crowded_out(self, host: str) -> int | None:
-        """Return the session that makes room for one of that host; None if there is room.
+        """Return the session to evict for a new connection of `host`; None if there is room.
 
-        It is the oldest of that host, or of the host that has most.
+        It is the oldest one of that host if the host is at its limit, else of the host with the
+        most.
         """
         hosts = self._hosts()
         if hosts[host] < self._most_of_one_host:
             if hosts.total() < self._most:
                 return None
             ((host, _),) = hosts.most_common(1)
+        # Dicts keep insertion order, so that the first match is the oldest.
         return next(session for session, (name, _) in self._half_open.items() if name == host)
 
     def _hosts(self) -> Counter[str]:
-        """Count what is half open by host."""
+        """Return the number of half-open connections by host."""
         return Counter(host for host, _ in self._half_open.values())
 
     @property
     def wants_tokens(self) -> bool:
-        """Whether so many are half open that an address has to show that it hears us."""
+        """Whether a new client must validate its address with a token first."""
         return sum(not vouched for _, vouched in self._half_open.values()) >= MOST_UNKNOWN
 
     def entered(self, session: int, host: str, *, vouched: bool) -> None:
-        """Count a connection that has proven nothing yet."""
+        """Add a half-open connection; `vouched` tells whether its address is validated."""
         self._half_open[session] = (host, vouched)
 
     def left(self, session: int) -> None:
-        """Count it no more: it is over, or has proven who it is."""
+        """Remove a connection that has ended or was authenticated."""
         self._half_open.pop(session, None)
 
     def token(self, address: Address, original: bytes, now: float) -> tuple[bytes, bytes]:
-        """Return a token for an address, and the name that we have for the connection meanwhile."""
+        """Return a Retry token for an address, and the connection id of the Retry packet.
+
+        `original` is the connection id that the client chose first; `now` is in seconds.
+        """
         retried = os.urandom(_ID_BYTES)
+        # The token carries all state, authenticated, so that the server stores nothing per client.
         content = int(now * 1000).to_bytes(_TIME_BYTES, "big") + retried + original
         return self._mac(address, content) + content, retried
 
     def names(self, token: bytes, address: Address, named: bytes, now: float) -> Names | None:
-        """Return what a token says that we gave to that address lately, else None."""
+        """Return the connection ids of a valid token for that address, else None.
+
+        A token is valid for `TOKEN_SECONDS`, from the same address, and on a connection with the id
+        of the Retry packet.
+        """
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
         made, rest = content[:_TIME_BYTES], content[_TIME_BYTES:]
         retried, original = rest[:_ID_BYTES], rest[_ID_BYTES:]
@@ -102,6 +114,6 @@ class Admission:
         return Names(original, retried)
 
     def _mac(self, address: Address, content: bytes) -> bytes:
-        """Authenticate it together with the address."""
+        """Return the MAC of a token's content and the address."""
         named = f"{address[0]} {address[1]}\0".encode()
         return hmac.new(self._key, named + content, sha256).digest()[:_MAC_BYTES]

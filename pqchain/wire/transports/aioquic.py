@@ -1,4 +1,4 @@
-"""QUIC by aioquic, of which this is the only importer. `quic` has the endpoint."""
+"""QUIC over aioquic; only this module imports aioquic. `quic` has the endpoint."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pqchain.wire.transports.quic_connection import Library
 
 
 def _number(stream: QuicStream) -> int:
-    """Return the hash of a stream: its number.
+    """Return the stream's number as its hash.
 
-    Streams that shared a packet go to the back of aioquic's line in the order of a set. Python's
-    own hash is the address in memory, so that with losses one seed had several results.
+    aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
+    the memory address, which made the result for one seed vary when datagrams were lost.
     """
     return stream.stream_id or 0
 
@@ -30,17 +30,18 @@ QuicStream.__hash__ = _number  # type: ignore[assignment, method-assign]
 
 
 UNPROVEN_DATA_BYTES = 64 << 10
-"""What a client may send, gaps included, before it has proven who it is."""
+"""Flow-control limit of an unauthenticated client, gaps included."""
 
+# These private methods are wrapped below, because they decide how aioquic's windows grow.
 _write_connection_limits = QuicConnection._write_connection_limits
 _write_stream_limits = QuicConnection._write_stream_limits
 
 
 def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
-    """Let the limit of a connection's bytes grow with what was delivered.
+    """Limit the growth of a connection's flow-control window by the data delivered.
 
-    aioquic doubles a limit whenever half of it is used, delivered or not: by few datagrams, each
-    with a byte far ahead, a peer could fill gigabytes with gaps.
+    aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
+    each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
     """
     data = self._local_max_data
     if data.value < self._configuration.max_data:
@@ -54,7 +55,7 @@ def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
 
 
 def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
-    """Let the limit of a stream grow in the same way."""
+    """Limit the growth of a stream's flow-control window in the same way."""
     limit, receiver = stream.max_stream_data_local, stream.receiver
     if receiver.highest_offset * 2 > limit > 0:
         stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
@@ -62,7 +63,7 @@ def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicSt
 
 
 def _halved(limit: int, delivered: int) -> int:
-    """Return what to set a limit to that aioquic is about to double."""
+    """Return the value to which aioquic's doubling must be applied."""
     return min(limit, max(limit, delivered + MOST_AHEAD_BYTES) // 2)
 
 
@@ -71,13 +72,13 @@ QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assig
 
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
-    """Return what a stream holds unacknowledged. aioquic has no public word for it."""
+    """Return the unacknowledged bytes of a stream, for which aioquic has no public interface."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
 
 
 def _forget(quic: QuicConnection) -> None:
-    """Drop what a connection has not sent, or has sent without an acknowledgement."""
+    """Drop a connection's data that is unsent or unacknowledged."""
     quic._streams.clear()
     quic._streams_queue.clear()
     for space in quic._loss.spaces:
@@ -85,7 +86,7 @@ def _forget(quic: QuicConnection) -> None:
 
 
 def _limit_data(quic: QuicConnection, proven: bool) -> None:
-    """Set what a client may send before or after its proof; the next datagram tells it."""
+    """Set a client's flow-control limit before or after authentication."""
     data = quic._local_max_data
     if proven:
         data.value = max(data.value, quic._configuration.max_data)
@@ -94,7 +95,7 @@ def _limit_data(quic: QuicConnection, proven: bool) -> None:
 
 
 def _logger(clock: Callable[[], float]) -> QuicLogger:
-    """Return a log whose traces are on the caller's clock."""
+    """Return a qlog logger with timestamps of the caller's clock."""
 
     class Trace(QuicLoggerTrace):
         def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
@@ -110,13 +111,16 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
 
 
 _LENGTHENING = "-" * 255
-"""A protocol that nobody speaks makes the hello longer. aioquic fills its first datagram up with
-zeros behind the packet; qh3 counts the packet alone for what it may answer, three times as much,
-and ends the connection ("packet builder capacity exhausted") if its answer does not fit."""
+"""Unused ALPN protocol that makes the client's first message longer.
+
+aioquic pads its first datagram with zeros after the packet. qh3 counts only the packet for the
+anti-amplification limit, three times as much, and closes the connection ("packet builder capacity
+exhausted") if its answer does not fit.
+"""
 
 LIBRARY = Library(
     package=aioquic,
-    # Older versions encrypt in C with a buffer for one Ethernet frame.
+    # Older versions encrypt in C with a buffer of one Ethernet frame.
     longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
     buffer=Buffer,
     buffered=_buffered,

@@ -1,6 +1,6 @@
-"""gRPC: each channel is one call that streams both ways. The only importer of grpc.
+"""gRPC transport: each channel is a bidirectional streaming call. Only this module imports grpc.
 
-Both sides show pinned certificates. HTTP/2 multiplexes the calls of one connection.
+Both sides authenticate with pinned certificates. HTTP/2 multiplexes the calls of a connection.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pqchain.wire.transports.sockets import Sockets
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
 _MESSAGE_BYTES = 128 << 10
-"""The library holds a message of each call until it is complete: 13 MB for 100 calls.
+"""Maximum message length; the library buffers one message per call: 13 MB for 100 calls.
 
-Its windows do not grow with what a link could hold (bdp_probe), else it would hold gigabytes.
+Its windows do not adapt to the link's capacity (bdp_probe is off), else it would buffer gigabytes.
 """
 
 _OPTIONS = (
@@ -37,24 +37,24 @@ _OPTIONS = (
 )
 
 MOST_CONNECTIONS, MOST_CALLS = 512, 100
-"""Of a server, whoever made them; and of a connection."""
+"""Maximum connections of a server, and calls of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
-"""How long a client may take to prove who it is."""
+"""Timeout of a client's handshake in seconds."""
 
 MOST_HEADER_BYTES = 8 << 10
 
 MOST_OF_PEER = 6
-"""Connections of one peer that have calls; calls of one more are refused.
+"""Maximum number of connections of one peer with calls; calls of a further one are rejected.
 
 A server cannot close a connection, and a call ends only when its last message was sent.
 """
 
 MOST_SENDING = 16
-"""Messages of a session that the library may hold until they are sent: 2 MB, and its copy."""
+"""Messages of a session that the library may buffer until they are sent: 2 MB, and its copy."""
 
 IDLE_SECONDS = 30.0
-"""How long a connection may have no calls, and how often one that has calls must answer a ping."""
+"""Maximum time without calls, and interval of the pings on a connection with calls, in seconds."""
 
 LOG = logging.getLogger("pqchain.wire")
 
@@ -65,7 +65,7 @@ LIMIT = (
 
 
 def _bounded() -> tuple[tuple[str, int], ...]:
-    """Return the options of a server: what strangers and members may cost it."""
+    """Return a server's options, which limit the cost of unauthenticated clients and members."""
     return (
         *_OPTIONS,
         ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
@@ -81,12 +81,12 @@ def _bounded() -> tuple[tuple[str, int], ...]:
 
 @dataclass(eq=False)
 class _Channel:
-    """One call: what is to be sent, in order."""
+    """One call with its send queue."""
 
     queued: Queued
-    """What waits on all channels of the session."""
+    """Counters of what waits on all channels of the session."""
     sending: asyncio.Semaphore
-    """Limits what the library holds of all channels of the session."""
+    """Limits the messages of all channels of the session that the library buffers."""
     queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
     call: Any = None
 
@@ -96,7 +96,7 @@ class _Channel:
         self.queue.put_nowait((view, end))
 
     def abandon(self) -> None:
-        """Forget what waits, and end when what is being sent has gone."""
+        """Drop the queue, and end the call after the message that is being sent."""
         while not self.queue.empty():
             if (item := self.queue.get_nowait()) is not None:
                 self.queued.remove(item[0])
@@ -107,7 +107,7 @@ class _Channel:
             view, end = item
             self.queued.remove(view)
             for start in range(0, len(view), _MESSAGE_BYTES):
-                async with self.sending:  # until the library asks for the next message
+                async with self.sending:  # held until the library requests the next message
                     yield bytes(view[start : start + _MESSAGE_BYTES])
             if end:
                 return
@@ -115,7 +115,7 @@ class _Channel:
 
 @dataclass(eq=False)
 class _Session:
-    """One connection, from either side."""
+    """One connection, dialled or accepted."""
 
     owner: Grpc
     number: int
@@ -136,7 +136,7 @@ class _Session:
         return self.queued.bytes
 
     def end(self) -> None:
-        """Close the connection and its calls, in the background."""
+        """Close the connection and its calls in the background."""
         keep(self.owner.ending, self._end())
 
     async def _end(self) -> None:
@@ -148,7 +148,7 @@ class _Session:
 
 
 class Grpc(Sockets[_Session]):
-    """The gRPC server of one node and its connections to others."""
+    """gRPC server of one node, and its connections to other nodes."""
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -158,7 +158,10 @@ class Grpc(Sockets[_Session]):
         self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Begin to listen; says what the library cannot bound where others can reach it."""
+        """Start to listen; warn of gRPC's limits unless the address is a loopback address.
+
+        Raises OSError if the address cannot be bound.
+        """
         self.deliver = deliver
         if not host.startswith("127."):
             LOG.warning(LIMIT, HANDSHAKE_SECONDS)
@@ -181,7 +184,7 @@ class Grpc(Sockets[_Session]):
         return host, port
 
     async def shut(self) -> None:
-        """Close everything."""
+        """Close all sessions and stop the server."""
         self.close_all()
         await asyncio.gather(*self.ending)
         if self._server is not None:
@@ -190,13 +193,15 @@ class Grpc(Sockets[_Session]):
     async def _called(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
-        while self.turn.is_over:  # a client may begin many calls at once
+        # A client may start many calls at once.
+        while self.turn.is_over:
             await asyncio.sleep(0)
         shown = context.auth_context().get("x509_pem_cert", [b""])[0]
         peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None
         if peer is None:
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no known certificate")
             return
+        # gRPC does not expose connections; the client's address and port identify one.
         address = context.peer()
         if (session := self._by_address.get(address)) is None:
             if sum(each.peer == peer for each in self._by_address.values()) >= MOST_OF_PEER:
@@ -206,7 +211,7 @@ class Grpc(Sockets[_Session]):
             self.sessions[session.number] = session
             self.deliver(Opened(session.number, peer, False))
         elif session.number not in self.sessions:
-            # The library cannot close a client's connection; nothing more is read from it.
+            # The server cannot close a client's connection; further calls on it are rejected.
             await context.abort(grpc.StatusCode.UNAVAILABLE, "the session is over")
             return
         number, channel = session.add_channel()
@@ -223,7 +228,7 @@ class Grpc(Sockets[_Session]):
                     self.deliver(Closed(session.number, peer, "the other side has ended it"))
 
     async def _read(self, session: _Session, number: int, messages: AsyncIterator[bytes]) -> None:
-        """Deliver messages as the loop has time; the library reads no further meanwhile."""
+        """Deliver messages within the turn's time budget; nothing more is read meanwhile."""
         async for message in messages:
             for start in range(0, len(message), PIECE_BYTES):
                 while self.turn.is_over:
@@ -233,14 +238,14 @@ class Grpc(Sockets[_Session]):
         self.deliver(Received(session.number, number, b"", True))
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect, and deliver that the session is open."""
+        """Connect and deliver `Opened`. Raises OSError if the connection fails."""
         own, name = self._identity, server_name(peer)
         credentials = grpc.ssl_channel_credentials(
             root_certificates=self.directory[peer].certificate_pem,
             private_key=own.certificate_key_pem,
             certificate_chain=own.public.certificate_pem,
         )
-        # Separate connections for separate sessions, which gRPC would otherwise share.
+        # gRPC would share one connection between sessions to the same address.
         alone = ("grpc.use_local_subchannel_pool", 1)
         options = (*_OPTIONS, ("grpc.ssl_target_name_override", name), alone)
         host, port = address
@@ -256,7 +261,7 @@ class Grpc(Sockets[_Session]):
         self.deliver(Opened(session, peer, True))
 
     def open(self, session: int) -> int:
-        """Begin a call."""
+        """Start a call and return its channel number."""
         owner = self.sessions[session]
         number, channel = owner.add_channel()
         keep(owner.tasks, self._call(owner, number, channel))
@@ -278,7 +283,7 @@ class Grpc(Sockets[_Session]):
             session.channels.pop(number, None)
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes."""
+        """Queue bytes; close the session if its queue becomes full."""
         owner = self.sessions.get(session)
         if owner is not None and (call := owner.channels.get(channel)) is not None:
             call.put(data, end)
@@ -287,10 +292,11 @@ class Grpc(Sockets[_Session]):
                     each.abandon()
                 self.close(session, READS_NOTHING, now=0.0)
                 over = Closed(session, owner.peer, READS_NOTHING)
-                self.loop.call_soon(self.deliver, over)  # the node is busy sending
+                # Later, because the node is inside its own call of `send`.
+                self.loop.call_soon(self.deliver, over)
 
     def stop(self, session: int, channel: int) -> None:
-        """Cancel the call."""
+        """Cancel the call of a channel."""
         owner = self.sessions.get(session)
         stopped = owner.channels.pop(channel, None) if owner is not None else None
         if stopped is not None:
@@ -300,7 +306,7 @@ class Grpc(Sockets[_Session]):
 
 
 def keep(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
-    """Run it in the background, among these tasks while it lasts."""
+    """Run a coroutine in the background, and keep its task in `tasks` until it ends."""
     task = asyncio.get_running_loop().create_task(running)
     tasks.add(task)
     task.add_done_callback(tasks.discard)

@@ -1,9 +1,9 @@
-"""Limits on what one session may make a node hold; the same for every transport.
+"""Resource limits of one session, the same for every transport.
 
-Sent data that waits counts in pieces, one for each call of `send`. `bytes` count by their length
-too, since the transport is their only owner; a `memoryview` is of memory that the node keeps
-anyway, such as a cached chunk, and costs one piece. A session above a limit is closed with
-`READS_NOTHING`.
+Data that waits to be sent is counted in pieces, one per call of `send`. `bytes` also count by
+length, because the queue is their only owner; a `memoryview` refers to memory that the node keeps
+anyway, such as a cached chunk, and counts only as a piece. A session that exceeds a limit is closed
+with the reason `READS_NOTHING`.
 """
 
 from __future__ import annotations
@@ -11,58 +11,61 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_QUEUED = 1 << 15
-"""Pieces that may wait to be sent on one session: 13 MB of small ones.
+"""Maximum number of pieces that wait on one session: 13 MB of small ones.
 
-The most that an honest peer lets wait are two for each of 10,000 chunks that it asks for at once.
+An honest peer causes at most two for each of 10,000 chunks that it requests at once.
 """
 
 MOST_QUEUED_BYTES = 32 << 20
-"""Bytes that may wait on one session, before the piece that exceeds them."""
+"""Owned bytes that may wait on one session before the next piece closes it."""
 
 READS_NOTHING = "the other side reads nothing"
 
 MOST_UNREAD_BYTES = 4 << 20
-"""Received bytes that may wait on one session for the node; the transport reads no further."""
+"""Received bytes of one session that may wait for the node; nothing is read beyond that."""
 
 MOST_CHANNELS, MOST_UNPROVEN_CHANNELS = 1 << 14, 256
-"""Open QUIC streams of a session: a node that gathers 10,000 blocks at once opens 10,000."""
+"""Open QUIC streams per session, after and before authentication.
+
+A node that gathers 10,000 blocks at once opens 10,000.
+"""
 
 MOST_HANDED_BYTES = 8 << 20
-"""Bytes of a session that a QUIC library holds a copy of until they are acknowledged."""
+"""Bytes of a session that a QUIC library may copy and keep until they are acknowledged."""
 
 MOST_AHEAD_BYTES = 32 << 20
-"""Bytes that a QUIC peer may be allowed to send ahead of those that were delivered."""
+"""Maximum flow-control credit of a QUIC peer beyond the data already delivered."""
 
 TURN_SECONDS = 0.01
-"""Work of one turn of the event loop, after which the rest waits for the next turn.
+"""Time budget of all sessions in one turn of the event loop; the rest waits for the next.
 
-The promise is 50 ms; a piece that has begun, and other callbacks, need the rest.
+The target is 50 ms per turn; the piece in progress and other callbacks need the rest.
 """
 
 PIECE_BYTES = 32 << 10
-"""Received bytes that a node is given at once: 300 heartbeats take it some 10 ms."""
+"""Received bytes passed to a node at once: 300 heartbeats, which take it some 10 ms."""
 
 
 @dataclass(slots=True)
 class Queued:
-    """What waits to be sent on one session."""
+    """Counters of the data that waits to be sent on one session."""
 
     pieces: int = 0
     bytes: int = 0
     owned_bytes: int = 0
-    """Of them those whose only owner is the queue."""
+    """The part of `bytes` whose only owner is the queue."""
 
     @property
     def is_full(self) -> bool:
-        """Whether the other side has left so much that it must be taken to read nothing."""
+        """Whether a limit is reached, so that the peer must be assumed not to read."""
         return self.pieces >= MOST_QUEUED or self.owned_bytes >= MOST_QUEUED_BYTES
 
     def add(self, view: memoryview) -> None:
-        """Count a piece."""
+        """Count a queued piece."""
         self._count(view, 1)
 
     def remove(self, view: memoryview) -> None:
-        """Count it no longer."""
+        """Uncount a piece that was sent or dropped."""
         self._count(view, -1)
 
     def _count(self, view: memoryview, sign: int) -> None:

@@ -1,7 +1,8 @@
-"""QUIC by our own library: all hosts of a modelled network in one call, or one host on a socket.
+"""QUIC over pqchain's own library: a modelled network in one call, or one host on a socket.
 
-Same streams, proofs and error codes as over aioquic, so that both understand each other. Chunks
-are lent to the library and come into memory that was named for them: Python touches none of them.
+Streams, authentication and error codes are those of the aioquic transport, so that both
+interoperate. The library sends chunks from Python's memory and writes received ones to registered
+memory; Python copies neither.
 """
 
 from __future__ import annotations
@@ -36,22 +37,24 @@ from pqchain.wire.transports.registry import CONGESTION, LONGEST_DATAGRAM_BYTES,
 
 _IDLE_SECONDS = 30.0
 _RECEIVE_WINDOW_BYTES = 16 << 20
-"""What a peer may send ahead of our reading.
+"""Flow-control credit of a peer beyond the data that Python has read.
 
-It waits in the library, of every session, when Python is slower than the peer; then the peer stops.
+When Python is slower than the peer, this much waits in the library per session; then the peer
+stops.
 """
 
 _MODELLED_UNREAD = (MOST_UNREAD_BYTES, 8 * MOST_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
-"""What events may wait for Python before a session is not read any further: of one, of all.
+"""Bytes of events that may wait for Python, per session and in total, before reading stops.
 
 All sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
-session would hold up the others for seconds. The library's thread reads on within 0.1 ms, which
-128 kB outlast. On a modelled clock nobody waits, and a bound that is never met changes no datagram.
+session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
+which 128 kB suffice. On a modelled clock nothing is delayed, and a limit that is never reached
+changes no datagram.
 """
 
 _MOST_ROWS = 256
-"""Events that a host on a socket takes at once."""
+"""Maximum number of events that a host on a socket takes at once."""
 
 _NS = 1e9
 
@@ -76,10 +79,10 @@ def _settings(place: Place, unread: tuple[int, int]) -> tuple[int, ...]:
 
 
 def _packed(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
-    """Return an identity and a directory as the library takes them."""
+    """Return an identity and a directory in the library's binary format."""
     body = identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
     records = [(identity.index, base64.b64decode("".join(body)))]
-    # What comes last counts, so that a host shows its own certificate whatever others know of it.
+    # The last record of an index is used, so that a host always shows its own certificate.
     known = [*directory, identity.public]
     records += [(public.index, public.certificate_der) for public in known]
     heads = ((index.to_bytes(4, "little"), len(data).to_bytes(4, "little"), data)
@@ -88,7 +91,7 @@ def _packed(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
 
 
 class NativeFabric:
-    """All hosts of a modelled network, as a `Fabric`; every random byte follows from the seed."""
+    """All hosts of a modelled network, as a `Fabric`; all randomness but BBR's follows the seed."""
 
     def __init__(self, conditions: Conditions, places: Sequence[Place]) -> None:
         self._library, self._places = load(), places
@@ -98,6 +101,8 @@ class NativeFabric:
             "network",
             *self._library.numbers(
                 len(places),
+                # Integers in the library's units: the time per byte is in picoseconds, and loss is
+                # a fraction of 2**53.
                 max(round(8e12 / conditions.bits_per_second), 1),
                 round(conditions.delay_seconds * _NS),
                 int(conditions.loss * 2**53),
@@ -115,28 +120,30 @@ class NativeFabric:
         self.hosts: dict[int, Host] = {}
 
     def start(self, index: int) -> Transport:
-        """Begin a life of a host and return its transport."""
+        """Start an incarnation of a host and return its transport."""
         place = self._places[index]
         identity = _packed(place.identity, place.directory)
         settings = self._library.numbers(*_settings(place, _MODELLED_UNREAD))
         self._library.call("start", self.handle, *settings, identity, len(identity))
         self.memory.drop(index)
         self._lives[index] += 1
+        # A seed per incarnation, so that a restarted host draws other challenges.
         draws = np.random.default_rng([self._seed, 3, index, self._lives[index]])
         self.hosts[index] = Host(place, self._library, self.handle, draws.bytes, self.memory)
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
-        """End it: what it had lent and placed is not touched any more."""
+        """Stop the host; memory that it had lent or registered is no longer accessed."""
+        # The library forgets the memory first, and only then is it released.
         self._library.call("stop_host", self.handle, index)
         self.memory.drop(index)
         del self.hosts[index]
 
     def settle(self, index: int) -> None:
-        """Do nothing: `advance` begins with what was sent since."""
+        """Do nothing: `advance` sends what is queued first."""
 
     def advance(self, until: float) -> list[Happened]:
-        """Go on until something has happened, or until that time."""
+        """Advance until an event occurs, or until that time; return the events."""
         until_ns = NEVER_NS if math.isinf(until) else int(until * _NS)
         while True:
             self._library.checked(self._library.run(self.handle, until_ns))
@@ -146,15 +153,16 @@ class NativeFabric:
                 for row in rows
                 for event in self.hosts[row[3]].take(row)
             ]
+            # Rows may cause no event for a node, such as those of a handshake; then continue.
             if happened or not rows:
                 return happened
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return nothing: the library writes no log."""
+        """Return None: the library writes no qlog."""
         return None
 
     def totals(self) -> Totals:
-        """Return what became of datagrams so far."""
+        """Return the datagram counts so far."""
         sent, dropped, lost, _ = self._library.filled("totals", self.handle, count=4)
         digest = bytearray(32)
         if self._digested:
@@ -163,13 +171,13 @@ class NativeFabric:
         return Totals(sent=sent, dropped=dropped, lost=lost, digest=text)
 
     def close(self) -> None:
-        """End everything."""
+        """Free the network with all its hosts."""
         self._free()
         self.hosts.clear()
 
 
 class NativeSocket:
-    """One host on a socket: a `Transport` that is a `Listener` too. The library has a thread."""
+    """One host on a socket, as a `Transport` and `Listener`; the library runs a thread."""
 
     def __init__(self, place: Place) -> None:
         self._library, self._place = load(), place
@@ -178,7 +186,7 @@ class NativeSocket:
         self._handle = 0
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Open the socket. Raises OSError if the address cannot be used."""
+        """Open the socket and return its address. Raises OSError if the address is unusable."""
         self._deliver = deliver
         place, address = self._place, f"{host}:{port}".encode()
         identity = _packed(place.identity, place.directory)
@@ -199,7 +207,7 @@ class NativeSocket:
         return host, self._library.call("port", self._handle)
 
     async def shut(self) -> None:
-        """Close everything."""
+        """Close all sessions and the socket."""
         if self._handle:
             self._loop.remove_reader(self._descriptor)
             for session in list(self._host.sessions):
@@ -208,7 +216,7 @@ class NativeSocket:
             self._handle = 0
 
     def _news(self) -> None:
-        """Deliver events for a while; the descriptor stays readable while more wait."""
+        """Deliver events for at most `TURN_SECONDS`; the descriptor stays readable if more wait."""
         began = time.perf_counter()
         while True:
             for row in self._mailbox.take():
@@ -219,7 +227,7 @@ class NativeSocket:
         self._host.take_back()
 
     def __getattr__(self, name: str) -> Any:
-        """Be the host's transport, once there is a host."""
+        """Delegate to the host, which exists after `listen`."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._host, name)

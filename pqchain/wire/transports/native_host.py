@@ -1,4 +1,4 @@
-"""One node's sessions over our own QUIC library, modelled or on a socket: its calls and events."""
+"""Sessions of one node over pqchain's QUIC library, on a modelled network or a socket."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from pqchain.wire.transports.proof import Owner, Proving
 from pqchain.wire.transports.registry import Place
 
 _MOST_SESSIONS = 4
-"""Sessions that a member may have dialled and not closed; one more ends its oldest."""
+"""Maximum number of open sessions dialled by one member; a further one closes its oldest."""
 
 _LENT_BYTES = 16 << 10
-"""From this length on bytes are lent and not copied."""
+"""Length from which bytes are lent to the library and not copied."""
 
 _RETURNED = 256
-"""How many tokens are taken back at a time."""
+"""Maximum number of tokens of lent memory returned per call."""
 
 _ONE_WAY = 2
-"""Bit in the number of a stream."""
+"""Bit of a stream id that marks unidirectional streams."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -43,17 +43,17 @@ class _Session(Proving):
 
     @property
     def over(self) -> bool:
-        """Whether the node hears no more of it."""
+        """Whether the session has ended for the node."""
         return self.session not in self.owner.sessions
 
     def say(self, data: bytes) -> None:
-        """Send that on a one-way stream of its own."""
+        """Send data on a new unidirectional stream."""
         host = self.owner
         stream = host.call("open", self.session, 1)
         host.call("send", self.session, stream, data, len(data), 1)
 
     def prove(self, *, early: bool = False) -> None:
-        """Tell the node, and the library, which limited the unproven session so far."""
+        """Report the session to the node, and lift the library's limits for it."""
         if not self.opened and not self.dialled:
             assert self.peer is not None
             self.owner.crowd_out(self.peer)
@@ -61,7 +61,7 @@ class _Session(Proving):
         Proving.prove(self, early=early)
 
     def end(self, reason: str, code: int = 0) -> None:
-        """Close the connection."""
+        """Close the connection and release its memory."""
         self.owner.sessions.pop(self.session, None)
         text = reason.encode()
         self.owner.call("close", self.session, code, text, len(text))
@@ -69,7 +69,7 @@ class _Session(Proving):
 
 
 class Host(Owner):
-    """One node's sessions: a `Transport`."""
+    """All sessions of one node, as a `Transport`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Host(Owner):
         random: Callable[[int], bytes],
         memory: Memory,
     ) -> None:
-        """Take the memory that all hosts of a handle share."""
+        """Use `memory`, which all hosts of a handle share."""
         directory = {public.index: public for public in place.directory}
         super().__init__(place.identity, directory, random)
         self.sessions: dict[int, _Session] = {}
@@ -88,13 +88,13 @@ class Host(Owner):
         self.memory = memory
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
-        """Call the library for this host."""
+        """Call a function of the library for this host; return its result. Raises PqchainError."""
         return self._library.call(name, self._handle, self.index, *arguments)
 
     # Calls of the node.
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Begin a session; `early` uses a ticket of an earlier session if there is one."""
+        """Start a session; `early` uses a ticket of an earlier session if there is one."""
         host, port = self._addresses[peer]
         address = f"{host}:{port}".encode()
         number = self.call("dial", peer, early, address, len(address))
@@ -102,11 +102,11 @@ class Host(Owner):
         return number
 
     def open(self, session: int) -> int:
-        """Open a two-way stream; that of a session that has ended leads nowhere."""
+        """Open a bidirectional stream; data sent on an ended session's stream is discarded."""
         return self.call("open", session, 0)
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes for a stream; a peer that reads nothing is closed instead."""
+        """Queue bytes for a stream; the session of a peer that does not read is closed."""
         if session not in self.sessions:
             return
         length = data.nbytes if isinstance(data, memoryview) else len(data)
@@ -114,6 +114,7 @@ class Host(Owner):
         if length < _LENT_BYTES:
             self._library.checked(self._library.send(*where, bytes(data), length, end))
             return
+        # Release what was sent already before more is lent.
         self.take_back()
         owned = not isinstance(data, memoryview)
         at, token = pointer(data), self.memory.lend(data)
@@ -122,9 +123,9 @@ class Host(Owner):
     def place(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Let bytes of a channel come into memory, which is kept until they have.
+        """Write bytes of a channel to `memory`, which is kept until they have arrived.
 
-        Raises UsageError for memory that is too short or cannot be written to.
+        Raises UsageError for memory that is shorter than `count` bytes or read-only.
         """
         if session not in self.sessions or not count:
             return
@@ -135,7 +136,8 @@ class Host(Owner):
                 f"{', read-only' if view.readonly else ''}"
             )
         at = None if view is None else pointer(view)
-        # Kept before the library knows of it, and what it replaces until it does not.
+        # The new memory is kept before the library gets its address, and the replaced one until the
+        # library has dropped it.
         key = (self.index, session, channel)
         replaced = self.memory.placed.get(key)
         self.memory.placed[key] = (view, count)
@@ -143,22 +145,26 @@ class Host(Owner):
         del replaced
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop."""
+        """Ask the sender to stop (STOP_SENDING)."""
         if session in self.sessions:
             self.call("stop", session, channel)
             self.memory.placed.pop((self.index, session, channel), None)
 
     def close(self, session: int, reason: str, *, now: float) -> None:
-        """Send a CONNECTION_CLOSE and forget the session."""
+        """Send CONNECTION_CLOSE and forget the session."""
         if (connection := self.sessions.get(session)) is not None:
             connection.end(reason)
 
     def queued_bytes(self) -> int:
-        """Return what waits in the library's queues; what QUIC has taken is not counted."""
+        """Return the bytes in the library's queues, without those accepted by QUIC."""
         return self._library.checked(self._library.queued(self._handle, self.index))
 
     def statistics(self) -> dict[str, int]:
-        """Return what was sent, received and lost, and how often it slowed down and was called."""
+        """Return counters since the start.
+
+        These are datagrams sent and received, bytes sent, packets lost, congestion events, and
+        sending calls.
+        """
         names = ("sent", "received", "bytes", "lost", "congestion", "calls")
         values = self._library.filled("statistics", self._handle, self.index, count=len(names))
         return dict(zip(names, values, strict=True))
@@ -166,11 +172,11 @@ class Host(Owner):
     # Events of the library.
 
     def take(self, row: Row) -> list[Event]:
-        """Return the node's events of a row."""
+        """Return the node's events for one event of the library."""
         _, stream, count, _, kind, number, peer, flags, data = row
         session = self.sessions.get(number)
         if kind == DATA and session is not None and session.opened and not stream & _ONE_WAY:
-            # Most rows; nothing is to be proven any more.
+            # The most frequent case: application data of an authenticated session.
             key = (self.index, number, stream)
             if key in self.memory.placed:
                 self.memory.filled(key, len(data))
@@ -198,7 +204,7 @@ class Host(Owner):
         return happened
 
     def crowd_out(self, peer: int) -> None:
-        """End the oldest session that a member has dialled, if it has too many."""
+        """Close the oldest session that a member has dialled if it has too many."""
         dialled = [
             each
             for each in self.sessions.values()
@@ -210,7 +216,7 @@ class Host(Owner):
             self.happened.append(Closed(dialled[0].session, peer, reason))
 
     def take_back(self) -> None:
-        """Let go of what was lent and has been sent."""
+        """Release lent memory whose bytes the library no longer needs."""
         while self.memory.lent:
             tokens = self._library.filled("returned", self._handle, count=_RETURNED)
             for token in tokens:

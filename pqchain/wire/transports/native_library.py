@@ -1,6 +1,7 @@
-"""Our own QUIC library (native/quic), loaded: its calls with their errors, its events as rows.
+"""Binding of pqchain's QUIC library (native/quic): calls with errors, and events as rows.
 
-quic.h there says what each call does. Nothing above sees a pointer but what is lent and placed.
+quic.h there documents the calls. Other modules handle no pointers except those of memory that is
+lent or registered.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from pqchain.wire.session import Buffer
 from pqchain.wire.transports.registry import NATIVE
 
 _ABI = 2
-"""The number in native/quic/src/lib.rs that this module was written for."""
+"""Interface version in native/quic/src/lib.rs for which this module was written."""
 
 HELLO, EARLY, DATA, FILLED, CLOSED = range(1, 6)
-"""Kinds of events."""
+"""Event kinds."""
 
 END = 1
-"""Flag of the last bytes of a stream."""
+"""Event flag of the last bytes of a stream."""
 
 NEVER_NS = 2**63 - 1
 
@@ -64,30 +65,32 @@ _RECORD = np.dtype(
     + [(name, "i4" if name == "peer" else "u4")
        for name in ("host", "kind", "session", "peer", "flags", "length")]
 )  # fmt: skip
-"""`pqq_event`."""
+"""Layout of the C structure `pqq_event`."""
 
 _MOST_EVENTS = 1024
 _EVENT_BYTES = 1 << 20
-"""What all hosts of a modelled network say at once; a host on a socket has a loop to share."""
+"""Default buffer of events in bytes, for all hosts of a modelled network; a host on a socket shares
+its event loop and takes less.
+"""
 
 _ERROR_BYTES = 1 << 12
 
 Row = tuple[int, int, int, int, int, int, int, int, bytes]
-"""An event: time in ns, stream, count, host, kind, session, peer, flags, its bytes."""
+"""An event: time in ns, stream, count, host, kind, session, peer, flags, data."""
 
 
 def file() -> Path | None:
-    """Return the library's file, or None if it was not built."""
+    """Return the path of the library, or None if it was not built."""
     paths = (folder / NATIVE for folder in folders())
     return next(filter(Path.is_file, paths), None)
 
 
 _NEVER = "it is for processors"
-"""How a reason begins that no build changes."""
+"""Prefix of a reason that no rebuild can remove."""
 
 
 def absence() -> str:
-    """Say why there is no such file, and what to do."""
+    """Return the reason why the library is missing, and what to do."""
     for folder in folders():
         reason = folder / "_native/quic/reason.txt"
         if reason.is_file():
@@ -98,7 +101,7 @@ def absence() -> str:
 
 @cache
 def load() -> Library:
-    """Load the library once. Raises Unsupported with the reason if it is not here."""
+    """Load the library once. Raises Unsupported with the reason if it is missing or outdated."""
     path = file()
     if path is None:
         raise Unsupported(f"the transport native needs the QUIC library of pqchain; {absence()}")
@@ -109,24 +112,25 @@ def load() -> Library:
 
 
 def pointer(memory: Buffer) -> int:
-    """Return the address of memory; the caller keeps the memory while the library may use it."""
+    """Return the address of a buffer, which the caller keeps while the library may use it."""
     return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
 class Library:
-    """The functions of the library; those that are called often are attributes, unchecked."""
+    """Functions of the library; frequently called ones are attributes without error checks."""
 
     def __init__(self, handle: Any) -> None:
+        # Looking these up once saves time in every event and send.
         self.send, self.queued = handle.pqq_send, handle.pqq_queued
         self.run, self._events = handle.pqq_run, handle.pqq_events
         self._handle = handle
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
-        """Call a function. Raises UsageError and PqchainError with the library's words."""
+        """Call a function and return its result. Raises UsageError or PqchainError on an error."""
         return self.checked(getattr(self._handle, f"pqq_{name}")(*arguments))
 
     def checked(self, answer: int) -> int:
-        """Return an answer that is no fault, else raise it."""
+        """Return a result, or raise the library's error if it is negative."""
         if answer >= 0:
             return answer
         text = bytearray(_ERROR_BYTES)
@@ -135,18 +139,18 @@ class Library:
         raise UsageError(said) if answer == -1 else PqchainError(said)
 
     def numbers(self, *values: int) -> tuple[bytes, int]:
-        """Return numbers as the library takes them."""
+        """Return integers as an array for the library, with its length."""
         return np.array(values, np.uint64).tobytes(), len(values)
 
     def filled(self, name: str, *arguments: int, count: int) -> list[int]:
-        """Return the numbers that a function fills in."""
+        """Return the integers that a function writes to its output array of `count` elements."""
         out = np.zeros(count, np.uint64)
         used = self.call(name, *arguments, out.ctypes.data, count)
         return [int(value) for value in out[:used]]
 
 
 class Mailbox:
-    """Takes the events of one handle."""
+    """Reader of the events of one handle."""
 
     def __init__(
         self,
@@ -156,16 +160,16 @@ class Mailbox:
         most: int = _MOST_EVENTS,
         event_bytes: int = _EVENT_BYTES,
     ) -> None:
-        """Take at most so many events, and so many bytes of them, at once."""
+        """Read at most `most` events, with at most `event_bytes` bytes of data, per call."""
         self._library, self._handle = library, handle
         self._records: NDArray[np.void] = np.zeros(most, _RECORD)
         self._data = memoryview(bytearray(event_bytes))
         self._where = (self._records.ctypes.data, most, pointer(self._data), event_bytes)
         self.full = False
-        """Whether the last call had no room for more, so that more may wait."""
+        """Whether the last call filled a buffer, so that more events may wait."""
 
     def take(self) -> list[Row]:
-        """Return what has happened, in order; there may be more."""
+        """Return the next events, in order; more may wait."""
         count = self._library.checked(self._library._events(self._handle, *self._where))
         rows, begin = [], 0
         for *row, length in self._records[:count].tolist():

@@ -1,6 +1,6 @@
-"""Memory of Python that our QUIC library may touch, and when it is let go: docs/design.
+"""Python memory that the QUIC library may access, and its release; see docs/design.
 
-A handle's thread reads what was lent and writes where it was told to, until the handle is freed.
+A handle's thread reads lent memory and writes registered memory until the handle is freed.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pqchain.wire.transports.native_library import Library
 
 
 class Memory:
-    """Memory of Python that the threads of one handle may touch, exported until they no longer do.
+    """Python memory that one handle's threads may access, exported until they no longer do.
 
-    A `memoryview` of our own keeps the buffer alive and fixed: resizing a bytearray that is lent
-    raises BufferError, whatever its owner releases.
+    A separate `memoryview` keeps the buffer alive and its size fixed: resizing a lent bytearray
+    raises BufferError, even after the owner has released its own views.
     """
 
     def __init__(self) -> None:
         self.lent: dict[int, memoryview] = {}
-        """Buffers that are being sent, by token."""
+        """Lent buffers by token."""
         self.placed: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
-        """Where bytes of a stream go, and how many are to come: by host, session and stream."""
+        """Registered memory and missing bytes, by host, session and stream."""
         self._tokens = 0
 
     def lend(self, data: Buffer) -> int:
@@ -34,22 +34,22 @@ class Memory:
         return self._tokens
 
     def filled(self, key: tuple[int, int, int], count: int) -> None:
-        """Note that bytes have come, and let go of memory that is full."""
+        """Count received bytes, and release memory that is full."""
         memory, left = self.placed.pop(key, (None, 0))
         if left > count:
             self.placed[key] = (memory, left - count)
 
     def drop(self, host: int, session: int | None = None) -> None:
-        """Let go of what was placed for a host, or for one session of it."""
+        """Release the memory registered for a host, or for one of its sessions."""
         for key in [key for key in self.placed if key[0] == host and session in (None, key[1])]:
             del self.placed[key]
 
 
 def release(owner: object, library: Library, handle: int, memory: Memory) -> Callable[[], None]:
-    """Return a call that frees a handle once: when called, with its owner, or at exit.
+    """Return a function that frees a handle once: when called, with its owner, or at exit.
 
-    The finalizer, and not the owner, keeps the memory: it is let go only after the library has
-    ended the handle's thread.
+    The finalizer, not the owner, keeps the memory, so that it is released only after the library
+    has stopped the handle's thread.
     """
     process = os.getpid()
 

@@ -1,8 +1,8 @@
-"""Who is at the other end of a session: what QUIC transports here ask, and what is answered.
+"""Mutual authentication of QUIC sessions.
 
-A server shows a pinned certificate. A client, of which aioquic cannot ask one, answers a challenge
-that comes with the server's first flight, with its post-quantum signature over the challenge and
-the server's certificate. Challenge and answer are the first one-way stream of either side.
+A server shows its pinned certificate. aioquic cannot request a certificate of a client; a client
+therefore signs, with its post-quantum key, a challenge from the server's first flight together with
+the server's certificate. Challenge and answer are the first unidirectional stream of either side.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from pqchain.wire.identity import Identity, PublicIdentity, verify
 from pqchain.wire.session import Event, Opened, Received
 
 ANSWER, CHALLENGE = 2, 3
-"""The first one-way streams of the client and of the server."""
+"""Ids of the first unidirectional streams of the client and of the server."""
 
 UNPROVEN_BYTES = 64 << 10
-"""What an unproven client may send before it is cut off."""
+"""Bytes that an unauthenticated client may send before the connection is closed."""
 
 UNPROVEN_SECONDS = 10.0
 REFUSED = 0x101
-"""Error code of a connection that the node never heard of."""
+"""QUIC error code of a connection that was closed before authentication."""
 
 _CHALLENGE_BYTES = 32
 
 _EVENT_BYTES = 16
-"""What an event without bytes counts: a client could end streams without end."""
+"""Bytes charged for each event: a client could otherwise end empty streams without limit."""
 
 
 @dataclass(eq=False)
 class Owner:
-    """What an endpoint shares with its sessions."""
+    """State that an endpoint shares with its sessions."""
 
     identity: Identity
     directory: Mapping[int, PublicIdentity]
     random: Callable[[int], bytes]
-    """Draws challenges."""
+    """Source of random bytes, for challenges."""
     happened: list[Event] = field(default_factory=list, init=False)
 
 
 @dataclass(slots=True, eq=False)
 class Proving(ABC):
-    """A session that the node hears of when both sides have shown who they are."""
+    """Session that is reported to the node once both sides are authenticated."""
 
     owner: Owner
     session: int
@@ -53,24 +53,24 @@ class Proving(ABC):
     challenge: bytes = b""
     answer: bytearray = field(default_factory=bytearray)
     waiting: list[Received] = field(default_factory=list)
-    """What came before there was proof."""
+    """Data received before authentication."""
     waiting_bytes: int = 0
 
     @property
     @abstractmethod
     def over(self) -> bool:
-        """Whether the node hears no more of it."""
+        """Whether the session has ended for the node."""
 
     @abstractmethod
     def say(self, data: bytes) -> None:
-        """Send that on a one-way stream of its own."""
+        """Send data on a new unidirectional stream."""
 
     @abstractmethod
     def end(self, reason: str, code: int = 0) -> None:
-        """Close the connection."""
+        """Close the connection with an error code and a reason."""
 
     def negotiated(self) -> None:
-        """Challenge a client whose hello was understood, unless a ticket says who it is."""
+        """Challenge a client after its first message, unless a ticket identifies it."""
         if self.dialled:
             return
         if self.peer is not None:
@@ -80,7 +80,7 @@ class Proving(ABC):
             self.say(self.challenge)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
-        """Sort proof from data, and hold data back until there is proof."""
+        """Handle stream data: the proof itself, or application data, which waits for the proof."""
         if self.over:
             return
         if stream == (CHALLENGE if self.dialled else ANSWER):
@@ -91,6 +91,7 @@ class Proving(ABC):
                 self._answered(bytes(self.answer))
             return
         event = Received(self.session, stream, data, end)
+        # Streams may overtake the proof; what they carry is kept, within a bound.
         if self.opened:
             self.owner.happened.append(event)
             return
@@ -107,9 +108,10 @@ class Proving(ABC):
             self.say(own.index.to_bytes(4, "big") + proof)
             self.prove()
             return
+        # The answer is the client's index (4 bytes, big-endian) and its signature.
         client = directory.get(int.from_bytes(answer[:4], "big"))
         if (
-            self.opened
+            self.opened  # an open session cannot be authenticated a second time
             or client is None
             or client.index == own.index
             or not verify(answer[4:], self.challenge, client=client, server=own.public)
@@ -120,7 +122,10 @@ class Proving(ABC):
         self.prove()
 
     def prove(self, *, early: bool = False) -> None:
-        """Tell the node of the session, and of what came before the proof."""
+        """Report the session to the node, and then the data received before the proof.
+
+        `early` marks a 0-RTT session.
+        """
         if self.opened:
             return
         assert self.peer is not None

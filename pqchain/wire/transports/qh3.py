@@ -1,6 +1,6 @@
-"""QUIC by qh3, a fork of aioquic with its packets in Rust. The only importer of qh3.
+"""QUIC over qh3, a fork of aioquic with packet handling in Rust. Only this module imports qh3.
 
-Certificates need keys on P-256: qh3's clients do not take Ed25519. Sessions are not resumed.
+Certificates need P-256 keys, because qh3's clients do not accept Ed25519. Sessions are not resumed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pqchain.wire.transports.quic_connection import Library
 
 LIBRARY = Library(
     package=qh3,
-    # Tried up to here; packets come out 29 bytes shorter than asked for.
+    # Largest size that was tested; packets come out 29 bytes shorter than requested.
     longest_bytes=16_000,
     buffer=Buffer,
-    # What a stream has not sent yet; qh3 does not count what waits for acknowledgement.
+    # Unsent bytes of a stream; qh3 does not count those that wait for acknowledgement.
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
-    # It allows a peer 128 streams at a time.
+    # qh3 itself allows a peer 128 concurrent streams.
     streams=lambda quic: (),
     forget=lambda quic: setattr(quic, "_core", None),
     settings=lambda congestion: {"probe_datagram_size": False},

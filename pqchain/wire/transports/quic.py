@@ -1,11 +1,12 @@
-"""QUIC sessions without sockets: one endpoint of connections, told the time by the caller.
+"""Sans-I/O QUIC endpoint: all connections of one node; the caller provides the time.
 
-Knows aioquic's way of speaking and imports neither it nor a fork: a `Library` says what an endpoint
-takes, `aioquic` and `qh3` give it. The same endpoint runs on a modelled clock and behind a socket.
+It uses aioquic's programming interface but imports neither aioquic nor a fork; the modules
+`aioquic` and `qh3` each provide a `Library`. The same endpoint runs on a modelled clock and on a
+socket.
 
-A session ticket is bound to the client that had proven itself on the ticket's session, and is good
-for one use: whoever resumes with it is that client, and a replayed 0-RTT request finds the ticket
-gone, so that it is neither decrypted nor answered.
+A session ticket is bound to the client that was authenticated on the ticket's session, and is valid
+for one use. A client that resumes with it is therefore identified, and a replayed 0-RTT request
+finds no ticket: it is neither decrypted nor answered.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ _IDLE_SECONDS = 30.0
 _LEAST_INITIAL_BYTES = 1200
 _CANCELLED = 0x102
 _VERSION_1 = 1
-"""Of QUIC, RFC 9000."""
+"""QUIC version 1, RFC 9000."""
 
 _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
-"""What a library raises if a stream has ended by itself."""
+"""Exceptions that a library raises if a stream has already ended."""
 
 _SLACK_SECONDS = 1e-6
-"""aioquic sends an acknowledgement after its time, not at it."""
+"""Added to timers, because aioquic sends an acknowledgement after its time and not at it."""
 
 
 class QuicEndpoint(QuicOwner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, place: Place, library: Library) -> None:
-        """Raise Unsupported if the library sends no datagrams as long as those asked for."""
+        """Raise Unsupported if the library cannot send datagrams of the requested length."""
         package = library.package
         if place.datagram_bytes > library.longest_bytes:
             raise Unsupported(
@@ -82,17 +83,17 @@ class QuicEndpoint(QuicOwner):
         self._by_name: dict[bytes, Connection] = {}
         self._all: dict[int, Connection] = {}
         self._given: dict[bytes, tuple[Any, int]] = {}
-        """Tickets that we gave, and to which peer."""
+        """Tickets issued to clients, with the client's index."""
         self._admission = Admission()
         self._retries: list[tuple[bytes, Address]] = []
-        """What is to be answered to those who have no connection."""
+        """Retry packets to send, which belong to no connection."""
         self._kept: dict[int, list[Any]] = {}
-        """Tickets that peers gave us."""
+        """Tickets received from peers."""
 
-    # What a node asks for.
+    # Calls of the node.
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Begin a session; `early` uses a ticket of an earlier session if there is one."""
+        """Start a session; `early` uses a ticket of an earlier session if there is one."""
         self._now = now
         tickets = self._kept.setdefault(peer, [])
         ticket = tickets.pop() if early and tickets else None
@@ -111,15 +112,15 @@ class QuicEndpoint(QuicOwner):
         return connection.session
 
     def open(self, session: int) -> int:
-        """Open a two-way stream."""
+        """Open a bidirectional stream and return its id."""
         connection = self.sessions[session]
         channel: int = connection.quic.get_next_available_stream_id()
-        # The number is taken when something is sent on it.
+        # aioquic reserves the id only when something is sent on the stream.
         connection.write(channel, b"")
         return channel
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes for a stream; they are handed on as acknowledgements make room."""
+        """Queue bytes for a stream; they are passed on as acknowledgements arrive."""
         connection = self.sessions.get(session)
         if connection is not None and channel not in connection.stopped:
             connection.put(channel, data, end=end)
@@ -127,10 +128,10 @@ class QuicEndpoint(QuicOwner):
     def place(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Do nothing: these libraries hand out bytes of their own."""
+        """Do nothing: these libraries deliver data in buffers of their own."""
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop."""
+        """Ask the sender to stop (STOP_SENDING)."""
         if (connection := self.sessions.get(session)) is None:
             return
         try:
@@ -140,31 +141,31 @@ class QuicEndpoint(QuicOwner):
         self.dirty[session] = connection
 
     def close(self, session: int, reason: str, *, now: float) -> None:
-        """Send a CONNECTION_CLOSE and forget the session."""
+        """Send CONNECTION_CLOSE and forget the session."""
         self._now = now
         if (connection := self.sessions.get(session)) is not None:
             connection.end(reason)
 
     def queued_bytes(self) -> int:
-        """Return what waits in our queues; what QUIC has taken is not counted."""
+        """Return the bytes in this endpoint's queues, without those passed to the library."""
         return sum(connection.queued.bytes for connection in self.sessions.values())
 
-    # What a socket, or a model of the network, tells.
+    # Calls of the driver.
 
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
-        """Take in one datagram."""
+        """Process one received datagram."""
         self._now = now
         if (connection := self._addressed(datagram, address)) is not None:
             self.dirty[connection.session] = connection
             self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
     def timer(self) -> float | None:
-        """Return when `handle_timer` wants to be called, or None."""
+        """Return the time at which `handle_timer` must be called, or None."""
         timers = [each.timer for each in self._all.values() if each.timer is not None]
         return min(timers) + _SLACK_SECONDS if timers else None
 
     def handle_timer(self, now: float) -> None:
-        """Let every connection whose time has come act."""
+        """Handle the timers of all connections that are due."""
         self._now = now
         for connection in list(self._all.values()):
             if connection.timer is not None and connection.timer <= now:
@@ -172,7 +173,7 @@ class QuicEndpoint(QuicOwner):
                 self._call(connection, connection.quic.handle_timer, now)
 
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
-        """Return what is to be sent now."""
+        """Return the datagrams to be sent now, each with its destination."""
         self._now = now
         sent, self._retries = self._retries, []
         dirty, self.dirty = self.dirty, {}
@@ -183,23 +184,24 @@ class QuicEndpoint(QuicOwner):
                 sent += flight
                 connection.timer = connection.quic.get_timer()
                 if connection.over and flight:
-                    # It has said goodbye; the library would keep its buffers for a while.
+                    # CONNECTION_CLOSE was sent; the library would keep the connection's buffers for
+                    # a while.
                     self._terminated(connection, "")
         return sent
 
     def events(self) -> list[Event]:
-        """Return what has happened since the last call."""
+        """Return the events since the last call."""
         happened, self.happened = self.happened, []
         return happened
 
     def qlog(self) -> Mapping[str, Any] | None:
-        """Return the log on the caller's clock, for qvis, if one was asked for."""
+        """Return the qlog on the caller's clock, or None if it was not requested."""
         return None if self._log is None else self._log.to_dict()
 
-    # What happens inside.
+    # Internals.
 
     def _call(self, connection: Connection, method: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what the library says and see what has happened; None if it is over."""
+        """Call the library and process its events; return None if the connection has ended."""
         try:
             answer = method(*arguments)
         except self.library.over as error:
@@ -209,10 +211,11 @@ class QuicEndpoint(QuicOwner):
         return answer
 
     def _addressed(self, datagram: bytes, address: Address) -> Connection | None:
-        """Return whose datagram it is, which may be that of a client we do not know yet."""
+        """Return the connection of a datagram; an Initial of a new client may create one."""
         if not datagram:
             return None
         if not datagram[0] & 0x80:
+            # Short header: the connection id has the 8 bytes that this side chose.
             return self._by_name.get(datagram[1:9])
         packet = self._quic.packet
         try:
@@ -221,6 +224,7 @@ class QuicEndpoint(QuicOwner):
             return None
         connection = self._by_name.get(header.destination_cid)
         if (
+            # Shorter first datagrams are dropped (RFC 9000, section 14.1), as are other versions.
             connection is None
             and header.packet_type == packet.QuicPacketType.INITIAL
             and len(datagram) >= _LEAST_INITIAL_BYTES
@@ -230,9 +234,10 @@ class QuicEndpoint(QuicOwner):
         return connection
 
     def _admitted(self, header: Any, address: Address) -> Connection | None:
-        """Accept a client that we do not know, ask it for a token first, or turn it away."""
+        """Accept a new client, request address validation with a Retry, or drop the datagram."""
         admission, host = self._admission, str(address[0])
         names = admission.names(header.token, address, header.destination_cid, self._now)
+        # Dropped silently; an honest client sends its Initial again.
         if admission.full(host):
             return None
         if names is None and admission.wants_tokens:
@@ -251,7 +256,7 @@ class QuicEndpoint(QuicOwner):
         return connection
 
     def _added(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
-        """Return a new connection, which was dialled if a peer is given."""
+        """Create and register a connection; a `peer` marks a dialled one."""
         quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
         connection = Connection(
@@ -264,7 +269,7 @@ class QuicEndpoint(QuicOwner):
 
     def _accepted(self, names: Names) -> Connection:
         def fetch(label: bytes) -> Any:
-            # Gone after one use: a replay of the same first flight meets no ticket.
+            # Removed at the first use, so that a replay of the same first flight finds no ticket.
             ticket, peer = self._given.pop(label, (None, None))
             if ticket is not None:
                 connection.peer = peer
@@ -307,13 +312,14 @@ class QuicEndpoint(QuicOwner):
             if not connection.dialled:
                 assert connection.peer is not None
                 self.library.limit_data(connection.quic, True)
-                while connection.tickets:  # not earlier: a ticket stands for a proven identity
+                # Not before authentication, because a ticket identifies a client.
+                while connection.tickets:
                     ticket = connection.tickets.pop()
                     self._given[ticket.ticket] = (ticket, connection.peer)
             self._admission.left(connection.session)
 
     def _terminated(self, connection: Connection, reason: str) -> None:
-        """Forget a connection; tell the node if it knew of the session, or waits for it."""
+        """Forget a connection; report its end if the node knows the session or has dialled it."""
         session, peer = connection.session, connection.peer
         self._admission.left(session)
         for name in [name for name, each in self._by_name.items() if each is connection]:

@@ -1,4 +1,4 @@
-"""One QUIC connection of an endpoint, and what waits to be sent; `proof` says who is there."""
+"""One QUIC connection of an endpoint with its send queues; `proof` authenticates the peer."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pqchain.wire.transports.limits import (
 from pqchain.wire.transports.proof import REFUSED, UNPROVEN_SECONDS, Owner, Proving
 
 WINDOW_BYTES = 4 << 20
-"""What is handed to one connection ahead of acknowledgements; aioquic itself never says stop."""
+"""Unacknowledged bytes passed to one connection; aioquic itself accepts any amount."""
 
 SLICE_BYTES = 256 << 10
 
 
 def remember(streams: dict[int, None], stream: int) -> None:
-    """Add a stream to the last ones, of which no more are kept than may be open at once."""
+    """Add a stream, and drop the oldest entry above the number of concurrent streams."""
     streams[stream] = None
     if len(streams) > MOST_CHANNELS:
         del streams[next(iter(streams))]
@@ -32,72 +32,73 @@ def remember(streams: dict[int, None], stream: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """What an endpoint takes from aioquic, or from a fork of it whose modules look the same."""
+    """Adapter of aioquic, or of a fork whose modules have the same names."""
 
     package: Any
     longest_bytes: int
-    """The longest datagram that it sends."""
+    """Longest datagram in bytes that it sends."""
     buffer: Callable[..., Any]
-    """What its parser of headers takes."""
+    """Buffer type of its header parser."""
     buffered: Callable[[Any, int], int]
-    """Says how many bytes of a stream it holds."""
+    """Number of bytes of a stream that the library keeps, by connection and stream."""
     streams: Callable[[Any], Collection[int]]
-    """Says which streams are open; empty if the library itself allows only a few."""
+    """Open streams of a connection; empty if the library itself allows only a few."""
     forget: Callable[[Any], None]
-    """Drops the buffers of a connection that is over; its objects refer to each other, so that
-    they would last until a garbage collection."""
+    """Drops the buffers of an ended connection; its objects form reference cycles, so that they
+    would otherwise last until a garbage collection.
+    """
     limit_data: Callable[[Any, bool], None] = lambda quic, proven: None
-    """Limits what a client may send until it has proven who it is, where the library allows it."""
+    """Sets the data limit of a client before or after authentication, where supported."""
     settings: Callable[[str], dict[str, Any]]
-    """Says, for a congestion control, what only its configuration knows."""
+    """Additional configuration of the library for a congestion control."""
     logger: Callable[[Callable[[], float]], Any] | None = None
-    """Makes a qlog on the caller's clock, where the library can write one."""
+    """Creates a qlog logger on the caller's clock; None if unsupported."""
     over: tuple[type[Exception], ...] = ()
-    """What it raises on a connection that the other side has closed, or that it broke itself."""
+    """Exceptions raised on a connection that the peer closed, or the library after an error."""
 
 
 @dataclass(eq=False)
 class QuicOwner(Owner):
-    """What an endpoint shares with its connections."""
+    """State that an endpoint shares with its connections."""
 
     library: Library
     sessions: dict[int, Connection] = field(default_factory=dict, init=False)
-    """Those that are not over."""
+    """Connections that have not ended."""
     dirty: dict[int, Connection] = field(default_factory=dict, init=False)
-    """Those that may have something to send."""
+    """Connections that may have data to send."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Connection(Proving):
-    """One connection and what we know about it."""
+    """One connection, its send queues and its authentication."""
 
     owner: QuicOwner
     quic: Any
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     tickets: list[Any] = field(default_factory=list)
-    """Tickets for the client, which has not proven who it is yet."""
+    """Session tickets of a client that is not authenticated yet."""
     handed: set[int] = field(default_factory=set)
-    """The channels of which QUIC may hold something."""
+    """Channels of which the library may keep data."""
     stopped: dict[int, None] = field(default_factory=dict)
-    """The last streams on which the other side wants nothing more."""
+    """Recent streams on which the peer asked to stop sending."""
     ended: dict[int, None] = field(default_factory=dict)
-    """The last streams that the other side has ended: older versions say so again and again."""
+    """Recent streams that the peer has ended: older library versions report an end repeatedly."""
     timer: float | None = None
     queued: Queued = field(default_factory=Queued)
 
     @property
     def over(self) -> bool:
-        """Whether the node hears no more of it."""
+        """Whether the session has ended for the node."""
         return self.session not in self.owner.sessions
 
     def say(self, data: bytes) -> None:
-        """Send that on a one-way stream of its own."""
+        """Send data on a new unidirectional stream."""
         stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
         self.write(stream, data, end=True)
 
     def take(self, stream: int, data: bytes, end: bool) -> None:
-        """Take in bytes of a stream, of whose end older versions tell more than once."""
+        """Handle stream data; ignore repeated ends, which older library versions report."""
         if stream in self.ended:
             return
         if end:
@@ -105,13 +106,13 @@ class Connection(Proving):
         self.received(stream, data, end)
 
     def check_time(self, now: float) -> None:
-        """Refuse a client that proves nothing for too long."""
+        """Close the connection of a client that is not authenticated in time."""
         unproven = not self.dialled and not self.opened and not self.over
         if unproven and now > self.created + UNPROVEN_SECONDS:
             self.end("no proof of identity in time", REFUSED)
 
     def check_streams(self) -> None:
-        """Close a connection with too many open streams; older versions let a peer open any."""
+        """Close a connection with too many open streams, which older libraries do not limit."""
         count = len(self.owner.library.streams(self.quic))
         if self.over or count <= MOST_UNPROVEN_CHANNELS:
             return
@@ -121,7 +122,7 @@ class Connection(Proving):
             self.cut_off("too many open streams")
 
     def end(self, reason: str, code: int = 0) -> None:
-        """Say goodbye with a CONNECTION_CLOSE."""
+        """Send CONNECTION_CLOSE and drop all queues."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
         self.drop_queues()
@@ -129,15 +130,15 @@ class Connection(Proving):
         self.quic.close(error_code=code, reason_phrase=reason)
 
     def cut_off(self, reason: str) -> None:
-        """Close the connection and tell the node, which has not asked for it."""
+        """Close the connection and report it to the node."""
         assert self.peer is not None
         self.end(reason)
         self.owner.happened.append(Closed(self.session, self.peer, reason))
 
-    # What is to be sent.
+    # Sending.
 
     def put(self, channel: int, data: Buffer, *, end: bool) -> None:
-        """Queue bytes; a session whose queue is full is closed instead."""
+        """Queue bytes; close the session instead if its queue is full."""
         if self.queued.is_full:
             self.cut_off(READS_NOTHING)
             return
@@ -147,24 +148,25 @@ class Connection(Proving):
         self.owner.dirty[self.session] = self
 
     def drop(self, channel: int) -> None:
-        """Forget what waits on a channel."""
+        """Drop the queue of a channel."""
         for view, _ in self.outgoing.pop(channel, ()):
             self.queued.remove(view)
 
     def drop_queues(self) -> None:
-        """Forget what waits on all channels."""
+        """Drop the queues of all channels."""
         self.outgoing.clear()
         self.queued = Queued()
 
     def feed(self) -> None:
-        """Hand queued bytes to QUIC, as far as its buffers are not full."""
+        """Pass queued bytes to the library until its buffers are full."""
         if not self.outgoing or self.over:
             return
-        # What a dialled connection sends before it is opened would miss the 0-RTT keys anyway.
+        # Bytes passed before a dialled connection is open would not be sent with the 0-RTT keys
+        # anyway.
         room = max(WINDOW_BYTES // len(self.outgoing), SLICE_BYTES)
         held = self._held_bytes()
         for channel, queue in list(self.outgoing.items()):
-            # Each of many channels has a slice, but not so that their sum knows no limit.
+            # Every channel gets at least a slice, but the sum over many channels is bounded.
             if held > MOST_HANDED_BYTES:
                 return
             buffered = self.owner.library.buffered(self.quic, channel)
@@ -183,13 +185,14 @@ class Connection(Proving):
                 del self.outgoing[channel]
 
     def _held_bytes(self) -> int:
-        """Return what QUIC holds of all streams."""
+        """Return the bytes of all streams that the library keeps."""
         held = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.handed}
         self.handed = {stream for stream, count in held.items() if count}
         return sum(held.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Hand bytes to QUIC. If the other side has closed, they are lost; the event comes."""
+        """Pass bytes to the library; if the peer has closed, they are lost."""
+        # The event of the peer's close follows from the library.
         # aioquic appends to a bytearray, which takes any buffer.
         try:
             self.quic.send_stream_data(channel, data, end)

@@ -1,6 +1,6 @@
-"""The transports that there are: a row each, and the only place that names their modules.
+"""Registry of transports: a row for each, and the only place that names their modules.
 
-Nothing is imported before a transport is opened or asked whether it can be.
+A transport's module is imported when it is opened or its availability is checked.
 """
 
 from __future__ import annotations
@@ -19,85 +19,89 @@ if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
 LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
-"""QUIC's least, and the longest that aioquic 1.7.2 and qh3 send without breaking the connection."""
+"""Minimum of QUIC, and the maximum that aioquic 1.7.2 and qh3 send without errors."""
 
 CONGESTION = ("reno", "cubic", "bbr")
-"""All that any transport has: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
+"""Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
 
 WINDOW_BYTES = 4 << 20
-"""What a peer is sent ahead of its acknowledgements, unless the link holds more."""
+"""Default limit of unacknowledged bytes; links with more in flight have a larger one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a transport is opened: who we are, whom we know, and how to speak."""
+    """Arguments for opening a transport: identity, directory, addresses and settings."""
 
     identity: Identity
     directory: Sequence[PublicIdentity]
     addresses: Mapping[int, Address]
-    """Where everyone listens; read at each dialling, so it may be filled later."""
+    """Listening address of every node; read at each dial, so it may be filled in later."""
     folder: Path
-    """For what a library wants to read from a file."""
+    """Folder for data that a library reads only from files."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
     log: bool = False
-    """Whether to keep a log, where the library can."""
+    """Whether to keep a qlog, where the library supports it."""
     window_bytes: int = WINDOW_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a modelled network is like."""
+    """Conditions of a modelled network."""
 
     bits_per_second: float
-    """Of each port; every host has one in and one out."""
+    """Rate of each port; every host has an incoming and an outgoing one."""
     delay_seconds: float
     loss: float
     queue_bytes: int
     coalescing_seconds: float
     overhead_bytes: int
-    """Of each datagram on the wire."""
+    """Overhead of each datagram on the wire."""
     datagram_seconds: float = 0.0
-    """Processor time of each datagram that is sent or received."""
+    """Processor seconds of each datagram that is sent or received."""
     seed: int = 0
     digest: bool = False
-    """Whether all datagrams are hashed."""
+    """Whether to hash all datagrams."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What is known of a transport without its library."""
+    """Properties of a transport that are known without its library."""
 
     name: str
     module: str = ""
-    """Its file here if that is not called `name`; it has `open_transport`, and a `LIBRARY` if it
-    sends datagrams."""
+    """Name of the module in this package if it differs from `name`.
+
+    The module has `open_transport`, and a `LIBRARY` if it sends datagrams.
+    """
     package: str = ""
-    """What must be installed; nothing beyond Python if it is empty."""
+    """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
-    """Whether it sends datagrams, and `live_seconds` is for one of them."""
+    """Whether it sends datagrams, so that `live_seconds` is the cost of one."""
     endpoint: bool = True
-    """Whether it is an `Endpoint`, else it is a `Listener` too."""
+    """Whether it is an `Endpoint`; otherwise it is also a `Listener`."""
     virtual: bool = False
-    """Whether it runs on a modelled clock, the same bytes every time: as endpoints that a driver
-    feeds, or else as a `Fabric` of its own."""
+    """Whether it runs deterministically on a modelled clock, as endpoints that a driver feeds or
+    with its own `Fabric`.
+    """
     resumes: bool = False
-    """Whether a session can be resumed with 0-RTT."""
+    """Whether sessions can be resumed with 0-RTT."""
     logs: bool = False
     """Whether it writes qlog."""
     congestion: tuple[str, ...] = ("reno", "cubic")
-    """The congestion controls that may be asked for."""
+    """Congestion controls that can be selected."""
     streams_at_once: int | None = None
-    """How many channels a session has at a time."""
+    """Maximum number of concurrent channels of a session, if the library sets a low one."""
     certificate_key: str = "p256"
-    """The kind of key that its certificates need."""
+    """Required key type of certificates."""
     live_seconds: float
-    """Processor seconds per datagram, or per byte where there are none, on a processor of 2021."""
+    """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
     virtual_seconds: float = 0.0
-    """Those of a datagram on a modelled clock, with its share of acknowledgements."""
+    """Processor seconds per datagram on a modelled clock, its share of acknowledgements included.
+    """
 
     def reason(self) -> str:
-        """Return "" if it can be opened here, else why not."""
+        """Return "" if the transport can be opened here, else the reason why not."""
         try:
             self.load()
         except Unsupported as error:
@@ -105,7 +109,7 @@ class Row:
         return ""
 
     def load(self) -> Any:
-        """Return its module. Raises Unsupported with the reason if its library is lacking."""
+        """Return the transport's module. Raises Unsupported if its library is missing."""
         try:
             module = importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
         except ImportError as error:
@@ -116,15 +120,18 @@ class Row:
         return module
 
     def longest_datagram_bytes(self) -> int:
-        """Return the longest datagram that the installed version sends. Raises Unsupported."""
+        """Return the longest datagram in bytes that the installed version sends.
+
+        Raises Unsupported if the library is missing.
+        """
         return int(self.load().LIBRARY.longest_bytes)
 
     def open(self, place: Place) -> Any:
-        """Return the transport. Raises Unsupported if its library is lacking or too old."""
+        """Open and return the transport. Raises Unsupported if its library is missing or old."""
         return self.load().open_transport(place)
 
     def open_fabric(self, conditions: Conditions, places: Sequence[Place]) -> Any:
-        """Return the `Fabric` of a modelled network with a host at each place."""
+        """Return the `Fabric` of a modelled network with one host per element of `places`."""
         return self.load().open_fabric(conditions, places)
 
 
@@ -154,14 +161,14 @@ _ROWS = (
     Row(name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9),
 )
 NATIVE = "_native/quic/lib/libpqchain_quic.so"
-"""The library behind the first of them, in a folder of the package."""
+"""Path of the native transport's library below a folder of the package."""
 
 TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
-"""All of them, by name."""
+"""All rows by name."""
 
 
 def get(name: str) -> Row:
-    """Return the row of a transport. Raises UnknownName."""
+    """Return the row of a transport, ignoring case. Raises UnknownName."""
     folded = name.casefold() if isinstance(name, str) else name
     if folded not in TRANSPORTS:
         raise UnknownName("transport", name, TRANSPORTS)
@@ -169,18 +176,18 @@ def get(name: str) -> Row:
 
 
 def names(**traits: Any) -> list[str]:
-    """Return the transports whose rows have these values: `names(virtual=True)`."""
+    """Return the names of the transports with these properties: `names(virtual=True)`."""
     return [row.name for row in _ROWS if traits.items() <= asdict(row).items()]
 
 
 def default() -> str:
-    """Return the transport that is taken unless one is named: native where it was built."""
+    """Return the name of the default transport: native where it was built, else aioquic."""
     name = _ROWS[0].name
     built = any((folder / NATIVE).is_file() for folder in folders())
     return name if built else names(virtual=True)[1]
 
 
 def needed() -> str:
-    """Say which package each transport needs that not everybody has."""
+    """Return which optional package each transport needs, as text."""
     rows = [row for row in _ROWS if row.package and not row.virtual]
     return ", ".join(f"{row.name} needs {row.package}" for row in rows)

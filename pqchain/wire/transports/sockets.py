@@ -1,4 +1,4 @@
-"""What transports with sockets of their own share: who is known, who is dialled, which sessions."""
+"""Base class of transports with their own sockets: directory, dialling, table of sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONNECT_SECONDS = 10.0
 
 
 class Turn:
-    """The share of a turn of the event loop that the sessions of a node have together."""
+    """Time budget that all sessions of a node share in one turn of the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -24,8 +24,9 @@ class Turn:
 
     @property
     def is_over(self) -> bool:
-        """Whether the rest of the work must wait for the next turn."""
+        """Whether the budget is used up, so that the rest must wait for the next turn."""
         now = time.perf_counter()
+        # The budget begins with the first work of a turn, and is reset when the next turn begins.
         if self._ends is None:
             self._ends = now + TURN_SECONDS
             self._loop.call_soon(self._next)
@@ -36,7 +37,7 @@ class Turn:
 
 
 class _Session(Protocol):
-    """A connection, from either side."""
+    """Connection of a transport, dialled or accepted."""
 
     def queued_bytes(self) -> int: ...
 
@@ -47,7 +48,7 @@ SessionT = TypeVar("SessionT", bound=_Session)
 
 
 class Sockets(ABC, Generic[SessionT]):
-    """All sessions of one node; a transport adds how to listen and to connect."""
+    """Sessions of one node; a subclass adds listening and connecting."""
 
     def __init__(self, place: Place) -> None:
         self.addresses = place.addresses
@@ -62,11 +63,12 @@ class Sockets(ABC, Generic[SessionT]):
 
     @abstractmethod
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect and deliver `Opened`. Raises OSError if that fails."""
+        """Connect and deliver `Opened`. Raises OSError if the connection fails."""
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
-        """Connect in the background; there is no 0-RTT."""
+        """Connect in the background and return the session number; `early` has no effect."""
         session = next(self.numbers)
+        # A reference must be kept: asyncio holds only weak ones to tasks.
         self._dialling[session] = self.loop.create_task(self._dial(session, peer))
         return session
 
@@ -80,7 +82,7 @@ class Sockets(ABC, Generic[SessionT]):
             self._dialling.pop(session, None)
 
     def close(self, session: int, reason: str, *, now: float) -> None:
-        """End a session."""
+        """Close a session, or cancel its connection attempt."""
         if (connection := self.sessions.pop(session, None)) is not None:
             connection.end()
         if (task := self._dialling.pop(session, None)) is not None:
@@ -89,13 +91,13 @@ class Sockets(ABC, Generic[SessionT]):
     def place(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Do nothing: what comes is in frames, whose bytes are told of as they are."""
+        """Do nothing: received data is in frames and is always reported as `Received`."""
 
     def close_all(self) -> None:
-        """End every session, those that are not open yet too."""
+        """Close all sessions and cancel all connection attempts."""
         for session in [*self.sessions, *self._dialling]:
             self.close(session, "the end", now=0.0)
 
     def queued_bytes(self) -> int:
-        """Return what waits."""
+        """Return the number of bytes that wait to be sent on all sessions."""
         return sum(session.queued_bytes() for session in self.sessions.values())

@@ -1,9 +1,11 @@
-"""TLS 1.3 over TCP: both sides show pinned certificates; channels share one connection in frames.
+"""TLS 1.3 over TCP with mutual pinned certificates; the channels share one connection.
 
-A frame is a channel (4 bytes), a length (4), a flag that says whether it is the last (1), and the
-bytes. Channels take turns, one frame each, so that none waits for another's chunk.
+A frame is a channel number (4 bytes), a length (4), a flag that marks the channel's last frame (1),
+and the data. Channels send one frame each in turn, so that no channel waits for another's whole
+chunk.
 
-Who connects has a few seconds to prove who it is, and only so many may be about to (`Admission`).
+A client must finish its handshake within a few seconds, and the number of unfinished handshakes is
+limited (`Admission`).
 """
 
 from __future__ import annotations
@@ -29,44 +31,44 @@ _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 HANDSHAKE_SECONDS = 5.0
-"""How long a client may take to prove who it is."""
+"""Timeout of a client's TLS handshake in seconds."""
 
 MOST_HALF_OPEN, MOST_OF_ONE_HOST = 128, 64
-"""Clients that have not yet; each costs some 300 kB."""
+"""Unfinished handshakes in total and per host; each costs some 300 kB."""
 
 _ACCEPT_AGAIN_SECONDS = 0.1
-"""After which the node looks for clients again when it had no descriptor for one."""
+"""Delay before the next `accept` after one failed for lack of file descriptors."""
 
 
 @dataclass(eq=False)
 class _Line(asyncio.Protocol):
-    """One TLS connection."""
+    """One TLS connection as an asyncio protocol."""
 
     owner: TcpTls
     session: int
     peer: int | None
-    """Whom we have dialled, or who has proven to be there."""
+    """Index of the dialled or authenticated peer; None before authentication."""
     channels: int = 0
     _transport: asyncio.Transport | None = None
     _paused: bool = False
     _came: bytearray = field(default_factory=bytearray)
-    """Bytes that were not delivered yet."""
+    """Received bytes that were not delivered."""
     _frame: tuple[int, int, bool] | None = None
-    """Of the frame that comes: channel, bytes that were not delivered yet, whether it is the last.
-    """
+    """Current frame: channel, undelivered bytes, whether it is the channel's last."""
     _unread: bool = False
-    """Whether nothing is read until the loop has time for what has come."""
+    """Whether reading is paused until the received data is delivered."""
     _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     _queued: Queued = field(default_factory=Queued)
-    """What waits in them."""
+    """Counters of the queued data."""
     _reason: str = ""
-    """Why this side has ended it; empty if the node asked for it."""
+    """Reason why this side closed the connection; empty if the node requested it."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
         self._transport = cast(asyncio.Transport, transport)
         shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
         peer = self.owner.by_certificate.get(shown)
+        # The certificate itself is compared, in addition to TLS's verification of the chain.
         if peer is None or self.peer not in (None, peer):
             self.end()
             return
@@ -75,7 +77,8 @@ class _Line(asyncio.Protocol):
         self.owner.deliver(Opened(self.session, peer, dialled))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end()  # Python 3.10 calls a transport unclosed that only the other side has closed
+        # Python 3.10 reports a transport as unclosed if only the peer has closed it.
+        self.end()
         self._deliver_all()
         known = self.owner.sessions.pop(self.session, None) is not None
         if known and self.peer is not None:
@@ -83,12 +86,12 @@ class _Line(asyncio.Protocol):
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        """Deliver the frames that are complete, as far as this turn of the loop allows."""
+        """Deliver complete pieces of frames, as far as this turn's time budget allows."""
         self._came += data
         self._deliver()
 
     def _deliver(self) -> None:
-        """Deliver pieces of frames; those that this turn has no time for wait, unread ones too."""
+        """Deliver pieces until the turn's budget is used, then pause reading."""
         transport = self._transport
         assert transport is not None
         while not self.owner.turn.is_over:
@@ -104,12 +107,12 @@ class _Line(asyncio.Protocol):
         self.owner.loop.call_soon(self._deliver)
 
     def _deliver_all(self) -> None:
-        """Deliver what had come before the connection ended."""
+        """Deliver what was received before the connection ended."""
         while (event := self._next_piece()) is not None:
             self.owner.deliver(event)
 
     def _next_piece(self) -> Received | None:
-        """Return the next piece of a frame, if it has come and the session is not over."""
+        """Return the next complete piece of a frame, or None; None after the session has ended."""
         if self.session not in self.owner.sessions:
             return None
         if self._frame is None:
@@ -127,6 +130,8 @@ class _Line(asyncio.Protocol):
         count = min(left, PIECE_BYTES)
         if len(self._came) < count:
             return None
+        # Through a view, so that the bytes are copied once. It is released before the buffer
+        # shrinks.
         with memoryview(self._came) as view:
             piece = bytes(view[:count])
         del self._came[:count]
@@ -142,7 +147,7 @@ class _Line(asyncio.Protocol):
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
         if self._reason:
-            return  # it has ended, which the node does not know yet
+            return  # already closed, which the node has not been told
         view = memoryview(data).cast("B")
         self._queued.add(view)
         self._queues.setdefault(channel, deque()).append((view, end))
@@ -157,7 +162,7 @@ class _Line(asyncio.Protocol):
         return self._queued.bytes
 
     def _pump(self) -> None:
-        """Write frames, channels in turn, until the socket is full."""
+        """Write frames, channels in round-robin order, until the socket's buffer is full."""
         transport = self._transport
         while self._queues and not self._paused and transport is not None:
             channel, queue = next(iter(self._queues.items()))
@@ -168,7 +173,7 @@ class _Line(asyncio.Protocol):
                 self._queued.add(rest)
                 queue.appendleft((rest, end))
             last = end and not len(rest)
-            # To the back of the line.
+            # Move the channel to the end of the round.
             del self._queues[channel]
             if queue:
                 self._queues[channel] = queue
@@ -180,7 +185,7 @@ class _Line(asyncio.Protocol):
 
 
 class TcpTls(Sockets[_Line]):
-    """All TLS connections of one node."""
+    """TLS server and all connections of one node."""
 
     def __init__(self, place: Place) -> None:
         super().__init__(place)
@@ -188,9 +193,11 @@ class TcpTls(Sockets[_Line]):
         self.admission = Admission(MOST_HALF_OPEN, MOST_OF_ONE_HOST)
         self._listener: socket.socket | None = None
         self._greeting: dict[int, asyncio.Task[None]] = {}
-        """Clients that have proven nothing yet."""
+        """Handshakes in progress."""
         place.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=place.folder) as file:  # nobody else may read it
+        # `ssl` loads keys only from files. This one is readable by its owner alone and then
+        # deleted.
+        with tempfile.NamedTemporaryFile(dir=place.folder) as file:
             file.write(identity.certificate_key_pem + identity.public.certificate_pem)
             file.flush()
             self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file.name, place.directory)
@@ -211,7 +218,7 @@ class TcpTls(Sockets[_Line]):
         return context
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Begin to listen."""
+        """Start to listen and return the bound address. Raises OSError if it cannot be bound."""
         self.deliver = deliver
         (found, *_) = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, *_, where = found
@@ -222,11 +229,11 @@ class TcpTls(Sockets[_Line]):
         return str(name[0]), int(name[1])
 
     async def _accept(self, listener: socket.socket) -> None:
-        """Take clients one by one; one too many makes whoever has taken longest go."""
+        """Accept clients; evict the oldest handshake when there are too many."""
         while True:
             try:
                 client, (host, *_) = await self.loop.sock_accept(listener)
-            except OSError:  # no descriptor is left, or the client is gone
+            except OSError:  # no file descriptor is free, or the client has disconnected
                 await asyncio.sleep(_ACCEPT_AGAIN_SECONDS)
                 continue
             if (longest := self.admission.crowded_out(host)) is not None:
@@ -235,10 +242,10 @@ class TcpTls(Sockets[_Line]):
             session = next(self.numbers)
             self.admission.entered(session, host, vouched=True)
             self._greeting[session] = self.loop.create_task(self._greet(session, client))
-            await asyncio.sleep(0)  # others have their turn, however many knock
+            await asyncio.sleep(0)  # let other callbacks run, however many clients connect
 
     async def _greet(self, session: int, client: socket.socket) -> None:
-        """Let a client prove who it is; the line itself delivers that it is open."""
+        """Complete a client's TLS handshake; the connection itself delivers `Opened`."""
         try:
             await self.loop.connect_accepted_socket(
                 lambda: _Line(self, session, None),
@@ -247,17 +254,18 @@ class TcpTls(Sockets[_Line]):
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
             )
         except OSError:
-            pass  # a stranger, or too slow
+            pass  # not authenticated, or timed out
         finally:
             self.admission.left(session)
             del self._greeting[session]
 
     async def shut(self) -> None:
-        """Close everything."""
+        """Close all sessions, pending handshakes and the listener."""
         self.close_all()
         if self._listener is not None:
             self._accepted.cancel()
-            await asyncio.sleep(0)  # whoever was let in last begins, so that it can end
+            # A task that is cancelled before its first step would not run its cleanup.
+            await asyncio.sleep(0)
             tasks = [self._accepted, *self._greeting.values()]
             for task in tasks:
                 task.cancel()
@@ -266,7 +274,7 @@ class TcpTls(Sockets[_Line]):
         await asyncio.sleep(0)
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect; the line itself delivers that it is open."""
+        """Connect; the connection itself delivers `Opened`. Raises OSError if that fails."""
         context, name = self._calling[peer], server_name(peer)
         await self.loop.create_connection(
             lambda: _Line(self, session, peer), *address, ssl=context, server_hostname=name
@@ -279,12 +287,12 @@ class TcpTls(Sockets[_Line]):
         return line.channels
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes."""
+        """Queue bytes; do nothing if the session has ended."""
         if (line := self.sessions.get(session)) is not None:
             line.queue(channel, data, end)
 
     def stop(self, session: int, channel: int) -> None:
-        """Do nothing: TCP has no word for it, what still comes is thrown away."""
+        """Do nothing: TCP has no such signal; data that still arrives is discarded."""
 
 
 open_transport = TcpTls
