@@ -50,7 +50,7 @@ class Work:
 
     @property
     def beside(self) -> bool:
-        """Whether it runs in parallel to verification, which is serial."""
+        """Whether it may run in parallel to verification, which is serial."""
         return self.kind.startswith("sign")
 
 

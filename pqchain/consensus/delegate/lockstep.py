@@ -133,6 +133,7 @@ class Stage:
         for delegate in self.living:
             delegate.forget()
             delegate.enter(block.height, attempt, now)
+            # Only the proposer has a release time.
             if delegate.releases_ns < NEVER:
                 clock.at(delegate.releases_ns, self._wake, delegate)
         clock.run(deadline)
@@ -260,6 +261,7 @@ class Stage:
         if data is not None:
             for delegate in self.living:
                 book = delegate.book
+                # No proof is stored, because no delegate has to catch up here.
                 book.append(data, self.setting.after(book.state, data), b"")
 
 
@@ -303,6 +305,7 @@ def _height(stage: Stage, block: Block) -> Height:
             assert delegate is not None and delegate.held is not None
             data = data or delegate.held.data
             values.add(value(delegate))
+        # A delegate keeps the time of the first view in which its block became final.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         now = deadline
         if (final[honest] < NEVER).all() or now == NEVER:

@@ -42,6 +42,7 @@ MOST_VIEWS = 1 << 16
 SIGNED = b"pqchain vote 1\0"
 """Domain separator: prefix of every signed statement."""
 
+# The sender has three bytes, for which struct has no integer format.
 _HEADER = Struct(">IB3sIHH")
 _LENGTH_BYTES = 4
 

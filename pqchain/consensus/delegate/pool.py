@@ -85,6 +85,7 @@ class PoolLoad(Load):
 
     def _sizes(self, height: int) -> Array:
         """Return the sizes of the next transactions in bytes, more than fit into a block."""
+        # The modelled load tells how many transactions suffice to fill a block.
         count = len(super()._sizes(height))
         waiting = self.pool.span(self._taken, count)
         return np.array([len(each.encoded) for each in waiting], dtype=np.int64)

@@ -99,6 +99,7 @@ def calibrate(
             **changes,
         )
         done = modes.run(one, mode="loopback", transport=transport, using=using)
+        # The model gives the weight of each service time in a run of the same scenario.
         rows.append(terms(one))
         seconds.append(median(lap.latency_seconds for lap in done.laps))
     return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())

@@ -106,6 +106,7 @@ class Setting:
         self.pool = Pool(scenario, wallets)
         self.load = PoolLoad(scenario, self.pool)
         if given:
+            # The load of another process is repeated, so that nothing is signed again.
             for height, block in enumerate(given.blocks):
                 self.load.spans[height] = (len(self.pool.made), len(block))
                 self.pool.made += map(Transaction.decode, block)
