@@ -197,7 +197,7 @@ def own_schemes(texts: Iterable[str]) -> list[str]:
 
 
 def beside(names: Iterable[str], own: Iterable[str]) -> list[str]:
-    """Return canonical names of requested schemes, then the user's own, without duplicates."""
+    """Return canonical names of requested schemes, then of user-defined ones, each once."""
     from pqchain import algorithms
 
     return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *own]))

@@ -29,7 +29,7 @@ class Finding:
     state: State
     detail: str
     disables: str = ""
-    """What does not work because of it; empty if it is present."""
+    """Features that do not work because of it; empty if it is present."""
     fix: str = ""
     """Command that fixes it, if there is one."""
     essential: bool = False
@@ -106,7 +106,7 @@ def _package(name: str) -> Finding:
     except metadata.PackageNotFoundError:
         version = ""
     finding = _sought("Python packages", name, version, "not installed")
-    # pip installs the essential packages, except on 32-bit ARM, for which they have no wheels.
+    # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
     return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 

@@ -37,7 +37,7 @@ def _key(path: Path, field: str) -> tuple[int, bytes]:
 
 
 def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    """Refuse an output file that cannot be written or that another argument names."""
+    """Refuse an output that cannot be written or, links resolved, is another argument's file."""
     from pqchain.results import check_writable
 
     for what, other in others.items():
@@ -115,7 +115,7 @@ def show_profile(arguments: argparse.Namespace) -> int:
 
 
 def show_model(arguments: argparse.Namespace) -> int:
-    """Show the reconstructed table, the sweep, and what they are based on."""
+    """Show the reconstructed table, the sweep, and their assumptions."""
     from pqchain.falcon import model
     from pqchain.works import registry
 

@@ -36,7 +36,7 @@ _WAITING_MESSAGES, _LEAST_WAITING_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """A task that takes a delegate time."""
+    """A task of a delegate that takes time."""
 
     kind: str
     """"block", "copy", "vote": verify one. "sign block", "sign vote": sign one."""
@@ -46,7 +46,7 @@ class Work:
     transactions: int = 0
     """Number of transactions in the block to verify."""
     order: int = BLOCK
-    """Model message class of what is signed."""
+    """Model message class of the message to sign."""
 
     @property
     def beside(self) -> bool:

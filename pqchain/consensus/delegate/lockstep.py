@@ -255,7 +255,7 @@ class Stage:
     def settle(self, data: bytes | None) -> None:
         """End a height: append its block at all delegates, also where it is not final yet.
 
-        If honest delegates hold different blocks, one of them is taken, because the model counts
+        If honest delegates have different blocks, one of them is used, because the model counts
         heights and not forks.
         """
         if data is not None:
@@ -322,6 +322,6 @@ def _height(stage: Stage, block: Block) -> Height:
 
 
 def value(delegate: Delegate) -> int:
-    """Return the model's number for the block that a delegate holds."""
+    """Return the model's number for a delegate's block of the view."""
     assert delegate.held is not None
     return header_of(delegate.held.data).timestamp - delegate.book.state.timestamp - 2

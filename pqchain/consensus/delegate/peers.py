@@ -53,7 +53,7 @@ class Peers:
         return len(self._channels) == self._count
 
     def dial(self, now: float) -> None:
-        """Dial the peers to dial that have no session."""
+        """Dial each peer in `dials` that has no session."""
         self.redial = None
         for peer in self._dials:
             if peer not in self._sessions and peer not in self._dialled:

@@ -1,4 +1,4 @@
-"""What all delegates of a scenario share: proposers, keys, lengths and block validity."""
+"""Shared facts of a scenario's delegates: proposers, keys, lengths and block validity."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def refuse(scenario: Scenario) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Given:
-    """Values that delegates in different processes share; no repr, as it holds secret keys."""
+    """Values shared by delegates in different processes; no repr, as it holds secret keys."""
 
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
@@ -75,7 +75,7 @@ class Given:
 
 
 class Setting:
-    """What the delegates of one process share; constant except for caches."""
+    """Facts shared by the delegates of one process; constant except for caches."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Setting:
         verifier: Verifier | None = None,
         given: Given | None = None,
     ) -> None:
-        """Raise UsageError for what cannot be run, Unsupported for an unavailable scheme.
+        """Raise UsageError if delegates cannot run it, Unsupported if its scheme is unavailable.
 
         `remember` caches verifications, for delegates on a modelled clock. `given` is the result of
         `give` in another process.
@@ -139,7 +139,7 @@ class Setting:
         return self._delegates or tuple(keypairs(name, "delegate", nodes))
 
     def give(self) -> Given:
-        """Return what another process needs for the same setting; signs all heights."""
+        """Return the values that give another process the same setting; signs all heights."""
         blocks = [self.transactions(height) for height in range(self.scenario.blocks)]
         encoded = tuple(tuple(each.encoded for each in block) for block in blocks)
         return Given(self.delegates, self._wallets, encoded)
