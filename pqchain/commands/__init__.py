@@ -1,1 +1,1 @@
-"""What `pqchain COMMAND` does: a module for each command."""
+"""Commands of `pqchain`, one module each."""

@@ -16,6 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List the registry."""
     if arguments.implementations:
         return _implementations(arguments)
+    # Names are accepted in any case of letters.
     families = {each.casefold(): each for each in algorithms.FAMILIES}
     family = families.get((arguments.family or "").casefold())
     if arguments.family is not None and family is None:
@@ -61,6 +62,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
     for option in ("kind", "family", "all"):
         if getattr(arguments, option):
             raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
+    # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
     reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}

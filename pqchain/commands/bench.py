@@ -1,4 +1,4 @@
-"""`pqchain bench`: operations timed on this machine."""
+"""`pqchain bench`: time operations on this machine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and show."""
+    """Measure operations and show the results."""
     own: list[str] = arguments.own
     names = console.beside(arguments.algorithm or (), own) or None
+    # Imported after the names are checked, so that a wrong name is refused quickly.
     from pqchain.bench import comparing, operations, presets, tables
 
     output = beside = arguments.output
@@ -20,6 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
+        # Output files are checked before the measurement, which may take minutes.
         beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
     history = arguments.append and console.table(arguments.append)
     measured = operations.measure(
@@ -28,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.implementation,
         preset=arguments.preset or presets.preset(),
         progress=console.watched(),
+        # --cycles computes its quartiles from the samples.
         keep_samples=arguments.samples or arguments.cycles,
     )
     samples = measured.attrs.pop("samples", None)

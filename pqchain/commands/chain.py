@@ -1,4 +1,4 @@
-"""`pqchain chain`: measured blocks, one in words, several in a table."""
+"""`pqchain chain`: measure blocks; one is described in text, several are listed in a table."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pqchain.errors import UsageError
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
     own: list[str] = arguments.own
+    # Wrong names are refused before the slower imports.
     for name in arguments.algorithm or ():
         algorithms.several(name)
     from pqchain.bench import blocks, presets, tables
@@ -34,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     measured.attrs.pop("rounds", None)
     console.save(measured, arguments.output)
+    # LaTeX and Markdown are for tables, also of a single algorithm.
     alone = measured["algorithm"].nunique() == 1 and not console.for_paper(arguments)
     shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
     return console.measured(arguments, "blocks", measured, shown)

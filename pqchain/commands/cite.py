@@ -1,4 +1,4 @@
-"""`pqchain cite`: how to cite this software, and the works whose tables it holds."""
+"""`pqchain cite`: citations of this software and of the works whose tables it contains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pqchain.commands import console
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print citations, of everything or of the works that were named."""
+    """Print citations of everything or of the named works."""
     from pqchain.works import citation
 
     entries = citation.entries(arguments.keys)

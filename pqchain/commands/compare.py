@@ -1,4 +1,4 @@
-"""`pqchain compare`: runs of the benchmark beside each other."""
+"""`pqchain compare`: compare runs of the benchmark."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare the runs of files and show them; draw them if that is wanted."""
+    """Compare the runs in files, show the result, and draw it if requested."""
+    # Missing files are refused before the slower imports.
     for name in arguments.files:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
             raise UsageError(f"there is no file {name}; give what `pqchain bench --output` wrote")
     from pqchain import results
     from pqchain.bench import comparing, stored, tables
 
+    # A name without the suffix .csv is that of a machine with a stored run.
     files = [
         Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in arguments.files
     ]
+    # The plot's file is checked before the comparison.
     plot = console.picture(arguments.plot, "--plot")
     compared = comparing.compare_runs(files)
     console.save(compared, arguments.output, provenance={"runs": compared.attrs["runs"]})

@@ -1,4 +1,4 @@
-"""`pqchain conform`: boundary vectors, who gets them right, and why."""
+"""`pqchain conform`: boundary vectors, the verdicts of verifiers, and explanations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS = ("families", "vectors", *_EXPECTED)
 
 
 def vectors(arguments: argparse.Namespace) -> int:
-    """Write the vectors, and compare them with the digests that come with this version."""
+    """Write the vectors, and compare them with the digests of this version."""
     from pqchain.conform import suite
 
     outputs.claim(arguments.output)
@@ -45,7 +45,7 @@ def vectors(arguments: argparse.Namespace) -> int:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Build the adapters whose toolchains are here."""
+    """Build the adapters whose toolchains are installed."""
     from pqchain.conform import registry
 
     console.talk("building; the adapters in Rust take five minutes the first time")
@@ -56,12 +56,13 @@ def build(arguments: argparse.Namespace) -> int:
         for folder, (status, reason) in found.items()
     ]
     table = Table(columns=[Column("adapters"), Column("status"), Column("reason")], rows=rows)
+    # Adapters are optional, so a missing toolchain ("unsupported") is not a failure.
     fine = all(status != "failed" for status, _ in found.values())
     return console.show(arguments, {"adapters": table.records()}, table, fine=fine)
 
 
 def show_list(arguments: argparse.Namespace) -> int:
-    """Show which verifiers can be asked here."""
+    """Show which verifiers are available here."""
     from pqchain.conform import registry, tables
 
     table = tables.listed(registry.chosen(None))
@@ -69,7 +70,7 @@ def show_list(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask verifiers, show what they get right, and save it."""
+    """Run verifiers on vectors, show their verdicts, and save them."""
     from pqchain.conform import formats, registry, runner, suite, tables, timing
 
     if arguments.command and arguments.verifier:
@@ -110,13 +111,14 @@ def run(arguments: argparse.Namespace) -> int:
         "wrong": bad.records(),
         "times": [] if times is None else console.records(times),
     }
+    # Defects that are already public do not fail the command.
     failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)
     fine = bool((summary["status"] == "ok").any()) and not failed
     return console.show(arguments, plain, *shown, remarks=remarks, fine=fine)
 
 
 def show_mutants(arguments: argparse.Namespace) -> int:
-    """Show which vectors catch which wrong verifiers, and whether those of others do."""
+    """Show which faulty verifiers each set of vectors detects."""
     from pqchain import machine
     from pqchain.conform import formats, mutants, suite
 

@@ -1,4 +1,4 @@
-"""`pqchain consensus`: scenarios of the command line, modelled and shown."""
+"""`pqchain consensus`: scenarios given by options, modelled or run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _DEFAULTS = {each.name: each.default for each in fields(Scenario)}
 
 MANY_BLOCKS = 20_000
-"""So many take a few seconds at least, which is said where no bar is shown."""
+"""Number of blocks that take a few seconds, announced where no progress bar is shown."""
 
 
 def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
@@ -35,12 +35,13 @@ def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
 
 
 FAULTS = "\n".join(_fault_line(*fault) for fault in checks.meanings(Faults).values())
-"""What --faults takes, a line for each."""
+"""Fields that --faults takes, one per line."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every combination and show it."""
+    """Run every combination of the options, and show the results."""
     _refuse(arguments)
+    # Imported after _refuse, which reports wrong names before these slower imports.
     from pqchain import consensus, machine
     from pqchain.consensus import model, sweeps, tables
     from pqchain.consensus.engines import simulate
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} needs delegates that run: give --mode virtual as well")
     if len(scenarios) == 1 and arguments.engine == "simpy":
-        # In a table what an engine cannot run is a row; alone it is a wrong question.
+        # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
     blocks = sum(one.blocks for one in scenarios)
     if blocks >= MANY_BLOCKS and not console.watched():
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse(arguments: argparse.Namespace) -> None:
-    """Refuse names and files that do not exist, before anything heavy is loaded."""
+    """Reject unknown names and missing files before slow imports."""
     for name in arguments.algorithm or ():
         if name.casefold() != "all" and not arguments.scheme:
             algorithms.get(name)
@@ -98,7 +99,7 @@ def _refuse(arguments: argparse.Namespace) -> None:
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
-    """Run the delegates of every combination, one after the other, and show it."""
+    """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
     from pqchain import machine
@@ -109,12 +110,14 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
     for one in scenarios:
+        # All scenarios are checked before the first one runs.
         modes.refuse(one, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []
     given = {"mode": arguments.mode, "transport": arguments.transport}
     nursery = (
+        # All runs on loopback share the process that starts their nodes.
         modes.nursery(scenarios[0], arguments.transport) if arguments.mode == "loopback" else None
     )
     with nursery or nullcontext() as using:
@@ -136,6 +139,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     fine = bool(frame["is_safe"].all() and frame["is_live"].all())
     remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
     remarks += _given_remarks(frame, scenarios[0].costs)
+    # NaN differs from itself: without a prediction there is no remark.
     if (worst := frame["prediction_error_percent"].abs().max()) == worst:
         remarks.append(_PREDICTION_REMARK.format(worst=worst))
     return console.show(arguments, plain, tables.delegates(frame), remarks=remarks, fine=fine)
@@ -144,11 +148,12 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
 def _computer(
     arguments: argparse.Namespace, scenarios: list[Scenario], using: Nursery | None
 ) -> Computer | None:
-    """Measure what this computer needs, to predict its runs; None where that cannot be."""
+    """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
     from pqchain.consensus.delegate import prices
 
+    # The calibration runs use one scheme, and the predictions need the costs of all others.
     names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])
     console.talk("Measuring what this computer needs, to predict these runs ...")
     try:
@@ -178,7 +183,7 @@ _RUN_REMARKS = {
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
-    """Return a scenario for every combination, refused before anything is measured or run."""
+    """Return a scenario for every combination, validated before anything is run."""
     own: list[str] = arguments.own
     names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
     everything = [name.casefold() for name in names] == ["all"]
@@ -188,6 +193,7 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     sizes = _sizes(arguments)
     seeds = values.whole_numbers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)
+    # Each list is bounded on its own, but their product is not.
     if total > (most := values.MOST_VALUES):
         raise UsageError(f"that makes {total} runs; expected at most {most}: give shorter lists")
     changes = _changes(arguments)
@@ -208,7 +214,7 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
 
 
 def _with_given(costs: CostTable, own: list[str]) -> CostTable:
-    """Add the schemes that --scheme gives by numbers, if they are not measured anyway."""
+    """Add the costs of the user's own schemes that are given by numbers, unless measured."""
     from pqchain import schemes
 
     rows = (schemes.costs_of(name) for name in own if name not in costs)
@@ -216,7 +222,7 @@ def _with_given(costs: CostTable, own: list[str]) -> CostTable:
 
 
 def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
-    """Return the schemes of which a block holds a transaction, and name the others."""
+    """Return the schemes of which a transaction fits into a block, and report the others."""
     layout = Layout()
     least = {
         name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
@@ -229,7 +235,7 @@ def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
 
 
 def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
-    """Return numbers of nodes and of delegates, of which a row of sizes may have fewer."""
+    """Return pairs of numbers of nodes and of delegates, which small networks limit."""
     counts: list[int | None] = []
     for part in map(str.strip, arguments.delegates.split(",")):
         counts += [None] if part == "all" else values.whole_numbers(part, "--delegates", least=1)
@@ -242,6 +248,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
         nodes = values.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
     most = max(count or 0 for count in counts)
     small = [count for count in nodes if count < most]
+    # Only sizes given by --nodes are an error; powers of two include small ones anyway.
     if small and arguments.nodes is not None:
         raise UsageError(
             f"--delegates {most} is more than the {small[0]} of --nodes; give at most {small[0]}, "
@@ -270,7 +277,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
-    """Return the costs asked for; measuring comes last, when all else is known to be right."""
+    """Return the requested costs; they may be measured, so most other options are checked first."""
     from pqchain import costs, results
     from pqchain.works import papers
 
@@ -309,7 +316,7 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
 
 
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
-    """Return the printed latencies of the runs that are cells of Table 6, by scenario."""
+    """Return the printed latencies, by scenario, of the runs that are cells of Table 6."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
     from pqchain.works import registry
@@ -320,14 +327,14 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def _given_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Name the schemes that are known by the user's numbers, and where these are from."""
+    """Yield the source of each scheme that the user gave by numbers."""
     for name in runs["algorithm"].unique():
         if costs[name].is_given:
             yield f"{name}: {costs[name].source}."
 
 
 def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Say what kind of numbers these are."""
+    """Yield remarks on the kind and the origin of the numbers."""
     origin = costs.source
     if costs.source == "paper:pqdpol":
         origin = "published, Tables 1 to 4 of pqdpol; lengths of Falcon's signatures counted"

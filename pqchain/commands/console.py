@@ -1,6 +1,6 @@
-"""What the commands share: output, exit codes, and options, which TOML files describe.
+"""Shared parts of the commands: output, exit codes, and options, which TOML files describe.
 
-Data goes to stdout, talk to stderr.
+Data goes to stdout, messages to stderr.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _ASCII = str.maketrans(
     {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
     | {"─": "-"}
 )
-"""What a terminal without Unicode is shown instead."""
+"""Replacements of characters that a terminal without Unicode cannot show."""
 
 _METAVARS = {"bits_per_second": "BITS", "_per_second": "RATE", "_seconds": "S", "_bytes": "BYTES"}
-"""What an option takes, by how its field ends; other numbers are N."""
+"""Placeholder of an option's value by the suffix of its field; other numbers are N."""
 
 
 FORMATTER = partial(argparse.RawDescriptionHelpFormatter, max_help_position=16)
-"""Keeps line breaks of examples and gives every command one line."""
+"""Keeps the line breaks of examples, and shows each command on one line."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Tells when help cannot be written; argparse passes over that in silence."""
+    """Argument parser that raises an error if help cannot be written; argparse ignores it."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message and file is sys.stdout:
@@ -56,12 +56,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def write(text: str) -> None:
-    """Write data to stdout, in the characters that it can show."""
+    """Write data to stdout, with characters replaced that its encoding lacks."""
     sys.stdout.write(f"{_shown(text, sys.stdout)}\n")
 
 
 def _shown(text: str, stream: TextIO) -> str:
-    """Return a text in the characters that a stream can show."""
+    """Return a text, with characters replaced that the encoding of a stream lacks."""
     encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -71,24 +71,26 @@ def _shown(text: str, stream: TextIO) -> str:
 
 
 def write_json(value: Any) -> None:
-    """Write the only thing that a reader of JSON may see."""
+    """Write a value as JSON to stdout."""
+    # Escapes preserve all characters where stdout is not Unicode.
     escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
     write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
 
 
 def _plain(value: Any) -> Any:
-    """Turn numbers of numpy and paths into what JSON knows."""
+    """Convert numbers of numpy and paths to JSON types."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as plain JSON: what is missing is null."""
+    """Return the rows of a frame as JSON types; missing values become None (null)."""
+    # Numeric columns cannot contain None.
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
 def talk(text: str) -> None:
-    """Say something to the person, not to the pipe; the exit code says it where nobody can."""
+    """Write a message to stderr; without a working stderr only the exit code remains."""
     try:
         sys.stderr.write(f"{_shown(text, sys.stderr)}\n")
         sys.stderr.flush()
@@ -97,7 +99,8 @@ def talk(text: str) -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Write no more to a stream that takes nothing; Python would complain about it at exit."""
+    """Redirect a broken stream to /dev/null."""
+    # Python flushes the stream at exit, and would report the error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -108,7 +111,7 @@ def show(
     remarks: Iterable[str] = (),
     fine: bool = True,
 ) -> int:
-    """Write plain data as JSON, if that is wanted, else what is shown, and say the remarks.
+    """Write plain data as JSON if requested, else tables and texts, with remarks on stderr.
 
     Returns the exit code.
     """
@@ -122,12 +125,12 @@ def show(
 
 
 def for_paper(arguments: argparse.Namespace) -> bool:
-    """Return whether tables are wanted in another form than a terminal's."""
+    """Return whether tables are requested as LaTeX or Markdown."""
     return bool(arguments.latex or arguments.markdown)
 
 
 def _in_form(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
-    """Yield what is shown, in the form that is wanted; of texts LaTeX has comments."""
+    """Yield tables and texts in the requested form; in LaTeX, texts are comments."""
     if not for_paper(arguments):
         yield from (each if isinstance(each, str) else each.text(width()) for each in shown)
         return
@@ -144,22 +147,23 @@ def _in_form(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Ite
 
 
 def width() -> int | None:
-    """Return the width to cut tables to; a file or a pipe gets whole lines."""
+    """Return the width in columns to cut tables to; None (no limit) for a file or a pipe."""
+    # A table that is cut would lose data in a file.
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def wrapped(text: str) -> str:
-    """Break a remark into indented lines."""
+    """Return a remark as indented lines."""
     columns = min(shutil.get_terminal_size().columns, 100)
     return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
 
 
 PICTURES = ("pdf", "svg", "png", "pgf")
-"""Formats of plots, by the endings of their files."""
+"""Formats of plots, which are the suffixes of their files."""
 
 
 def picture(path: Path | None, option: str) -> Path | None:
-    """Return where a plot goes, refused before the work if it cannot. Raises UsageError."""
+    """Check that a plot can be written, before the work; return its path. Raises UsageError."""
     if path is None:
         return None
     if path.suffix.removeprefix(".") not in PICTURES:
@@ -177,9 +181,10 @@ def format_of(path: Path) -> Any:
 
 
 def own_schemes(texts: Iterable[str]) -> list[str]:
-    """Add the schemes of --scheme to the registry; return their names.
+    """Register the schemes of --scheme; return their names.
 
-    It comes before each command, which finds them as `arguments.own`: a slip is told at once.
+    Called before each command, which finds the names as `arguments.own`, so that mistakes are
+    reported at once.
     """
     if not texts:
         return []
@@ -192,21 +197,24 @@ def own_schemes(texts: Iterable[str]) -> list[str]:
 
 
 def beside(names: Iterable[str], own: Iterable[str]) -> list[str]:
-    """Return the canonical names of schemes that were asked for, and of one's own, each once."""
+    """Return canonical names of requested schemes, then of user-defined ones, each once."""
     from pqchain import algorithms
 
     return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *own]))
 
 
 def watched() -> bool:
-    """Return whether a person looks on, for whom a bar is drawn."""
+    """Return whether stderr is a terminal, so that progress bars are shown."""
     return sys.stderr.isatty()
 
 
 def measured(
     arguments: argparse.Namespace, name: str, frame: pd.DataFrame, shown: Table | str
 ) -> int:
-    """Show measurements; the exit code: a failed row is a failure, and so is none that ran."""
+    """Show measurements; return the exit code.
+
+    A failed row is a failure, and so is a frame without a successful row.
+    """
     about = frame.attrs["provenance"]
     machine = f"Machine: {about['machine_id']}, preset {about['preset']}"
     plain = {"provenance": about, name: records(frame)}
@@ -215,7 +223,7 @@ def measured(
 
 
 def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    """Add a command, or a command of a command, with its summary as description."""
+    """Add a command or a subcommand, with its summary as description."""
     sentence = f"{summary[0].upper()}{summary[1:]}."
     added: argparse.ArgumentParser = subparsers.add_parser(
         name, help=summary, description=sentence, formatter_class=FORMATTER
@@ -224,10 +232,10 @@ def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentPa
 
 
 def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[str, Any]) -> None:
-    """Give a command the texts, options and commands that its TOML file says.
+    """Add the texts, options and subcommands of a command's TOML file to its parser.
 
-    The module holds what the file names: what runs, words in braces, and dataclasses whose fields
-    are options.
+    `module` has what the file names: functions to run, words in braces, and dataclasses whose
+    fields are options.
     """
     parser.description = said.get("description", parser.description)
     parser.epilog = said.get("epilog", "").format_map(vars(module))
@@ -248,7 +256,7 @@ def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[
 
 
 def _examples(parser: argparse.ArgumentParser, name: str) -> dict[str, str]:
-    """Return as an epilog those examples of a command that show one of its commands."""
+    """Return as an epilog the examples of a command that show one subcommand."""
     lines = (parser.epilog or "").splitlines()
     own = [line for line in lines if f"{line} ".startswith(f"  {parser.prog} {name} ")]
     return {"epilog": "\n".join(["", "examples:", *own])} if own else {}
@@ -257,10 +265,11 @@ def _examples(parser: argparse.ArgumentParser, name: str) -> dict[str, str]:
 def _add_options(
     place: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add options: keywords of argparse, but for `kind`, `field`, and `exclusive` of each other."""
+    """Add options: keywords of argparse, and `kind`, `field` and `exclusive`."""
     either: argparse._ActionsContainer | None = None
     for flags, said in options.items():
         keywords, target = dict(said), place
+        # All exclusive options of a group exclude each other.
         if keywords.pop("exclusive", False):
             target = either = either or place.add_mutually_exclusive_group()
         if "field" in keywords:
@@ -272,15 +281,16 @@ def _add_options(
 
 
 def _folded(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return what reads one of the choices in any case of letters."""
+    """Return a parser of choices in any case of letters."""
     return lambda text: values.folded(text, choices)
 
 
 def work(text: str) -> str:
-    """Read the key of a work in any case of letters, and refuse another before anything loads."""
+    """Parse the key of a work in any case of letters; raise UnknownPaper before anything loads."""
     from pqchain import installation
     from pqchain.errors import UnknownPaper
 
+    # Folder names suffice here; reading the works would take longer.
     known = {path.parent.name for path in installation.data("papers").glob("*/paper.toml")}
     if text.casefold() not in known:
         raise UnknownPaper("paper", text, sorted(known), "`pqchain papers`.")
@@ -288,18 +298,20 @@ def work(text: str) -> str:
 
 
 def works(text: str) -> list[str]:
-    """Read keys of works between commas."""
+    """Parse keys of works separated by commas."""
     return list(map(work, names(text)))
 
 
 def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
-    """Describe an option that mirrors a field, such as Scenario.blocks, with meaning and bounds.
+    """Return the option for a field such as Scenario.blocks, with its meaning and bounds.
 
-    Without `show_default` none is shown: those of a network depend on its law.
+    Without `show_default` no default is shown: those of a network depend on its law.
     """
     owner, _, name = field.partition(".")
     each, meaning = checks.meanings(getattr(module, owner))[name]
+    # argparse formats help texts with %.
     text = described(meaning, each.default if show_default else None).replace("%", "%%")
+    # None marks an option that was not given, so that `changes` returns only given ones.
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
         return option | {"choices": meaning.choices, "type": _folded(meaning.choices)}
@@ -310,7 +322,7 @@ def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict
 
 
 def described(meaning: checks.Meaning, default: object) -> str:
-    """Say what a field means, its bounds, and its default unless that is None or a flag's."""
+    """Return a field's meaning, bounds, and default unless that is None or a flag's."""
     number = f"{default:g}" if isinstance(default, float) else str(default)
     shown = "" if default is None or isinstance(default, (bool, tuple)) else number
     by_default = ", ".join(part for part in (shown, meaning.by_default) if part)
@@ -319,7 +331,7 @@ def described(meaning: checks.Meaning, default: object) -> str:
 
 
 def changes(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
-    """Return the fields of a dataclass that were given by options that mirror them."""
+    """Return the fields of a dataclass whose options were given."""
     prefix = f"{cls.__name__}."
     return {
         name.removeprefix(prefix): value
@@ -329,7 +341,7 @@ def changes(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
 
 
 def names(text: str) -> list[str]:
-    """Read names between commas, of an option that may be repeated."""
+    """Parse names separated by commas; the option may be repeated."""
     given = [name.strip() for name in text.split(",") if name.strip()]
     if not given:
         raise UsageError(f"{text!r} holds no name; leave it out for all")
@@ -337,7 +349,7 @@ def names(text: str) -> list[str]:
 
 
 def table(path: str | Path) -> Path:
-    """Read where a table goes, and refuse it before the work if it cannot. Raises UsageError."""
+    """Check that a table can be written, before the work; return its path. Raises UsageError."""
     path = Path(path)
     if path.suffix != ".csv":
         raise UsageError(f"--output {path} should end in .csv; its provenance goes to a .json")
@@ -367,13 +379,13 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
         "`pqchain native`), or file.py:Class; may be repeated",
     },
 }
-"""What an option takes; but for flags None, if it is not given and has no default."""
+"""Kinds of options. Without a value or a default an option is None, a flag False."""
 
 
 def save(
     frame: pd.DataFrame, output: Path | None, *, provenance: Mapping[str, Any] | None = None
 ) -> None:
-    """Save a table, if that is wanted, and say where."""
+    """Save a table if `output` is given, and report where."""
     if output is not None:
         from pqchain import results
 

@@ -1,4 +1,4 @@
-"""`pqchain doctor`: what works here, what does not, what that disables, and how to fix it."""
+"""`pqchain doctor`: what works here, what is missing, what that disables, and how to fix it."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ State = Literal["present", "missing", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     group: str
     name: str
     state: State
     detail: str
     disables: str = ""
-    """What does not work because of it; empty if it is present."""
+    """Features that do not work because of it; empty if it is present."""
     fix: str = ""
-    """The command that would fix it, if there is one."""
+    """Command that fixes it, if there is one."""
     essential: bool = False
 
     @property
     def healthy(self) -> bool:
-        """Whether this stops nobody: an optional part may be missing."""
+        """Whether it is acceptable: an optional part may be missing."""
         return self.state == "present" or (self.state == "missing" and not self.essential)
 
 
 _SOUGHT = read_toml(HOME / "commands" / "doctor.toml")["sought"]
-"""What is looked for: by group and name, what of a `Finding` holds where it is missing."""
+"""Checked parts, by group and name: fields of `Finding` for a missing one."""
 
 _FIXES = {
     NativeLibraryMissing: "make    (without make: pip install .)",
     Unsupported: "pip install liboqs-python",
 }
-"""The command against an obstacle, by its error; none adds CPU flags."""
+"""Commands that remove an obstacle, by its error; none adds CPU flags."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what was looked at; fail if something essential is broken."""
+    """Show all findings; fail if a part is broken or an essential one is missing."""
     findings = examine()
     healthy = all(finding.healthy for finding in findings)
     plain = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
@@ -78,7 +78,7 @@ def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
 
 
 def examine() -> list[Finding]:
-    """Look at the interpreter, the packages, the processor, the native libraries and the tools."""
+    """Check interpreter, packages, processor, native libraries, data and tools."""
     python = platform.python_implementation()
     return [
         Finding("Python", python, "present", platform.python_version(), essential=True),
@@ -93,20 +93,20 @@ def examine() -> list[Finding]:
 
 
 def _sought(group: str, name: str, found: str, missing: str) -> Finding:
-    """Say what was found, or how it is missing if that is nothing."""
+    """Return a finding: present with the detail `found`, or missing if that is empty."""
     if found:
         return Finding(group, name, "present", found)
     return Finding(group, name, "missing", missing, **_SOUGHT[group][name])
 
 
 def _package(name: str) -> Finding:
-    """Look for the version that the installer wrote down; nothing is imported."""
+    """Check for a package by its installed metadata; nothing is imported."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         version = ""
     finding = _sought("Python packages", name, version, "not installed")
-    # pip brings what is essential, but to 32-bit ARM, for which there are no wheels of it.
+    # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
     return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 
@@ -116,7 +116,7 @@ def _tool(name: str) -> Finding:
 
 
 def _processor() -> Finding:
-    """Name the flags that the processor lacks and the implementations that this excludes."""
+    """Report missing CPU flags and the implementations that need them."""
     rows = algorithms.IMPLEMENTATIONS.values()
     needed = sorted({flag for row in rows for flag in row.cpu_flags})
     lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
@@ -136,7 +136,7 @@ def _libraries() -> Iterator[Finding]:
         if not row.library:
             continue
         if stands := obstacle(row.name):
-            if not row.setting:  # else it is built on request only
+            if not row.setting:  # one with a setting is built only on request
                 disables = f"{row.name}: its rows are marked unsupported"
                 remedy = _FIXES[stands.error] if stands.remedy else ""
                 yield Finding(group, row.name, "missing", stands.reason, disables, remedy)
@@ -144,7 +144,7 @@ def _libraries() -> Iterator[Finding]:
         try:
             yield Finding(group, row.name, "present", _library_detail(row.name))
         except (PqchainError, OSError, ValueError) as error:
-            # The library is not at fault where the Python package that leads to it is missing.
+            # If only the Python package that loads the library is missing, it is not broken.
             optional = isinstance(error.__cause__, ImportError)
             state: State = "missing" if optional else "broken"
             remedy = "pip install liboqs-python" if optional else "make clean && make"
@@ -152,7 +152,8 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _library_detail(implementation: str) -> str:
-    """Describe a library that works; raises if it does not."""
+    """Describe a working library; raise an error if it does not work."""
+    # Loading is not enough: a library may load and still compute wrong results.
     library = native.library(implementation)
     held = library.names()
     name = next((n for n in ("ML-DSA-44", *algorithms.names("signature")) if n in held), held[0])
@@ -171,7 +172,7 @@ def _library_detail(implementation: str) -> str:
 
 
 def _erasure_engine() -> Finding:
-    """Look for ISA-L, which is a library of the system or comes with a Python package."""
+    """Check for ISA-L, a system library or part of a Python package."""
     try:
         from pqchain.reencode.storage import erasure
 
@@ -183,7 +184,7 @@ def _erasure_engine() -> Finding:
 
 
 def _quic() -> Finding:
-    """Load our QUIC library; where it was left out, say why."""
+    """Load our QUIC library; if it was not built, give the reason."""
     from pqchain.wire.transports import registry
 
     row = registry.get("native")

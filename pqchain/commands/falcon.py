@@ -1,4 +1,4 @@
-"""`pqchain falcon ...`: Falcon's signer in parts, a command for each."""
+"""`pqchain falcon ...`: Falcon's signer in steps, a subcommand for each task."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _LONGEST_KEY_FILE_BYTES = 1 << 16
 _LONGEST_SIGNATURE_FILE_BYTES = 1 << 16
 _LONGEST_MESSAGE_BYTES = 1 << 30
-"""Messages are held in memory."""
+"""Messages are read into memory whole."""
 
 
 def _key(path: Path, field: str) -> tuple[int, bytes]:
-    """Return the degree of a key, which its length tells, and the key. Raises BadLength."""
+    """Return the degree of a key, which its length determines, and the key. Raises BadLength."""
     key = read_bytes(path, _LONGEST_KEY_FILE_BYTES)
     lengths = {getattr(algorithms.get(f"Falcon-{n}"), field): n for n in (512, 1024)}
     if len(key) not in lengths:
@@ -37,7 +37,7 @@ def _key(path: Path, field: str) -> tuple[int, bytes]:
 
 
 def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    """Refuse a file that cannot be written or that another argument names, however spelled."""
+    """Refuse an output that cannot be written or, links resolved, is another argument's file."""
     from pqchain.results import check_writable
 
     for what, other in others.items():
@@ -50,16 +50,18 @@ def _check_place(option: str, path: Path, others: dict[str, Path | None]) -> Non
 
 
 def make_keys(arguments: argparse.Namespace) -> int:
-    """Write a key pair."""
+    """Generate a key pair and write it to two files."""
     from pqchain.results import write_atomically
 
     for path in (arguments.public_key, arguments.secret_key):
+        # exists() is false for a broken link.
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already; keys are not overwritten: name another file")
     _check_place("--public-key", arguments.public_key, {"--secret-key": arguments.secret_key})
     _check_place("--secret-key", arguments.secret_key, {})
     signer = FalconSigner(arguments.degree)
     public_key, secret_key = signer.generate_keypair()
+    # Only the owner may read the secret key.
     write_atomically(arguments.secret_key, secret_key, mode=0o600)
     write_atomically(arguments.public_key, public_key)
     if arguments.json:
@@ -87,7 +89,7 @@ def sign_file(arguments: argparse.Namespace) -> int:
 
 
 def verify_file(arguments: argparse.Namespace) -> int:
-    """Verify a signature of a file."""
+    """Verify the signature of a file."""
     degree, public_key = _key(arguments.public_key, "public_key_bytes")
     signer = FalconSigner(degree, "reference")
     message = read_bytes(arguments.message, _LONGEST_MESSAGE_BYTES)
@@ -101,7 +103,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
 
 
 def show_profile(arguments: argparse.Namespace) -> int:
-    """Sign once with a fresh key and show the parts."""
+    """Sign once with a fresh key and show the time of each step."""
     signer = FalconSigner(arguments.degree, arguments.backend, bitstream=arguments.bitstream)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
@@ -113,7 +115,7 @@ def show_profile(arguments: argparse.Namespace) -> int:
 
 
 def show_model(arguments: argparse.Namespace) -> int:
-    """Show the rebuilt table, the sweep, and what they rest on."""
+    """Show the reconstructed table, the sweep, and their assumptions."""
     from pqchain.falcon import model
     from pqchain.works import registry
 
@@ -129,7 +131,7 @@ def show_model(arguments: argparse.Namespace) -> int:
 
 
 def _rebuilt(frame: pd.DataFrame) -> Table:
-    """Return Table 3 of the paper; printed rows have no ratio."""
+    """Lay out Table 3 of the paper; printed rows have no ratio."""
     columns = [Column("algorithm"), Column("row"), Column("kind"), Column("ms", numeric=True)]
     rows = []
     for row in frame.to_dict("records"):
@@ -150,7 +152,7 @@ def _gains(frame: pd.DataFrame) -> Table:
 
 
 def show_rtl(arguments: argparse.Namespace) -> int:
-    """Show the figures of the engine in RTL beside the paper's."""
+    """Show the figures of the engine in RTL next to the paper's."""
     from pqchain.falcon import rtl
     from pqchain.works import papers
 
@@ -199,6 +201,7 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
     for row in frames["times"].to_dict("records"):
         what = "RTL of ours, one attempt of the engine alone"
         clock = ["", ""]  # no place and route is recorded
+        # Only NaN differs from itself.
         if row["seconds"] == row["seconds"]:
             clock = [f"{row['clock_hertz'] / 1e6:.1f}", f"{row['seconds'] * 1e3:.2f}"]
             what += ", at the clock of a routed proxy (ECP5)"
@@ -230,7 +233,7 @@ def _modelled(frame: pd.DataFrame) -> Table:
 
 
 def _count(value: float) -> str:
-    """Show a count; nothing where a print or a family has none."""
+    """Format a count; empty for NaN, where a print or a family has none."""
     return "" if value != value else f"{value:g}"
 
 
@@ -253,7 +256,7 @@ def _cells(frame: pd.DataFrame) -> Table:
 
 
 def _wholes(frame: pd.DataFrame, printed: pd.DataFrame) -> Table:
-    """Lay out every whole engine, and the paper's."""
+    """Lay out every complete engine, and the paper's."""
     rows = [
         [row["configuration"], row["family"], *(row[name] for name in _CELLS)]
         for row in frame[frame["module"] == _WHOLE].to_dict("records")
@@ -288,7 +291,7 @@ def _leaks(frame: pd.DataFrame) -> Table:
 
 
 def examine(arguments: argparse.Namespace) -> int:
-    """Try every backend."""
+    """Try every back end."""
     reasons = dict.fromkeys(BACKENDS, "")
     for backend in BACKENDS:
         try:
@@ -299,6 +302,7 @@ def examine(arguments: argparse.Namespace) -> int:
         {"backend": name, "works": not reason, "reason": reason} for name, reason in reasons.items()
     ]
     lines = (f"  {'--' if why else 'ok'}  {name:9}  {why}" for name, why in reasons.items())
+    # The other back ends are optional.
     healthy = not reasons["reference"]
     plain = {"healthy": healthy, "backends": backends}
     return console.show(arguments, plain, "\n".join(lines), fine=healthy)

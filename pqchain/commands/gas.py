@@ -1,4 +1,4 @@
-"""`pqchain gas`: a measured verification in the units of chains, beside what drafts state."""
+"""`pqchain gas`: measured verification in units of chains, next to values in drafts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure verifications and price them."""
+    """Measure verifications and convert them to gas."""
     own: list[str] = arguments.own
     names = console.beside(arguments.algorithm or (), own)
+    # Imported after the names are checked, so that a wrong name is refused quickly.
     from pqchain.bench import gas
 
     frame = gas.measure_gas(
@@ -39,12 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _brief(gas: float) -> str:
-    """Show gas with four digits, NEAR's in units of a milliard."""
+    """Format gas with four digits, large values in units of 1e9."""
     return f"{gas / 1e9:.4g} G" if gas >= 1e8 else figures.integer(round(gas))
 
 
 def _table(frame: Any) -> Table:
-    """Lay prices out beside what is stated."""
+    """Lay out the gas of each scheme next to stated values."""
     from pqchain.bench.gas import STATEMENTS
     from pqchain.costs import GIVEN
     from pqchain.render.table import Column, Shown, Table

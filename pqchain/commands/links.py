@@ -1,4 +1,4 @@
-"""`pqchain links`: the same repair over links of many kinds, and which way is the quickest."""
+"""`pqchain links`: replay one repair over many kinds of links, and compare the ways."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from pqchain.errors import UsageError
 from pqchain.reencode.scenario import Scenario
 
 _KINDS: Mapping[str, Literal["svg", "png", "pdf"]] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
-"""Formats of a plot, by the ending of its file."""
+"""Formats of a plot by file suffix."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay every condition in every way, show a table and draw it."""
+    """Replay each way under each link condition; show a table and draw it."""
     from pqchain import results
     from pqchain.reencode import sweep, tables
 
+    # The plot's file is checked before the replays.
     plot = console.picture(arguments.plot, "--plot")
     base = replace(sweep.SMALL, **console.changes(arguments, Scenario))
+    # The sweep varies rate, delay and loss, which loopback cannot.
     if base.mode == "loopback":
         raise UsageError("--mode loopback: its links are not shaped; choose virtual or netns")
     ways = [values.folded(each, sweep.WAYS) for each in console.names(arguments.ways)]
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    """Return the numbers between commas. Raises UsageError."""
+    """Parse numbers separated by commas. Raises UsageError."""
     try:
         return [float(each) for each in text.split(",")]
     except ValueError:

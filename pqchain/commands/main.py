@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and which exit code answers."""
+"""Entry point of the command line: commands, signals and exit codes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from pqchain.installation import HOME, VERSION, missing, read_toml
 _SAID = read_toml(HOME / "commands" / "main.toml")
 
 COMMANDS: dict[str, str] = _SAID["commands"]
-"""Every command with its summary. Of that name there are here a TOML file that describes its
-options, and a module with `run(arguments)`, which returns the exit code."""
+"""Every command with its summary. Each has a TOML file of that name, which describes its options,
+and a module with `run(arguments)`, which returns the exit code.
+"""
 
 _INTERRUPTED = 128 + signal.SIGINT
 """Exit code after Ctrl-C, as in shells."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 fine, 1 a check failed, 2 wrong use."""
+    """Run one command and return its exit code: 0 success, 1 a check failed, 2 wrong use."""
     if threading.current_thread() is not threading.main_thread():
-        return _run(argv)  # Python hears signals in the main thread only
+        return _run(argv)  # Python handles signals in the main thread only
     received: list[int] = []
 
     def end(number: int, frame: object) -> None:
         received.append(number)
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells ignore it in background jobs
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
@@ -44,13 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(argv)
     finally:
         signal.signal(signal.SIGTERM, before)
+    # As in shells, the exit code after a signal is 128 and its number.
     return 128 + received[0] if received and code == _INTERRUPTED else code
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Describe all commands in a line each, and the one that is asked for in full.
+    """Return the parser: a summary of each command, and all options of `command`.
 
-    Only its module is imported.
+    Only the module of that command is imported.
     """
     root = console.Parser(
         prog="pqchain",
@@ -70,7 +72,8 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Forget the user's own schemes after the command, for whoever calls several in a process."""
+    """Unregister the user's own schemes after the command, if it registers any."""
+    # A process may run several commands, and schemes of one must not reach the next.
     if not any(word.startswith("--scheme") for word in words):
         return nullcontext()
     from pqchain import algorithms
@@ -87,24 +90,26 @@ def _answer(command: str, words: Sequence[str]) -> int:
         try:
             arguments.own = console.own_schemes(getattr(arguments, "scheme", ()))
             code: int = arguments.run(arguments)
-        except SystemExit as end:  # of a library or of user code: not the end of our command
+        except SystemExit as end:  # raised by a library or by user code
             console.talk(f"pqchain: {isolation.describe(end)} ended the command")
             return console.CHECK_FAILED
     return code
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run one command; whatever goes wrong becomes a line and an exit code."""
-    if sys.stderr is None:  # closed by the caller; nobody listens
+    """Run one command; turn every error into a message and an exit code."""
+    if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stdout is None:
         console.talk("pqchain: stdout is closed; leave it open, or send it to /dev/null")
         return console.WRONG_USE
     words = sys.argv[1:] if argv is None else argv
+    # The command must be known before argparse runs: only its module is imported.
     command = next((word for word in words if not word.startswith("-")), "")
     try:
         if command and command not in COMMANDS:
             raise UnknownName("command", command, COMMANDS, "`pqchain --help`.")
+        # Flushing here reports a full disk or a closed pipe before Python exits.
         code = _answer(command, words)
         sys.stdout.flush()
     except PqchainError as error:
@@ -114,7 +119,7 @@ def _run(argv: Sequence[str] | None) -> int:
         console.talk(f"pqchain: {missing(error)}")
         return console.CHECK_FAILED
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough.
+        # The reader of the pipe, such as `head`, has closed it, which is not an error.
         console.abandon(sys.stdout)
         return console.FINE
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`pqchain native`: how to build a library of one's own, and whether one keeps the interface."""
+"""`pqchain native`: build instructions and interface checks for a user's library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pqchain.installation import HOME
 from pqchain.render.table import Column, Table
 
 FOLDER = HOME / "native"
-"""Where the header, what every library has in common, and the example lie."""
+"""Folder of the header, of the sources that all libraries share, and of the example."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check a library, print the example, or say how to build."""
+    """Check a library, print the example, or show the commands of a build."""
     if arguments.check is not None:
         return _check(arguments)
     if arguments.example:
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def build(source: str, library: str) -> str:
-    """Return the command that builds a library; one with a KEM leaves no_kem.c out."""
+    """Return the command that builds a library; with a KEM, no_kem.c is left out."""
     parts = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
     return f"cc -O3 -shared -fPIC {shlex.join(map(str, parts))} -lpthread"
 

@@ -1,4 +1,4 @@
-"""`pqchain papers`: the published works, one of them, or one of its tables."""
+"""`pqchain papers`: all published works, one of them, or one of its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the published works, one of them, or one of its tables."""
+    """Show all published works, one of them, or one of its tables."""
     chosen = [name for name in ("findings", "coverage") if getattr(arguments, name)]
     if len(chosen) > 1 or (chosen and arguments.table is not None):
         given = f"the table {arguments.table}" if arguments.table else "both"
@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return console.show(arguments, None, findings.page(paper.key).rstrip())
     if arguments.table is None:
         described = {"key": paper.key, **asdict(paper)}
+        # The folder depends on the installation.
         del described["folder"]
         return console.show(arguments, described, _described(paper))
     from pqchain.works.chapter import published_table
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
-    """Show every printed number of a work with ours, or the counts of all works."""
+    """Show every printed number of a work next to ours, or the counts for all works."""
     from pqchain import results
     from pqchain.bench import stored
     from pqchain.works import printed, registry

@@ -1,4 +1,4 @@
-"""`pqchain plot`: draw a saved frame, also for a column of a paper."""
+"""`pqchain plot`: draw a saved table, also in the width of a paper's column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMES = ("algorithm", "scheme")
-"""Columns that --algorithms chooses from."""
+"""Columns from which --algorithms selects."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain import plots
 
     kind: str = arguments.kind
+    # Drawing modules load at first use, so a wrong kind is refused quickly.
     draw = plots.find(kind)
     from pqchain import results
 
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kinds(arguments: argparse.Namespace) -> int:
-    """Show the kinds of plots with the first lines of their docstrings."""
+    """Show the kinds of plots with the first line of their docstrings."""
     from pqchain import plots
 
     rows = [
@@ -57,7 +58,7 @@ def _kinds(arguments: argparse.Namespace) -> int:
 
 
 def _more(kind: str, draw: Any, what: str | None) -> list[Any]:
-    """Return what a kind takes beside its frame: --what, or its default."""
+    """Return the arguments of a plot after its frame: --what, or none for its default."""
     _, *others = inspect.signature(draw).parameters.values()
     wanted = [each for each in others if each.kind is each.POSITIONAL_OR_KEYWORD]
     if not wanted:
@@ -78,7 +79,7 @@ def _sizes(arguments: argparse.Namespace, own: list[str]) -> list[str] | None:
 
 
 def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
-    """Return the rows of the file that were chosen, and the user's own beside them."""
+    """Return the selected rows of the file, and those of the user's own schemes."""
     import pandas as pd
 
     from pqchain import algorithms, results
@@ -97,6 +98,7 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
         given = measure(own)
         kept = frame.attrs.get("provenance", {})
         more = given.attrs["provenance"].get("schemes", [])
+        # pandas.concat keeps attrs only if they are equal, so provenance is merged here.
         frame.attrs, given.attrs = {}, {}
         frame = results.check(pd.concat([frame, given], ignore_index=True), MEASUREMENT)
         frame.attrs["provenance"] = kept | {"schemes": [*kept.get("schemes", []), *more]}
@@ -107,10 +109,12 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
         raise UsageError("--algorithms: this file names no algorithms; leave it out")
     held = {name.casefold(): name for name in frame[column].unique()}
     if column == "algorithm":
+        # Aliases select a scheme as its name does.
         held |= {each.casefold(): row.name for row in schemes(frame) for each in row.aliases}
     chosen = []
     for name in arguments.algorithms:
         if name.casefold() not in held:
+            # A name that is not a scheme at all raises UnknownName.
             algorithms.get(name)
             known = ", ".join(sorted(frame[column].unique()))
             raise DataError(f"{arguments.file} has nothing of {name}; it has {known}")

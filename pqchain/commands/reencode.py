@@ -1,4 +1,4 @@
-"""`pqchain reencode`: a re-encoding replayed, and where its time goes."""
+"""`pqchain reencode`: replay a re-encoding, and show where its time goes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.wire.transports import registry
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay a re-encoding and show where the time goes."""
+    """Replay a re-encoding and show where its time goes."""
     from pqchain.reencode import replay, tables
     from pqchain.works import papers
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
-    """Make a folder before the work for it. Raises UsageError."""
+    """Create the folder up front (fail fast). Raises UsageError."""
     if folder is None:
         return
     if not {one.mode, one.transport} & set(needs):
@@ -80,15 +80,18 @@ def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
-    """Return the scenario of the options. Raises UsageError with the value and its bounds."""
+    """Return the scenario of the options. Raises UsageError for an invalid value."""
     changes = console.changes(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
+        # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
     elif arguments.qlog is not None:
+        # Not every transport can write qlog.
         changes.setdefault("transport", registry.names(logs=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
     one = scenario.preset(arguments.preset or "quick", **changes)
+    # Every kind of streams is validated before the first run.
     for kind in streams:
         replace(one, streams=kind)
     link, compute = console.changes(arguments, Link), console.changes(arguments, Compute)
@@ -98,7 +101,7 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
 
 
 def _check_mode(one: Scenario, changes: dict[str, Any], *modes: str) -> None:
-    """Refuse options that other modes leave without effect."""
+    """Reject options that have no effect in the mode. Raises UsageError."""
     if changes and one.mode not in modes:
         name, value = next(iter(changes.items()))
         raise UsageError(

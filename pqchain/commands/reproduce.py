@@ -1,4 +1,4 @@
-"""`pqchain reproduce`: measure, set beside the published tables, write the report."""
+"""`pqchain reproduce`: measure, compare with the published tables, write the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pqchain.commands import console
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report and say what came out."""
+    """Write the report and summarize its results."""
     from pqchain import bench, report
 
     done = report.reproduce(

@@ -1,4 +1,4 @@
-"""`pqchain study`: the figures of a plan, and a page of them."""
+"""`pqchain study`: figures of a plan, and a page of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a study."""
+    """Run a study and show its figures."""
     from pqchain.study import ready, titles
 
     if arguments.list:
@@ -22,6 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines = "\n".join(f"{name:<15}{title}" for name, title in studies_by_name.items())
         return console.show(arguments, studies_by_name, lines)
     if arguments.study is not None and not arguments.study.endswith(".toml"):
+        # Raises UnknownName for an unknown study, before the slower imports.
         text = ready(arguments.study)
         if arguments.show:
             return console.show(arguments, {"study": arguments.study, "toml": text}, text)
@@ -42,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show:
         raise UsageError(f"--show needs a ready study; got the file {arguments.study}")
     figure = values.folded(arguments.matters_for or "capacity_per_second", OUTPUTS)
+    # All outputs are checked before the study runs.
     sensitivity.check_output(figure)
     if arguments.page is not None:
         page.check_page(arguments.page)
@@ -76,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _outcomes(arguments: argparse.Namespace) -> int:
-    """Show published outcomes and predictions, from given costs or a measurement."""
+    """Show published outcomes and predictions, from a file or a new measurement."""
     from pqchain import costs as costing
     from pqchain import results
     from pqchain.bench import operations, presets
@@ -96,7 +98,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
 
 
 def _with_own(plan: Plan, names: list[str]) -> Plan:
-    """Add the schemes of --scheme to the plan."""
+    """Add the schemes that --scheme defines by numbers to the plan."""
     from pqchain import schemes
 
     given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
@@ -104,14 +106,14 @@ def _with_own(plan: Plan, names: list[str]) -> Plan:
 
 
 def _compared(plan: Plan, names: list[str]) -> Plan:
-    """Compare the schemes of --scheme, too."""
+    """Add the schemes of --scheme to those that the plan compares."""
     asked = {name.casefold() for name in plan.schemes}
     more = tuple(name for name in names if name.casefold() not in asked)
     return plan.with_(schemes=plan.schemes + more) if more else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
-    """Apply --set to a plan. Raises UsageError with every problem."""
+    """Apply --set to a plan. Raises UsageError with all problems."""
     from pqchain.study.inputs import INPUTS, NAMES, check_name
 
     settings: dict[str, Any] = {}
@@ -144,7 +146,7 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
 
 
 def _value(text: str, types: tuple[type, ...]) -> float | str | bool:
-    """Read a value of one of these types; anything else stays a text, which the plan refuses."""
+    """Parse a value of one of these types; return other text as is, for the plan to reject."""
     if bool in types:
         return {"true": True, "false": False}.get(text.casefold(), text)
     for kind in (int, float):

@@ -1,4 +1,4 @@
-"""What options hold, read from text: names in any case, lists of numbers, FIELD=VALUE."""
+"""Parsers of option values: names in any case, lists of integers, FIELD=VALUE."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from pqchain import checks
 from pqchain.errors import UsageError
 
 MOST_VALUES = 100_000
-"""More of something than that are a slip of the keyboard rather than a question."""
+"""Maximum number of values of a list option."""
 
 
 def folded(name: str, known: Iterable[str]) -> str:
-    """Return a name as it is known, whatever the case of its letters; an unknown one as it is."""
+    """Return the known spelling of a name, ignoring case; an unknown name as it is."""
     return {each.casefold(): each for each in known}.get(name.casefold(), name)
 
 
 def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
-    """Return the whole numbers of a list such as "1..5,8", each once. Raises UsageError."""
+    """Parse integers such as "1..5,8", without duplicates. Raises UsageError."""
+    # A dict keeps the order and drops duplicates.
     values: dict[int, None] = {}
     for part in map(str.strip, text.split(",")):
         low, dots, high = part.partition("..")
@@ -34,6 +35,7 @@ def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) 
         for value in (first, last):
             if not least <= value <= most:
                 raise UsageError(f"{option} has {value}; expected {least} to {most}")
+        # Checked before the range is expanded, which would take memory in proportion.
         if last - first >= MOST_VALUES:
             raise UsageError(f"{option} {text}: more than {MOST_VALUES} values; give fewer")
         values |= dict.fromkeys(range(first, last + 1))
@@ -41,7 +43,7 @@ def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) 
 
 
 def assigned(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
-    """Return the fields of a dataclass that an option FIELD=VALUE gave. Raises UsageError."""
+    """Parse FIELD=VALUE entries for the fields of a dataclass. Raises UsageError."""
     declared = checks.meanings(cls)
     values: dict[str, Any] = {}
     for entry in entries:

@@ -1,1 +1,1 @@
-"""PQ-DPoL as nodes that run: real blocks, real signatures, every byte of every message."""
+"""PQ-DPoL delegates that execute the protocol: real blocks, signatures and message bytes."""

@@ -1,4 +1,4 @@
-"""What a delegate keeps where a crash cannot take it: its blocks, its lock, what it voted for."""
+"""Durable state of a delegate: its blocks, its votes and its lock."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ from pqchain.chain.state import State
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A block that a delegate has seen a quorum for, or with one phase of votes voted for."""
+    """Lock on a block: a quorum voted for it, or with one phase of votes the delegate did."""
 
     view: int
     digest: bytes
     data: bytes
-    """The block."""
+    """The encoded block."""
     proof: bytes = b""
-    """The votes that were seen, as `certificates` writes them; empty where nobody asks."""
+    """The quorum as encoded by `certificates`; empty where it is not needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What binds a delegate at one height, whatever happens to its memory."""
+    """Votes and lock of a delegate at one height, which must survive crashes."""
 
     height: int = 0
     voted: int = -1
-    """The last view that it voted in."""
+    """Last view that it voted in; -1: none."""
     committed: int = -1
-    """The last view that it committed in."""
+    """Last view that it committed in; -1: none."""
     lock: Lock | None = None
 
 
 class Book(Protocol):
-    """What a delegate keeps. When a call returns, what it was given survives a crash."""
+    """Storage of a delegate; each call returns once its data survives a crash."""
 
     record: Record
 
     @property
     def state(self) -> State:
-        """The chain so far."""
+        """State after the last final block."""
 
     def append(self, data: bytes, state: State, proof: bytes) -> None:
-        """Keep a final block, the state after it, and the votes that made it final."""
+        """Store a final block, the state after it, and its quorum of votes."""
 
     def keep(self, record: Record) -> None:
-        """Keep what binds."""
+        """Store the votes and the lock of a height."""
 
     def final(self, height: int) -> tuple[bytes, bytes] | None:
-        """Return the block that became final at a height, and its votes; None if none did."""
+        """Return the final block at a height and its quorum, or None if there is none."""
 
 
 class MemoryBook:
-    """A book for delegates that never crash."""
+    """Storage in memory, for delegates that never crash."""
 
     def __init__(self, genesis: State) -> None:
         self.state = genesis
@@ -60,14 +60,14 @@ class MemoryBook:
         self._blocks: list[tuple[bytes, bytes]] = []
 
     def append(self, data: bytes, state: State, proof: bytes) -> None:
-        """Keep a final block."""
+        """Store a final block."""
         self._blocks.append((data, proof))
         self.state = state
 
     def keep(self, record: Record) -> None:
-        """Keep what binds."""
+        """Store the votes and the lock of a height."""
         self.record = record
 
     def final(self, height: int) -> tuple[bytes, bytes] | None:
-        """Return the block that became final at a height, and its votes."""
+        """Return the final block at a height and its quorum, or None if there is none."""
         return self._blocks[height] if 0 <= height < len(self._blocks) else None

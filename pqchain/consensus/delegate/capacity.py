@@ -1,4 +1,4 @@
-"""How many nodes this machine can run as processes of their own."""
+"""Estimate of how many nodes this machine can run as separate processes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from pqchain.errors import UsageError
 
 MEGABYTES_FIRST, MEGABYTES_EACH = 250, 60
-"""Memory of whoever starts the processes, and of each; most of a process is shared by all."""
+"""Memory in MB of the parent process and of each node; nodes share most of theirs."""
 
 MOST_PROCESSES = 256
-"""The most that are started at once."""
+"""Maximum number of processes started at once."""
 
 _MEMORY = Path("/proc/meminfo")
 
 
 def check(nodes: int) -> None:
-    """Raise UsageError, with an estimate and what to do, for more nodes than can be started."""
+    """Raise UsageError if the processes of `nodes` cannot be started, with an estimate."""
     needed, free = MEGABYTES_FIRST + nodes * MEGABYTES_EACH, free_megabytes()
     if nodes <= MOST_PROCESSES and (free is None or needed <= free):
         return
@@ -30,10 +30,11 @@ def check(nodes: int) -> None:
 
 
 def free_megabytes() -> int | None:
-    """Return how much memory is left, as Linux tells; None elsewhere."""
+    """Return the available memory in MB as Linux reports it; None on other systems."""
     try:
         lines = _MEMORY.read_text(encoding="ascii").splitlines()
     except OSError:
         return None
+    # MemAvailable includes caches that can be dropped, unlike MemFree; the unit is kB.
     found = (int(line.split()[1]) // 1000 for line in lines if line.startswith("MemAvailable:"))
     return next(found, None)

@@ -1,7 +1,7 @@
-"""Quorums of votes as bytes, which convince whoever was not there.
+"""Encoding and verification of quorums of votes (certificates).
 
-All integers are unsigned and big-endian: how many votes follow (2), and of each the rank (3), the
-length of the signature (2) and the signature, by ascending rank.
+All integers are unsigned and big-endian: the number of votes (2), then for each vote, by ascending
+rank, the rank (3), the length of the signature (2) and the signature.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2
 
 
 def write(votes: Mapping[int, bytes]) -> bytes:
-    """Return the bytes of votes: signatures by rank."""
+    """Encode votes, given as signatures by rank."""
     parts = [len(votes).to_bytes(_COUNT_BYTES, "big")]
     for rank, signature in sorted(votes.items()):
         length = len(signature).to_bytes(_LENGTH_BYTES, "big")
@@ -26,16 +26,17 @@ def write(votes: Mapping[int, bytes]) -> bytes:
 
 
 def longest_bytes(count: int, *, field_bytes: int) -> int:
-    """Return the length of `count` votes whose signatures have that length."""
+    """Return the length of `count` encoded votes with signatures of `field_bytes` bytes."""
     return _COUNT_BYTES + count * (_RANK_BYTES + _LENGTH_BYTES + field_bytes)
 
 
 def read(reader: Reader) -> dict[int, bytes]:
-    """Return what `write` wrote; raises Malformed, also for ranks out of order."""
+    """Decode votes; raise Malformed, also for ranks that do not ascend."""
     votes: dict[int, bytes] = {}
     last = -1
     for _ in range(reader.number(_COUNT_BYTES, "a count of votes")):
         rank = reader.number(_RANK_BYTES, "a rank")
+        # Ascending ranks rule out duplicate votes and give each quorum one encoding.
         if rank <= last:
             raise Malformed(f"rank {rank} after rank {last}; expected a higher one")
         votes[rank] = reader.take(reader.number(_LENGTH_BYTES, "a length"), "a signature")
@@ -53,7 +54,8 @@ def convinces(
     directory: Directory,
     quorum: int,
 ) -> bool:
-    """Return whether a quorum voted for that block; one wrong signature and it does not count."""
+    """Return whether a quorum voted for that block; one invalid signature voids it."""
+    # The number is compared first, so that too few votes cost no verification.
     return len(votes) >= quorum and all(
         directory.verify(rank, statement(kind, rank, height, view, digest), signature)
         for rank, signature in votes.items()

@@ -1,4 +1,4 @@
-"""How a delegate behaves where the scenario lets it misbehave; the rest of it is everybody's."""
+"""Fault behaviour of delegates: invalid blocks and equivocation."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pqchain.chain.block import Block
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """What a delegate does otherwise than the protocol says; by default nothing."""
+    """Deviations of a delegate from the protocol; none by default."""
 
     invalid: bool = False
-    """Proposes what does not verify."""
+    """Proposes blocks that do not verify."""
     double: bool = False
-    """Proposes two blocks and votes for whatever the receiver holds."""
+    """Equivocates: proposes two blocks, and votes for the one that each receiver has."""
     plotters: frozenset[int] = frozenset()
-    """Ranks of those who propose two blocks: whoever votes double knows the others."""
+    """Ranks of the equivocating proposers, known to each of them."""
 
     def splits(self, proposer: int) -> bool:
-        """Return whether that proposer gives one block to even ranks and another to odd ones."""
+        """Return whether a proposer sends one block to even ranks and another to odd ones."""
         return self.double and proposer in self.plotters
 
 
@@ -27,7 +27,8 @@ HONEST = Conduct()
 
 
 def twin(data: bytes) -> bytes:
-    """Return the other block of a proposer of two: the same but for the last bit of its time."""
+    """Return the second block of an equivocating proposer: the last bit of its time differs."""
     block = Block.decode(data)
+    # Another hash, but the same transactions and the same length.
     header = replace(block.header, timestamp=block.header.timestamp ^ 1)
     return replace(block, header=header).encode()

@@ -1,10 +1,9 @@
-"""A delegate without network, threads or clock: messages and the time in, messages and work out.
+"""Sans-I/O delegate state machine.
 
-It does in one view what `view` and `model` define: hold the proposer's block, verify it, vote for
-it unless locked on another one, count votes, lock, commit. Whoever drives it says when a view
-begins, does its work and tells when that has ended; times are whole nanoseconds. What comes from
-others is checked like anything from a stranger: who cannot be told from its bytes is refused, and
-`refused` counts why.
+Inputs are messages and the time in whole nanoseconds, outputs are messages and work. Each view
+follows the protocol of `view` and `model`: accept the proposer's block, verify it, vote for it
+unless locked on another one, count votes, lock, commit. A driver starts views, does the work and
+reports its completion. Peers are not trusted: `refused` counts invalid messages by reason.
 """
 
 from __future__ import annotations
@@ -26,62 +25,62 @@ from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
 from pqchain.errors import Malformed
 
 CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: COMMIT}
-"""As what the model knows each kind of message; all others are none of its."""
+"""Model message class of each wire message kind; the other kinds are not modelled."""
 
+# Kinds that the model does not know are handled after its own if they arrive together.
 _OTHER = 3
 
 _WAITING_MESSAGES, _LEAST_WAITING_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
-"""What may wait of one sender: eight of the longest messages, 1 MB at least; each costs 256 more.
-"""
+"""Buffer limit per sender: the larger of eight longest messages and 1 MiB; each costs 256 more."""
 
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """Something that takes a delegate time."""
+    """A task of a delegate that takes time."""
 
     kind: str
-    """"block", "vote": verify one. "sign block", "sign vote": sign one, beside verification."""
+    """"block", "copy", "vote": verify one. "sign block", "sign vote": sign one."""
     run: Callable[[], Any]
     done: Callable[[Any, int], None]
-    """Takes what `run` gave, and when it ended."""
+    """Called with the result of `run` and the completion time in nanoseconds."""
     transactions: int = 0
-    """In the block that is verified."""
+    """Number of transactions in the block to verify."""
     order: int = BLOCK
-    """What is signed, as the model knows it."""
+    """Model message class of the message to sign."""
 
     @property
     def beside(self) -> bool:
-        """Whether it is done beside what a delegate verifies, one thing after the other."""
+        """Whether it may run in parallel to verification, which is serial."""
         return self.kind.startswith("sign")
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A message for one other delegate, or for all, each its own or all the same."""
+    """A message to one other delegate or to all, identical or different for each."""
 
     kind: Kind
     data: bytes | tuple[bytes, ...]
-    """One for all, or one for each rank."""
+    """One encoding for all receivers, or one per rank."""
     to: int | None = None
-    """None: to all others."""
+    """Rank of the receiver; None for all others."""
 
     def for_(self, rank: int) -> bytes:
-        """Return what that delegate is sent."""
+        """Return the bytes to send to a rank."""
         return self.data if isinstance(self.data, bytes) else self.data[rank]
 
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """The block that a delegate got from the proposer of a view."""
+    """A received block and the state that it leads to."""
 
     data: bytes
     digest: bytes
     state: State | None
-    """The state after it; None if it does not verify."""
+    """State after the block; None if the block is invalid."""
 
 
 class Delegate:
-    """One delegate in its views: what it says lies in `out`, what it has to do `poll` gives."""
+    """Delegate state machine: queued messages are in `out`, `poll` returns work."""
 
     def __init__(
         self,
@@ -92,44 +91,41 @@ class Delegate:
         conduct: Conduct = HONEST,
         live: int | None = None,
     ) -> None:
-        """Take the number of delegates that are connected, itself included; all if not given."""
+        """Create a delegate; `live` is the number of connected ones with itself (default: all)."""
         self.setting, self.rank, self.book, self.conduct = setting, rank, book, conduct
         self.live = setting.count if live is None else live
         self.echoed = False
-        """Whether what it sends to all comes back to it too, as from the server of paper-serial."""
+        """Whether its broadcasts come back to it, as from the server of paper-serial."""
         self.phases = setting.scenario.phases
         self.height, self.view, self.proposer = 0, 0, 0
         self.out: list[Sending] = []
         self.refused: Counter[str] = Counter()
-        """What was refused, by reason."""
+        """Number of rejected messages and blocks by reason."""
         self._came = 0
         self._most_waiting = max(_WAITING_MESSAGES * setting.longest_bytes, _LEAST_WAITING_BYTES)
         self.forget()
 
     def forget(self) -> None:
-        """Lose everything but the book: what came, what is worked on, what was counted."""
+        """Reset all volatile state: queues, running work and vote counts. The book is kept."""
         self.out = []
         self._inbox: list[tuple[int, int, int, int, bytes]] = []
         self.waiting: Counter[int] = Counter()
-        """Bytes that wait of each sender."""
         self._busy = False
         self._signing: list[Work] = []
         self._votes: dict[tuple[int, int], dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
         self._counts: Counter[tuple[int, int, bytes]] = Counter()
-        """How many voted: by view, kind and block."""
         self._rest()
 
     def _rest(self) -> None:
-        """Have nothing of the view yet."""
+        """Reset per-view state."""
         self.held: Held | None = None
         self.verified_ns = self.prepared_ns = self.final_ns = NEVER
         self.releases_ns = NEVER
-        """When its own block may leave."""
-
-    # What a driver calls.
+        """Time at which its own block may be sent."""
 
     def enter(self, height: int, view: int, now: int) -> None:
-        """Begin a view."""
+        """Enter a view at time `now` in nanoseconds."""
+        # Votes and locks bind at one height only.
         if self.book.record.height != height:
             self.book.keep(Record(height=height))
         self.height, self.view = height, view
@@ -144,19 +140,20 @@ class Delegate:
         return self.height, self.view
 
     def wake(self, now: int) -> None:
-        """Do what is due."""
+        """Propose the block if its release time has come."""
         if now >= self.releases_ns:
             self.releases_ns = NEVER
             self._propose()
 
     def receive(self, link: int, data: bytes, now: int) -> None:
-        """Take a message in that somebody sent whose rank is proven; -1 for one passed on."""
+        """Buffer a message from a sender of proven rank; `link` is -1 if it was relayed."""
         kind = messages.kind_of(data)
         if kind is None:
             self.refused["malformed"] += 1
             return
         cost = len(data) + _MESSAGE_BYTES
-        # Of what is passed on the sender is not proven: no one else may use up its share.
+        # A relayed message proves no sender: counted against the rank that it names, it would let
+        # others use up that rank's quota.
         if link >= 0 and self.waiting[link] + cost > self._most_waiting:
             self.refused["too many"] += 1
             return
@@ -167,11 +164,11 @@ class Delegate:
 
     @property
     def has_to_sign(self) -> bool:
-        """Whether the next work is to sign, beside what is verified."""
+        """Whether the next work is to sign; signing does not wait for verification."""
         return bool(self._signing)
 
     def poll(self) -> Work | None:
-        """Return work that can begin now, or None: something to sign, or the next message."""
+        """Return work that can start now: a signature first, else the next message, or None."""
         if self._signing:
             return self._signing.pop(0)
         if self._busy or not self._inbox:
@@ -180,8 +177,6 @@ class Delegate:
         self.waiting[link] -= len(data) + _MESSAGE_BYTES
         self._busy = True
         return self._check(link, data)
-
-    # Checking what comes.
 
     def _check(self, link: int, data: bytes) -> Work:
         kind = messages.kind_of(data)
@@ -200,15 +195,17 @@ class Delegate:
             else:
                 self._take(*outcome, now)
 
+        # Read without decoding, because drivers time the work by it before it is done.
         count = transactions_of(data[messages.HEADER_BYTES :]) if is_block else 0
         what = "copy" if kind is Kind.COPY else "block" if is_block else "vote"
         return Work(what, run, done, count)
 
     def _examined(self, link: int, data: bytes) -> tuple[Message, Held | None] | str:
-        """Return a message that is what it says, with its block; or why it is not."""
+        """Validate a message; return it with its block, or the reason for its rejection."""
         kind = messages.kind_of(data)
         assert kind is not None
         message = messages.decode(data, field_bytes=self.setting.field_bytes(kind))
+        # A direct message must name the peer it came from; a relayed one (-1) may name another.
         if message.sender >= self.setting.count or link not in (message.sender, -1):
             return "stranger"
         if kind in (Kind.VOTE, Kind.COMMIT):
@@ -225,7 +222,7 @@ class Delegate:
         return message, held
 
     def _held(self, data: bytes) -> Held:
-        """Return a block and what it leads to; raises Malformed for what is no block."""
+        """Return a block and the state after it; raise Malformed if it cannot be decoded."""
         try:
             state: State | None = self.setting.after(self.book.state, data)
         except BlockRejected as error:
@@ -234,7 +231,6 @@ class Delegate:
         return Held(data, state.tip if state else Block.decode(data).hash(), state)
 
     def _take(self, message: Message, held: Held | None, now: int) -> None:
-        """Take a message in that was found to be right."""
         if (message.height, message.view) != self.at:
             self.refused["late"] += 1
         elif message.kind is Kind.PROPOSAL:
@@ -250,11 +246,10 @@ class Delegate:
             kind = CLASSES[message.kind]
             self._count(kind, message.sender, message.body, message.signature, now)
 
-    # Proposing, voting, counting.
-
     def _propose(self) -> None:
         setting, lock = self.setting, self.book.record.lock
         splits = self.conduct.splits(self.rank) and not self.conduct.invalid
+        # A locked delegate proposes its locked block again: others may have finalized it.
         if lock is not None and not splits and not self.conduct.invalid:
             data = lock.data
         else:
@@ -263,6 +258,7 @@ class Delegate:
                 state, self.height, self.view, self.rank, twin=twin_, bad=self.conduct.invalid
             ).encode()
         other = twin(data) if splits else data
+        # Even ranks get the block with the even time offset, odd ranks its twin.
         mine = (data, other) if self.rank % 2 == 0 else (other, data)
 
         at = self.at
@@ -278,12 +274,12 @@ class Delegate:
         self._signing.append(Work("sign block", run, done))
 
     def _messages(self, kind: Kind, both: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        """Return a message of ours for even ranks and one for odd ones, about their blocks."""
+        """Return our messages for even and for odd ranks, about their blocks."""
         one = self._message(kind, both[0])
         return one, one if both[0] == both[1] else self._message(kind, both[1])
 
     def _message(self, kind: Kind, data: bytes) -> bytes:
-        """Return a message of ours with a block or its hash, signed if its kind is."""
+        """Return our message with a block or its hash, signed if its kind requires it."""
         field, held = self.setting.field_bytes(kind), self.held
         digest = held.digest if held and held.data is data else header_of(data).hash()
         body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
@@ -294,17 +290,19 @@ class Delegate:
         return messages.encode(message, field_bytes=field)
 
     def _say(self, kind: Kind, both: tuple[bytes, bytes]) -> None:
-        """Send one message to even ranks and one to odd ones, or to all if it is the same."""
+        """Queue one message for even and one for odd ranks, or a broadcast if they are equal."""
         even, odd = both
         each = tuple(both[rank % 2] for rank in range(self.setting.count))
         self.out.append(Sending(kind, even if even == odd else each))
 
     def _hold(self, held: Held, now: int) -> None:
-        """Have the view's block, verified."""
+        """Accept the view's block after its verification, and vote for it if allowed."""
         self.held, self.verified_ns = held, now
         lock = self.book.record.lock
         willing = held.state is not None and not self.conduct.double
+        # A locked delegate votes for its block only, until the lock is released.
         willing = willing and (lock is None or lock.digest == held.digest)
+        # Without votes a valid block is final on arrival.
         if self.phases == 0 and not self.setting.all_to_all:
             if willing:
                 self._finish(now, {})
@@ -314,7 +312,6 @@ class Delegate:
         self._decide(now)
 
     def _vote(self, kind: Kind, held: Held) -> None:
-        """Sign a vote, then send it."""
         other = held.data
         if self.conduct.splits(self.proposer) and held.state is not None:
             other = twin(held.data)
@@ -326,8 +323,10 @@ class Delegate:
             return self._messages(kind, mine)
 
         def done(both: tuple[bytes, bytes], now: int) -> None:
+            # The view may have ended while the vote was signed.
             if self.at == at and self._bind(kind, held):
                 own = messages.decode(both[0], field_bytes=self.setting.field_bytes(kind))
+                # An echoed vote is counted when it comes back.
                 if not self.echoed and (kind is Kind.COMMIT or not self.conduct.double):
                     self._count(CLASSES[kind], self.rank, held.digest, own.signature, now)
                 self._say(kind, both)
@@ -336,11 +335,11 @@ class Delegate:
         self._signing.append(Work(what, run, done, order=CLASSES[kind]))
 
     def _parity(self, held: Held) -> int:
-        """Return which ranks were given this block by a proposer of two: 0 for even ones."""
+        """Return the parity of the ranks that an equivocating proposer sent this block."""
         return (header_of(held.data).timestamp - self.book.state.timestamp) % 2
 
     def _bind(self, kind: Kind, held: Held) -> bool:
-        """Write down what a vote binds us to before it leaves; False if it may not leave."""
+        """Store a vote durably before it is sent; return False if it must not be sent."""
         record, view = self.book.record, self.view
         if self.conduct.double or kind is Kind.COPY:
             return True
@@ -351,17 +350,17 @@ class Delegate:
             return True
         if record.voted >= view:
             return False
+        # With one phase the own vote locks; with two a quorum of prepare votes does.
         lock = Lock(view, held.digest, held.data) if self.phases == 1 else record.lock
         self.book.keep(replace(record, voted=view, lock=lock))
         return True
 
     def _count(self, kind: int, rank: int, digest: bytes, signature: bytes, now: int) -> None:
-        """Count a vote that was verified, or our own."""
         self._note(kind, self.view, rank, digest, signature)
         self._decide(now)
 
     def _note(self, kind: int, view: int, rank: int, digest: bytes, signature: bytes) -> None:
-        """Keep a vote, the first of each delegate in a view."""
+        """Store a vote; only the first of each delegate in a view counts."""
         votes = self._votes[view, kind]
         if rank in votes:
             self.refused["twice"] += 1
@@ -370,15 +369,16 @@ class Delegate:
         self._counts[view, kind, digest] += 1
 
     def _support(self, kind: int, view: int, digest: bytes) -> dict[int, bytes]:
-        """Return who voted for a block in a view, with what signature."""
         votes = self._votes[view, kind].items()
         return {rank: signature for rank, (named, signature) in votes if named == digest}
 
     def _decide(self, now: int) -> None:
-        """See whether a quorum is reached; that needs the block as well as the votes."""
+        """Check for a quorum, which needs the block as well as the votes."""
         held, view = self.held, self.view
+        # An invalid block does not become final, whoever votes for it.
         if held is None or held.state is None or not (self.phases or self.setting.all_to_all):
             return
+        # All-to-all has no quorum: every connected delegate's copy is needed.
         quorum = self.live if self.setting.all_to_all else self.setting.quorum
         counts, digest = self._counts, held.digest
         prepares = self.phases == 2 and self.prepared_ns == NEVER
@@ -391,10 +391,10 @@ class Delegate:
             self._finish(now, self._support(kind, view, digest))
 
     def _lock(self, held: Held, votes: dict[int, bytes]) -> None:
-        """Be bound to a block that a quorum voted for."""
+        """Lock on a block with a prepare quorum."""
         lock = Lock(self.view, held.digest, held.data)
         self.book.keep(replace(self.book.record, lock=lock))
 
     def _finish(self, now: int, votes: dict[int, bytes]) -> None:
-        """Have the view's block as final."""
+        """Mark the view's block as finalized."""
         self.final_ns = now

@@ -1,11 +1,11 @@
-"""A delegate's book in a folder: the chain's ledger, the quorums beside it, and what binds.
+"""Durable storage of a delegate in a folder: ledger, quorums, votes and lock.
 
     ledger.sqlite   the blocks (`chain.ledger`)
-    quorums         of each block: length (4), view (2), votes, check; a torn end is cut off
-    bound           what the delegate voted for and is locked on, check; replaced as a whole
+    quorums         per block: length (4), view (2), votes, checksum; a torn end is cut off
+    bound           votes and lock of the current height, checksum; replaced atomically
 
-A check is SHA3-256 of what stands before it since the last one. Everything is on disk when a call
-returns.
+A checksum is the SHA3-256 of the bytes since the previous one. Every call returns once its data is
+on disk.
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from pqchain.installation import read_bytes
 _CHECK_BYTES = 32
 
 _MOST_BYTES = 1 << 30
-"""The longest file that is read: both are held in memory."""
+"""Maximum size of a file that is read, because files are read into memory whole."""
 
 _BOUND = Struct(">QqqqI32sI")
-"""Height, views voted and committed in, the lock's view (-1: none), length of the lock's block, its
-hash, length of its proof; block and proof follow."""
+"""Height, last views voted and committed in, view of the lock (-1: none), length of its block,
+hash, length of its proof; block and proof follow.
+"""
 
 
 class FileBook:
-    """A book that survives crashes of the machine."""
+    """Storage that survives crashes of the machine."""
 
     def __init__(self, folder: Path, genesis: State, *, verifier: Verifier | None = None) -> None:
-        """Open the book in a folder, or begin one there.
+        """Open the storage in a folder, or create it there.
 
-        Raises DataError if what is there is damaged, or of another chain.
+        Raises DataError if the files are damaged or belong to another chain.
         """
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "ledger.sqlite"
@@ -62,11 +63,11 @@ class FileBook:
 
     @property
     def state(self) -> State:
-        """The chain so far."""
+        """State after the last final block."""
         return self._ledger.state
 
     def append(self, data: bytes, state: State, proof: bytes) -> None:
-        """Keep a final block: its votes first, so that no block is there without them."""
+        """Store a final block: its votes first, so that no block is stored without them."""
         with self._quorums_path.open("ab") as file:
             file.write(_checked(len(proof).to_bytes(4, "big") + proof))
             file.flush()
@@ -76,7 +77,7 @@ class FileBook:
         self._blocks.append(data)
 
     def keep(self, record: Record) -> None:
-        """Keep what binds."""
+        """Store the votes and the lock of a height."""
         lock = record.lock or Lock(-1, bytes(32), b"")
         fixed = _BOUND.pack(
             record.height, record.voted, record.committed, lock.view, len(lock.data), lock.digest,
@@ -87,6 +88,8 @@ class FileBook:
             file.write(_checked(fixed + lock.data + lock.proof))
             file.flush()
             os.fsync(file.fileno())
+        # The rename is atomic: a crash leaves the old record or the new one. The folder is synced
+        # so that the rename itself is durable before the vote leaves.
         temporary.replace(self._bound_path)
         handle = os.open(self._bound_path.parent, os.O_RDONLY)
         try:
@@ -96,7 +99,7 @@ class FileBook:
         self.record = record
 
     def final(self, height: int) -> tuple[bytes, bytes] | None:
-        """Return the block that became final at a height, and its votes."""
+        """Return the final block at a height and its quorum, or None if there is none."""
         if not 0 <= height < min(len(self._blocks), len(self._proofs)):
             return None
         return self._blocks[height], self._proofs[height]
@@ -106,11 +109,12 @@ class FileBook:
         self._ledger.close()
 
     def _read_quorums(self) -> list[bytes]:
-        """Return the quorums of the blocks; cut off what a crash left behind the last of them."""
+        """Return the quorum of each block; truncate what a crash left after the last one."""
         path = self._quorums_path
         data = read_bytes(path, _MOST_BYTES) if path.exists() else b""
         proofs: list[bytes] = []
         at = 0
+        # Votes are written before their block, so a crash can leave a quorum without a block.
         while at + 4 <= len(data) and len(proofs) < len(self._blocks):
             end = at + 4 + int.from_bytes(data[at : at + 4], "big") + _CHECK_BYTES
             if end > len(data):
@@ -139,7 +143,7 @@ def _checked(data: bytes) -> bytes:
 
 
 def _unchecked(path: Path, data: bytes) -> bytes:
-    """Return what `_checked` was given. Raises DataError."""
+    """Return the data without its checksum. Raises DataError if that is wrong."""
     kept, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
     if sha3_256(kept).digest() != check:
         raise DataError(f"{path} is damaged: its check does not fit; give an empty folder")

@@ -1,4 +1,4 @@
-"""One computer runs all nodes: on how many of its processors."""
+"""Processors of the computer that runs all nodes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pqchain.errors import Unsupported, UsageError
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
+    # cpu_count() ignores the affinity mask, by which containers and taskset limit a process.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def check_processors(count: int) -> None:
-    """Raise UsageError if there are fewer, Unsupported where processes cannot be bound to some."""
+    """Raise UsageError for too few processors, Unsupported if processes cannot be bound."""
     if not hasattr(os, "sched_setaffinity"):
         raise Unsupported("this system cannot bind processes to processors; use --network star")
     if count > processors():
@@ -25,6 +26,6 @@ def check_processors(count: int) -> None:
 
 
 def chosen(count: int) -> tuple[int, ...]:
-    """Return the numbers of so many processors. Raises as `check_processors`."""
+    """Return the numbers of `count` processors. Raises as `check_processors`."""
     check_processors(count)
     return tuple(sorted(os.sched_getaffinity(0))[:count])

@@ -1,8 +1,9 @@
-"""The keys of delegates and wallets, and the check of what they sign.
+"""Keys of delegates and wallets, signing and verification.
 
-On a modelled clock keys follow from numbers, and what liboqs draws from what is signed, so that a
-seed gives the same bytes; classical schemes sign deterministically with fresh keys. On a real clock
-all keys are made once and handed to every process, and signing draws from the system.
+On a modelled clock liboqs draws keys from their owner and number and signatures from the signed
+statement, so that a seed gives the same bytes; classical schemes sign deterministically with fresh
+keys. On a real clock all keys are made once and passed to every process, and signing uses the
+system's randomness.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pqchain.crypto.seeded import seeded_randomness
 from pqchain.errors import CryptoFailure
 
 _MOST_ATTEMPTS = 10_000
-"""Signatures until one fits: half of them do where the field has the mean length."""
+"""Maximum signing attempts; half of them fit a field of the mean length."""
 
 Keypair = tuple[bytes, bytes]
 """Public and secret key."""
 
 
 def opened(algorithm: str) -> Signer:
-    """Return the open scheme; opened once, threads may share it. Raises Unsupported."""
+    """Return the signer of a scheme, opened once and shared by threads. Raises Unsupported."""
     return _opened(algorithms.get(algorithm))
 
 
@@ -35,7 +36,7 @@ def _opened(row: Algorithm) -> Signer:
 
 
 def keypair(algorithm: str, owner: str, number: int) -> Keypair:
-    """Return the key pair of an owner, "delegate" or "wallet", of that number."""
+    """Return the key pair of an owner, "delegate" or "wallet", with that number."""
     return _keypair(algorithms.get(algorithm), owner, number)
 
 
@@ -47,20 +48,20 @@ def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
 
 
 def keypairs(algorithm: str, owner: str, numbers: Iterable[int]) -> list[Keypair]:
-    """Return the key pairs of several."""
+    """Return the key pairs of an owner with those numbers."""
     return [keypair(algorithm, owner, int(number)) for number in numbers]
 
 
 class Directory:
-    """Who may say what: the public key of each delegate, by rank."""
+    """Key pairs of the delegates by rank, to sign and to verify."""
 
     def __init__(
         self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, remember: bool
     ) -> None:
-        """Take the delegates' key pairs by rank, and how long a signature's field is.
+        """Take the delegates' key pairs by rank, and the length of the signature field.
 
-        `remember` is for delegates that share a process and whose time is modelled: no signature is
-        checked twice, and all follow from what is signed.
+        `remember` is for delegates that share a process and a modelled clock: verifications are
+        cached, and randomness follows from what is signed.
         """
         self.signer = opened(algorithm)
         self.field_bytes = field_bytes
@@ -72,13 +73,14 @@ class Directory:
         return self._keys[rank][0]
 
     def sign(self, rank: int, statement: bytes) -> bytes:
-        """Sign as a delegate, again and again until the signature fits into its field.
+        """Sign as a delegate, repeatedly until the signature fits into its field.
 
-        Raises CryptoFailure if it does not.
+        Raises CryptoFailure if no attempt fits.
         """
         secret_key = self._keys[rank][1]
         modelled = self._known is not None
         purpose = b"%d sign " % rank + statement
+        # The seed covers all attempts: seeded again, each would give the same signature.
         with seeded_randomness(purpose) if modelled else nullcontext():
             for _ in range(_MOST_ATTEMPTS):
                 signature = self.signer.sign(statement, secret_key)
@@ -90,7 +92,7 @@ class Directory:
         )
 
     def verify(self, rank: int, statement: bytes, signature: bytes) -> bool:
-        """Return whether a delegate signed that; False for a rank that there is not."""
+        """Return whether a delegate's signature is valid; False for an unknown rank."""
         if not 0 <= rank < len(self._keys):
             return False
         if self._known is None:

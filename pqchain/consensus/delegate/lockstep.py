@@ -1,8 +1,8 @@
-"""Delegates run in the model's time: every view on an idle network, heights when all are ready.
+"""Delegates in modelled time: each view on an idle network, heights in lockstep.
 
-`run` gives what `model.run` gives, computed by delegates that send real bytes, make and verify real
-signatures and keep a chain. Modelled are the clock, the network (`plain`) and how long work takes,
-from the scenario's costs. A scenario's delegates and its model are equal to the nanosecond.
+`run` returns what `model.run` returns, computed by delegates that send real bytes, make and verify
+real signatures and keep a chain. The clock, the network (`plain`) and the duration of work are
+modelled, with the scenario's costs. Delegates and model are equal to the nanosecond.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pqchain.consensus.view import BLOCK, NEVER, Outcome
 
 
 class Prices:
-    """How long a delegate's work takes, from the costs of the scenario."""
+    """Duration of a delegate's work, from the costs of the scenario."""
 
     def __init__(self, builder: ViewBuilder) -> None:
         scenario = builder.scenario
@@ -44,18 +44,18 @@ class Prices:
         self.signed_blocks, self.signed_votes = scenario.signed_blocks, scenario.signed_votes
 
     def block_ns(self, transactions: int) -> int:
-        """Return what it takes to verify a block."""
+        """Return the time to verify a block in nanoseconds."""
         signatures = -(-transactions * self.verify_ns // self.threads)
         others = transactions * self.transaction_ns + self.attested_ns
         return signatures + self.signed_blocks * self.verify_ns + others
 
     def of(self, kind: str, transactions: int, order: int = BLOCK) -> int:
-        """Return what a kind of work takes a delegate that is not slow."""
+        """Return the time of a kind of work on a delegate that is not slow, in nanoseconds."""
         if kind == "block" and not self.sends_block:
-            return 0  # all-to-all prices copies; what they are copies of is there
+            return 0  # in all-to-all the copies are verified and timed instead
         if kind in ("block", "copy"):
             return self.block_ns(transactions) + self.height_ns * (kind == "block")
-        if kind == "final block":  # of an observer, with the quorum that comes with it
+        if kind == "final block":  # an observer also verifies the quorum
             return self.block_ns(transactions) + self.certificate_ns
         if kind == "sign block":
             return self.signed_blocks * self.sign_ns + self.height_ns * (order == BLOCK)
@@ -64,12 +64,12 @@ class Prices:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """Something that a processor of the one computer does for a delegate."""
+    """A task of a delegate on a processor of the shared computer."""
 
     delegate: Delegate
     work: Work | None = None
     message: tuple[int, bytes] | None = None
-    """Who sent it and what, where there is a message to take in first."""
+    """Sender and bytes of a message to receive first, if there is one."""
 
     def __lt__(self, other: _Job) -> bool:
         return False
@@ -105,7 +105,7 @@ class Stage:
             Server(self.clock, self._begun, self._done)
             for _ in range(self.scenario.network.processors if setting.hosted else 0)
         ]
-        """Those of the one computer that runs all, if one does."""
+        """Processors of the computer that all nodes share; empty unless the law is "host"."""
         self._slowness = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
         self._woken = [False] * setting.count
@@ -116,12 +116,13 @@ class Stage:
         return [each for each in self.delegates if each is not None]
 
     def view(self, block: Block, attempt: int, *, now: int) -> tuple[Outcome, int]:
-        """Play one view; return what came of it, and when it ended."""
+        """Simulate one view; return its outcome and its deadline (NEVER without a timeout)."""
         scenario, builder, clock = self.scenario, self.builder, self.clock
         proposer = self.setting.proposer(block.height, attempt)
         starts = now + self.setting.wait_ns(block.height, proposer)
         timeout = scenario.view_timeout_seconds
         deadline = NEVER if timeout is None else starts + nanoseconds(timeout)
+        # As in the model, nothing is carried over: each view starts on an idle network.
         clock.clear()
         clock.now = now
         disturbance = self.setting.disturbance(block.height, attempt)
@@ -132,6 +133,7 @@ class Stage:
         for delegate in self.living:
             delegate.forget()
             delegate.enter(block.height, attempt, now)
+            # Only the proposer has a release time.
             if delegate.releases_ns < NEVER:
                 clock.at(delegate.releases_ns, self._wake, delegate)
         clock.run(deadline)
@@ -143,7 +145,7 @@ class Stage:
             each = [NEVER if d is None else getattr(d, name) for d in self.delegates]
             times[name] = np.array(each, dtype=np.int64)
         if self.setting.serial:
-            # Its one server says when a copy has been verified, and the last one decides.
+            # The one server of paper-serial reports verified copies, and the last one decides.
             times["verified_ns"] = times["final_ns"].copy()
         return Outcome(**times, reached_ns=np.array(self.plain.reached, dtype=np.int64))
 
@@ -164,13 +166,13 @@ class Stage:
         self._work_later(delegate)
 
     def _put(self, job: _Job, order: int, sender: int) -> None:
-        """Let something wait for the processor of a delegate, behind what came sooner."""
+        """Queue a job for the processor of its delegate, in order of arrival."""
         rank = job.delegate.rank
         processor = self._processors[rank % len(self._processors)]
         processor.put(self.clock.now, order, sender, rank, job)
 
     def _begun(self, job: _Job) -> int:
-        """Begin what a processor does for a delegate; return how long it takes."""
+        """Start a job; return its duration in nanoseconds."""
         price = 0
         if job.message is not None:
             sender, data = job.message
@@ -190,7 +192,8 @@ class Stage:
         self._let_out(job.delegate)
 
     def _work_later(self, delegate: Delegate) -> None:
-        """Let it begin to verify, when all that comes in this nanosecond is known."""
+        """Schedule verification after all arrivals of this nanosecond."""
+        # The inbox orders simultaneous messages by class and rank, so all must be in it first.
         if not self._woken[delegate.rank]:
             self._woken[delegate.rank] = True
             self.clock.at(self.clock.now, self._work, delegate, priority=AFTER_ARRIVALS)
@@ -201,6 +204,7 @@ class Stage:
             self._begin(delegate, work)
 
     def _begin(self, delegate: Delegate, work: Work) -> None:
+        # The times of paper-serial's server include signatures and verification.
         price = 0 if self.setting.serial else self.prices.of(work.kind, work.transactions)
         price *= self._slowness[delegate.rank]
         self.clock.at(self.clock.now + price, self._end, delegate, work)
@@ -211,7 +215,7 @@ class Stage:
         self._work_later(delegate)
 
     def _let_out(self, delegate: Delegate) -> None:
-        """Begin what it has to sign, and send what it says."""
+        """Start pending signatures, and send queued messages."""
         while delegate.has_to_sign:
             work = delegate.poll()
             assert work is not None
@@ -224,6 +228,7 @@ class Stage:
             if sending.kind is not Kind.PROPOSAL:
                 self.plain.send(delegate.rank, sending)
             elif not self.scenario.sends_block:
+                # The block is not a message of its own here, so it takes no time to arrive.
                 for other in self.living:
                     if other is not delegate:
                         self._deliver(other.rank, delegate.rank, sending.for_(other.rank))
@@ -234,7 +239,8 @@ class Stage:
                 self.plain.send(delegate.rank, sending)
 
     def _relayed(self, node: int, data: bytes) -> int | None:
-        """Let a node take in a block that it heard of; return how long it checks it, or None."""
+        """Deliver a relayed block to a node; return its verification time, None if invalid."""
+        # The header names the proposer as sender, whichever node relays the block.
         rank, body = self._rank_at.get(node), data[16:]
         proposer = int.from_bytes(data[5:8], "big")
         if rank == proposer:
@@ -247,22 +253,23 @@ class Stage:
         return self.prices.block_ns(transactions_of(body)) if valid else None
 
     def settle(self, data: bytes | None) -> None:
-        """End a height: all stand on the same block, those too that did not get it.
+        """End a height: append its block at all delegates, also where it is not final yet.
 
-        Where honest delegates hold different ones, one is taken, as the model counts heights and
-        not forks.
+        If honest delegates have different blocks, one of them is used, because the model counts
+        heights and not forks.
         """
         if data is not None:
             for delegate in self.living:
                 book = delegate.book
+                # No proof is stored, because no delegate has to catch up here.
                 book.append(data, self.setting.after(book.state, data), b"")
 
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
-    """Run the delegates of a scenario; a height that fails ends it.
+    """Run the delegates of a scenario; stop after a height that is not final.
 
-    Raises UsageError for a scenario that can only be modelled, and Unsupported if its scheme cannot
-    run here.
+    Raises UsageError for a scenario that can only be modelled, and Unsupported if its scheme is not
+    available here.
     """
     setting = Setting(scenario)
     stage, now = Stage(setting), 0
@@ -279,7 +286,7 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
 
 
 def _height(stage: Stage, block: Block) -> Height:
-    """Try view after view until every live honest delegate has a final block."""
+    """Run views until every live honest delegate has a final block."""
     scenario, builder = stage.scenario, stage.builder
     honest = builder.honest
     final = np.full(scenario.delegate_count, NEVER, dtype=np.int64)
@@ -298,6 +305,7 @@ def _height(stage: Stage, block: Block) -> Height:
             assert delegate is not None and delegate.held is not None
             data = data or delegate.held.data
             values.add(value(delegate))
+        # A delegate keeps the time of the first view in which its block became final.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         now = deadline
         if (final[honest] < NEVER).all() or now == NEVER:
@@ -314,6 +322,6 @@ def _height(stage: Stage, block: Block) -> Height:
 
 
 def value(delegate: Delegate) -> int:
-    """Return the number that the model has for the block that a delegate holds."""
+    """Return the model's number for a delegate's block of the view."""
     assert delegate.held is not None
     return header_of(delegate.held.data).timestamp - delegate.book.state.timestamp - 2

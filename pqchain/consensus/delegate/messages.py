@@ -1,21 +1,22 @@
-"""What delegates say to each other, byte by byte, and how long it is without saying it.
+"""Encoding and lengths of the messages between delegates.
 
 All integers are unsigned and big-endian; there is one encoding of every message:
 
     length       4   of all that follows
     kind         1   see Kind
-    sender       3   rank of who says it
+    sender       3   rank of the sender
     height       4
     view         2
     signed       2   length of the signature; 0: none
     body             32 bytes, the hash of a block (VOTE, COMMIT); a block (PROPOSAL, COPY);
-                     what the other kinds carry
-    signature    n   a field as long as the costs of the scheme state, filled up with zeros
+                     for the other kinds, see Kind
+    signature    n   a field of the length that the costs of the scheme state, zero-padded
 
-So a vote is 48 bytes and its signature, and a block has 16 bytes before it. What is signed is
-`SIGNED`, kind to view, and the body, for a block its hash. Schemes whose signatures vary in length,
-Falcon alone, sign again until the signature fits, as Falcon's padded form does; so all votes of a
-scheme have one length. This module loads no cryptography: the model takes its lengths from here.
+So a vote is 48 bytes and its signature, and a block has a prefix of 16 bytes. The signed statement
+is `SIGNED`, the header with length and signed set to 0, and the hash of the block. Falcon, the only
+scheme with signatures of varying length, signs again until the signature fits, as its padded
+format does; so all votes of a scheme have the same length. This module loads no cryptography,
+because the model takes message lengths from it.
 """
 
 from __future__ import annotations
@@ -27,41 +28,42 @@ from struct import Struct
 from pqchain.errors import Malformed
 
 HEADER_BYTES = 16
-"""What every message has before its body."""
+"""Length of the header before each body."""
 
 HASH_BYTES = 32
-"""A block's name in votes."""
+"""Length of the block hash in a vote."""
 
 VOTE_BYTES = HEADER_BYTES + HASH_BYTES
-"""A vote without its signature."""
+"""Length of a vote without its signature."""
 
 MOST_VIEWS = 1 << 16
-"""Views of a height that a message can tell apart."""
+"""Number of views of a height that the view field can represent."""
 
 SIGNED = b"pqchain vote 1\0"
-"""Stands before what is signed, so that a signature means nothing elsewhere."""
+"""Domain separator: prefix of every signed statement."""
 
+# The sender has three bytes, for which struct has no integer format.
 _HEADER = Struct(">IB3sIHH")
 _LENGTH_BYTES = 4
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """Kind of a message."""
 
     PROPOSAL = 1
-    """The block of a view, by its proposer, or passed on by gossip."""
+    """Block of a view, from its proposer or relayed by gossip."""
     COPY = 2
-    """All-to-all: a delegate's copy of the block, which stands for its vote."""
+    """All-to-all: a delegate's copy of the block, which counts as its vote."""
     VOTE = 3
     COMMIT = 4
     STATUS = 5
-    """At which height and view somebody is; no body."""
+    """Height of the sender and the latest view that it has wished for or entered; empty body."""
     LOCK = 6
-    """Hash of a block and the quorum of votes for it that its sender saw."""
+    """Hash of a block and the quorum of votes for it that the sender received."""
     DECIDED = 7
-    """A final block and the quorum that made it so."""
+    """Final block and its quorum of votes."""
     HELLO = 8
-    """Nothing but who sends it: opens a channel. No body."""
+    """Opens a channel and names the sender; empty body."""
 
 
 _BLOCKS = (Kind.PROPOSAL, Kind.COPY)
@@ -70,7 +72,7 @@ _BALLOTS = (Kind.VOTE, Kind.COMMIT)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message, read."""
+    """A decoded message."""
 
     kind: Kind
     sender: int
@@ -80,22 +82,22 @@ class Message:
     signature: bytes = b""
 
     def statement(self, digest: bytes) -> bytes:
-        """Return what is signed, given the hash that stands for the body."""
+        """Return the bytes to sign; `digest` is the hash of the block."""
         return statement(self.kind, self.sender, self.height, self.view, digest)
 
 
 def statement(kind: Kind, sender: int, height: int, view: int, digest: bytes) -> bytes:
-    """Return what is signed."""
+    """Return the bytes to sign."""
     return SIGNED + _HEADER.pack(0, kind, sender.to_bytes(3, "big"), height, view, 0) + digest
 
 
 def message_bytes(body_bytes: int, *, field_bytes: int = 0) -> int:
-    """Return the length of a message with a body of that length and a field for its signature."""
+    """Return the length of a message in bytes, given its body and its signature field."""
     return HEADER_BYTES + body_bytes + field_bytes
 
 
 def encode(message: Message, *, field_bytes: int = 0) -> bytes:
-    """Return the bytes of a message whose signature stands in a field of that length."""
+    """Return the bytes of a message with a signature field of `field_bytes` bytes."""
     padding = bytes(field_bytes - len(message.signature))
     length = HEADER_BYTES - _LENGTH_BYTES + len(message.body) + field_bytes
     header = _HEADER.pack(
@@ -110,9 +112,9 @@ def encode(message: Message, *, field_bytes: int = 0) -> bytes:
 
 
 def decode(data: bytes, *, field_bytes: int = 0) -> Message:
-    """Return the message that `encode` wrote with the same field; raises Malformed.
+    """Decode a message; raise Malformed if it is not a valid encoding.
 
-    Its body is not looked at, but for the length of a vote's.
+    `field_bytes` must be that of `encode`. The body is not validated, except for a vote's length.
     """
     if len(data) < HEADER_BYTES:
         raise Malformed(f"a message of {len(data)} bytes; expected at least {HEADER_BYTES}")
@@ -127,6 +129,7 @@ def decode(data: bytes, *, field_bytes: int = 0) -> Message:
     if end < HEADER_BYTES or (number in _BALLOTS and end != VOTE_BYTES):
         raise Malformed(f"{end - HEADER_BYTES} bytes in the body of a message of kind {number}")
     signature = data[end : end + signed]
+    # Free padding would allow several encodings of one message.
     if field_bytes > signed and data[end + signed :] != bytes(field_bytes - signed):
         raise Malformed("what follows a signature is not zero")
     body = data[HEADER_BYTES:end]
@@ -137,12 +140,12 @@ _KINDS = {int(kind): kind for kind in Kind}
 
 
 def kind_of(data: bytes) -> Kind | None:
-    """Return the kind of a message without reading it, or None if it has none."""
+    """Return the kind of a message from its header, or None if it is unknown."""
     return _KINDS.get(data[_LENGTH_BYTES]) if len(data) > _LENGTH_BYTES else None
 
 
 class Frames:
-    """Splits the bytes of a channel into messages."""
+    """Splitter of a channel's byte stream into messages."""
 
     def __init__(self, longest_bytes: int) -> None:
         self._longest = longest_bytes
@@ -150,14 +153,14 @@ class Frames:
 
     @property
     def partial_bytes(self) -> int:
-        """Bytes of a message that is not complete yet."""
+        """Number of buffered bytes of the incomplete message."""
         return len(self._partial)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the messages that are complete now, each with a header and a known kind.
 
-        Raises Malformed for a message that cannot be legal, and keeps nothing of it: the rest of
-        the channel cannot be split any more.
+        Raises Malformed for an invalid length or kind, and drops the buffer: without message
+        boundaries the rest of the channel cannot be split.
         """
         try:
             return self._split(data)
@@ -172,6 +175,8 @@ class Frames:
         at = 0
         while len(partial) - at >= _LENGTH_BYTES:
             end = at + _LENGTH_BYTES + int.from_bytes(partial[at : at + _LENGTH_BYTES], "big")
+            # Length and kind are checked before the message is complete, so that at most one legal
+            # message is buffered.
             if not HEADER_BYTES <= end - at <= self._longest:
                 raise Malformed(
                     f"a message of {end - at} bytes; expected {HEADER_BYTES} to {self._longest}"

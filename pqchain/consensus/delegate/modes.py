@@ -1,16 +1,16 @@
-"""One scenario, run where it is asked: modelled, in virtual time, on loopback, between namespaces.
+"""Execution modes of a scenario: model, virtual time, loopback and network namespaces.
 
-model      an engine computes it (`consensus.model`); nothing is run
-virtual    all delegates in this process on a modelled clock, work at the scenario's costs: over
-           `plain`, which carries only the bytes of messages by the scenario's law, or over QUIC
-loopback   a process for each node, on this machine's sockets and clock
+model      computed by an engine (`consensus.model`); no delegates run
+virtual    all delegates in this process on a modelled clock, work timed by the scenario's costs:
+           over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
+loopback   one process per node, on this machine's sockets and clock
 netns      the same between network namespaces with shaped links
 
-Virtual runs are "replayed": bytes, signatures and protocol are real, time is not. On loopback and
-between namespaces all is measured, and the law of the scenario's network does not count; but of the
-law "host" the number of processors does: all nodes then run on so many. There a height more is run
-first and not counted, in which caches fill; but not where it matters who proposes when.
-Nodes that are no delegates are observers over every transport but plain, whose model has none.
+Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The other
+two are measured and ignore the scenario's network law, except that law "host" sets the number of
+processors that the nodes share. Measured runs start with a warm-up height that is not counted, in
+which caches fill, unless the order of proposers matters. Nodes that are not delegates are
+observers, except over plain, whose model has none.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ from pqchain.wire.transports import registry
 Mode = Literal["model", "virtual", "loopback", "netns"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-"""Where a scenario can be run."""
 
 PLAIN = "plain"
-"""The transport that carries only the bytes of messages, in virtual time."""
+"""Transport in virtual time that carries only the bytes of messages."""
 
 _MORE = Contract.of(
     "",
@@ -69,37 +68,37 @@ _KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lap:
-    """One height of a run over a transport."""
+    """Results of one height of a run over a transport."""
 
     latency_seconds: float
     """From when the first delegate could propose it to when the last honest one had it."""
     spread_seconds: float
-    """The same to the last of all nodes, observers included."""
+    """The same up to the last of all nodes, observers included."""
     transactions: int
     messages: float
-    """Sent by all delegates meanwhile, as `bytes` are; NaN over plain, where nobody counts."""
+    """Messages sent by all delegates during the height; NaN over plain, as `bytes`."""
     bytes: float
     cpu_seconds: float
-    """Of all nodes together; NaN unless measured."""
+    """Processor time of all nodes; NaN unless measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a run gave, whatever ran it."""
+    """Results of a run in any mode."""
 
     scenario: Scenario
     mode: Mode
     transport: str = ""
     latency_seconds: float
-    """Mean over the blocks, from when it could be proposed to when the last honest one had it."""
+    """Mean over the blocks, from when one could be proposed to when the last honest one had it."""
     throughput_per_second: float
     final_blocks: int
     views: int
     sent_messages: int | None = None
-    """Of the whole run."""
+    """Messages and bytes sent in the run; None if modelled."""
     sent_bytes: int | None = None
     cpu_seconds: float = math.nan
-    """Processor time of all delegates together."""
+    """Processor time of all nodes; NaN unless measured."""
     spread_seconds: float = math.nan
     is_safe: bool
     is_live: bool
@@ -107,31 +106,31 @@ class Ran:
     transactions_per_block: float
     reason: str = ""
     laps: tuple[Lap, ...] = ()
-    """Each height; none of a model."""
+    """Results of each height; empty for a model."""
     predicted_seconds: float = math.nan
-    """The latency that the law "host" gives it: see `delegate.prices`."""
+    """Latency predicted by the law "host"; see `delegate.prices`."""
     plain_seconds: float = math.nan
-    """The latency over plain, of what ran over a transport in virtual time."""
+    """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""
     """Digest of all datagrams and their times, over native in virtual time."""
 
     @property
     def half_width_seconds(self) -> float:
-        """Half of the 95 % interval of the latency over the heights; NaN for fewer than two."""
+        """Half width of the 95 % interval of the mean latency; NaN for fewer than two heights."""
         return half_width(lap.latency_seconds for lap in self.laps)
 
     @property
     def error_percent(self) -> float:
-        """By how much the predicted latency differs from the one that was found."""
+        """Relative error of the predicted latency in percent."""
         return 100 * (self.predicted_seconds / self.latency_seconds - 1)
 
     @property
     def kind(self) -> str:
-        """Whether its numbers are modelled, replayed or measured."""
+        """Kind of its numbers: modelled, replayed or measured."""
         return _KINDS[self.mode]
 
     def record(self) -> dict[str, Any]:
-        """Return it as a row; see `frame`."""
+        """Return the results as a row of `frame`."""
         scenario = self.scenario
         row = {name: getattr(scenario, name) for name in ("algorithm", "nodes", "exchange")}
         row |= {name: getattr(scenario, name) for name in ("proposal", "seed")}
@@ -159,16 +158,16 @@ class Ran:
 
 
 def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
-    """Return runs of any mode as a frame of the contract "consensus_runs", a row each.
+    """Return runs of any mode as a frame of the contract "consensus_runs", one row per run.
 
     Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport,
-    sent_messages and sent_bytes (of the whole run; empty if it is modelled), cpu_seconds (of all
-    nodes; NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over
-    the heights; NaN if it is modelled, or for one height), predicted_latency_seconds (by the law
-    "host" for what was measured; else NaN) and prediction_error_percent (of it),
-    plain_latency_seconds (of the same over plain, for what ran over a transport in virtual time;
-    else NaN), over_plain_percent (what the transport costs) and datagram_sha256 (of all datagrams
-    over native in virtual time, equal for equal scenarios; else empty).
+    sent_messages and sent_bytes (in the whole run; empty if modelled), cpu_seconds (of all nodes;
+    NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over the
+    heights; NaN if modelled or for one height), predicted_latency_seconds (by the law "host" for
+    measured runs; else NaN), prediction_error_percent (its relative error), plain_latency_seconds
+    (of the same over plain, for a run over a transport in virtual time; else NaN),
+    over_plain_percent (relative cost of the transport) and datagram_sha256 (of all datagrams over
+    native in virtual time, equal for equal scenarios; else empty).
     """
     rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
     return RUNS.frame(row.record() for row in rows)
@@ -184,12 +183,12 @@ def run(
     progress: bool = False,
     using: Nursery | None = None,
 ) -> Ran:
-    """Run a scenario by delegates, in a mode that is not "model"; see the module.
+    """Run the delegates of a scenario in mode "virtual", "loopback" or "netns".
 
-    `transport` is one of `wire.transports`, or "plain" in virtual time, where that is the default.
-    `log` is a folder for qlog. `using` is what `nursery` returns, entered, for whoever runs
-    several. Raises UnknownName; UsageError for what has no meaning in that mode, with the reason;
-    Unsupported for what cannot run here; PqchainError for what takes too long.
+    `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
+    default. `log` is a folder for qlog files. `using` is an entered `nursery`, shared by several
+    runs. Raises UnknownName for a mode; UsageError for options that the mode does not support;
+    Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
@@ -221,13 +220,14 @@ def run(
     done = replace(_of_result(result, shared, warm, mode, chosen), scenario=scenario)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return done
-    # Delegates over plain and the model with their transactions are equal to the nanosecond.
+    # The model stands in for a run over plain: with the same transactions both are equal to the
+    # nanosecond.
     plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
     return replace(done, plain_seconds=plain.latency_seconds)
 
 
 def nursery(scenario: Scenario, transport: str | None = None) -> Nursery:
-    """Return what starts the processes of delegates, to be entered and given to several runs."""
+    """Return the starter of delegate processes, to be entered and shared by several runs."""
     given, speaks = {"scenario": scenario}, transport or registry.default()
     return processes.nursery(Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks))
 
@@ -237,14 +237,14 @@ def _advance(bar: tqdm, count: int) -> None:
 
 
 def link(scenario: Scenario) -> Link:
-    """Return what lies between two delegates on a star: two links and the hub between them."""
+    """Return the path between two delegates on a star: two links and the hub between them."""
     network = scenario.network
     rate, latency = network.rate_bits_per_second, network.latency_seconds
     return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
 def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
-    """Raise UsageError for a choice a mode does not have, Unsupported if it cannot run here."""
+    """Raise UsageError for options that the mode rejects, Unsupported if it cannot run here."""
     setting.refuse(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
@@ -278,20 +278,21 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
 
 
 def _warm(scenario: Scenario, mode: str) -> int:
-    """Return how many heights are run first and not counted."""
+    """Return the number of warm-up heights, which are not counted."""
+    # An extra height shifts which delegate proposes when, which matters under faults or luck.
     clocked = mode in ("loopback", "netns")
     return int(clocked and scenario.faults == Faults() and scenario.proposal != "luck")
 
 
 def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
-    """Return the processors that the law "host" leaves to the nodes; none where it says nothing."""
+    """Return the processors that the law "host" gives to the nodes; empty for other laws."""
     if mode != "loopback" or scenario.network.law != "host":
         return ()
     return host.chosen(scenario.network.processors)
 
 
 def _memory() -> Path | None:
-    """Return where files are kept in memory, so that no disk counts; None where there is not."""
+    """Return a folder in memory, so that disk time is not measured; None if there is none."""
     folder = Path("/dev/shm")
     return folder if folder.is_dir() and os.access(folder, os.W_OK) else None
 
@@ -307,6 +308,7 @@ def _driven(
         times = task.times if isinstance(task, DelegateTask) else 1
         return times * prices.of(task.kind, task.size) / SECOND
 
+    # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})
     modelled = virtual.Model(task_seconds=seconds, seed=shared.scenario.seed, digest=True)
     return virtual.run(job, folder, modelled, progress=progress)
@@ -328,7 +330,6 @@ def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
 
 
 def _lap(height: model.Height) -> Lap:
-    """Return a height over plain, which starts when all are ready and has no observers."""
     seconds = (height.ended_ns - height.block.starts_ns) / SECOND
     return Lap(
         latency_seconds=seconds,
@@ -341,7 +342,7 @@ def _lap(height: model.Height) -> Lap:
 
 
 def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport: str) -> Ran:
-    """Put together what the nodes report, but for the first `warm` heights."""
+    """Combine the reports of the nodes, without the first `warm` heights."""
     if result.failure is not None:
         raise result.failure
     scenario, builder = shared.scenario, shared.builder
@@ -350,7 +351,9 @@ def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport:
     honest = [node for node in delegates if builder.honest[node.node]]
     reports = [node.report for node in honest if node.report is not None]
     everybody = reports + [node.report for node in watched if node.report is not None]
+    # Only heights that all honest delegates and observers finished have a latency.
     whole = min((len(report["final_ns"]) for report in everybody), default=0)
+    # The last blocks of nodes that are behind differ without a fork.
     tips = {report["tip"] for report in everybody if report["height"] == scenario.blocks}
     ends = [max(report["final_ns"][height] for report in reports) for height in range(whole)]
     entered = [min(report["entered_ns"][height] for report in reports) for height in range(whole)]
@@ -394,12 +397,11 @@ def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport:
 
 
 def _sent(node: NodeResult, height: int) -> tuple[int, int]:
-    """Return messages and bytes that a delegate sent while it was at a height."""
     sent = (0, 0) if node.report is None else node.report["sent"][height]
     return int(sent[0]), int(sent[1])
 
 
 def _step(node: NodeResult, height: int) -> float:
-    """Return the processor time of a node at a height."""
+    """Return the processor time of a node at a height in seconds, NaN if unknown."""
     steps = (0.0, *node.cpu_steps)
     return steps[height + 1] - steps[height] if height + 1 < len(steps) else math.nan

@@ -1,9 +1,9 @@
-"""Delegates as nodes of `wire`: what they say goes over sessions, by any driver.
+"""Delegates as nodes of `wire`: their messages go over sessions of any driver.
 
-Node i is the delegate of rank i; those beyond the delegates are observers (`observer`), and each
-gets final blocks from one delegate. Of two nodes the one with the lower number dials. Loss, delay
-and partition are drawn as the model draws them, by the sender, for each message between delegates;
-what is delayed is held back, what is lost is not sent.
+Node i is the delegate of rank i; higher numbers are observers (`observer`), each of which gets
+final blocks from one delegate. Of two nodes the one with the lower number dials. The sender draws
+loss, delay and partition as the model does, for each message between delegates; delayed messages
+are queued, lost ones are not sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pqchain.wire.session import Event, Transport
 
 
 def conduct(scenario: Scenario, rank: int) -> Conduct:
-    """Return how the scenario lets a delegate behave."""
+    """Return the fault behaviour of a delegate in a scenario."""
     faults = scenario.faults
     if rank not in faults.invalid and rank not in faults.equivocating:
         return HONEST
@@ -43,20 +43,20 @@ def conduct(scenario: Scenario, rank: int) -> Conduct:
 
 
 def nanoseconds(now: float) -> int:
-    """Return a driver's time as whole nanoseconds."""
+    """Return a driver's time, in seconds, in whole nanoseconds."""
     return round(now * SECOND)
 
 
 @dataclass(slots=True, eq=False)
 class DelegateTask(Task):
-    """Work of a delegate; `size` is the number of transactions in the block that is verified."""
+    """Work of a delegate; `size` is the number of transactions in the block to verify."""
 
     times: int = 1
-    """How many times longer than others it takes: the work is done as often."""
+    """Slowdown factor of a slow delegate, which repeats the work so many times."""
 
 
 class DelegateNode:
-    """A delegate, its sessions, and what it tells of itself."""
+    """A delegate with its sessions and its report."""
 
     def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
         scenario = setting.scenario
@@ -75,7 +75,7 @@ class DelegateNode:
             for number in range(setting.count, scenario.nodes)
             if server(setting, number) == index
         ]
-        """Whom it gives its final blocks."""
+        """Observers that get their final blocks from this delegate."""
         self._peers = Peers(
             index,
             transport,
@@ -85,34 +85,34 @@ class DelegateNode:
             refused=self.runner.refused,
         )
         self._held: list[tuple[int, int, int, bytes]] = []
-        """What is delayed: until when, its number, for whom, and what."""
+        """Delayed messages as a heap: due time in ns, sequence number, receiver, bytes."""
         self._count = 0
         self._working = False
         self._begun_ns = 0
         self.sent: list[list[int]] = [[0, 0] for _ in range(scenario.blocks)]
-        """Messages and bytes by height."""
+        """Messages and bytes sent during each height."""
         self.finals: list[int] = []
         self.entered: list[int] = []
 
-    # What a driver asks.
+    # State for the driver.
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to every other delegate, and to its observers."""
+        """Whether there is a channel to every other delegate and to its observers."""
         return self._peers.connected
 
     @property
     def done(self) -> bool:
-        """Whether all blocks are final here; a crashed delegate has nothing to do."""
+        """Whether all blocks are final here; true for a crashed delegate that has begun."""
         return self.error is not None or (self.begun and (self._crashed or self.runner.done))
 
     @property
     def progress(self) -> int:
-        """How many blocks are final."""
+        """Number of final blocks."""
         return self.runner.blocks
 
     def timer(self) -> float | None:
-        """Return when it wants to be woken."""
+        """Return the time of its next timer in seconds, or None."""
         due = [self._peers.redial] if self._peers.redial is not None else []
         if self.begun and not self._crashed:
             waiting = self._held[0][0] if self._held else NEVER
@@ -121,7 +121,7 @@ class DelegateNode:
         return min(due, default=None)
 
     def report(self) -> Mapping[str, Any]:
-        """Return what it did: when it entered each height and had its block, in nanoseconds."""
+        """Return its results: when it entered and finished each height, in nanoseconds."""
         runner = self.runner
         return {
             "rank": self.index,
@@ -135,14 +135,14 @@ class DelegateNode:
             "refused": dict(runner.refused),
         }
 
-    # What a driver tells.
+    # Events from the driver.
 
     def start(self, now: float) -> None:
-        """Dial those with higher numbers."""
+        """Dial the peers with higher numbers."""
         self._peers.dial(now)
 
     def begin(self, now: float) -> None:
-        """Begin the first height, or go on where the book ends."""
+        """Begin the first height, or resume after the last stored one."""
         self.begun, self._begun_ns = True, nanoseconds(now)
         if not self._crashed:
             self.runner.start(nanoseconds(now))
@@ -150,6 +150,7 @@ class DelegateNode:
 
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event."""
+        # A crashed delegate keeps its sessions, as nodes begin only when all are connected.
         came = self._peers.handle(event, now)
         if self._crashed or not came:
             return
@@ -159,7 +160,7 @@ class DelegateNode:
             self._after(nanoseconds(now))
 
     def handle_timer(self, now: float) -> None:
-        """Do what is due."""
+        """Dial again, send delayed messages and wake the delegate, each if due."""
         if self._peers.redial is not None and now >= self._peers.redial:
             self._peers.dial(now)
         if self.begun and not self._crashed:
@@ -171,7 +172,7 @@ class DelegateNode:
             self._after(at)
 
     def poll(self) -> Task | None:
-        """Return the next work of the delegate, one thing after the other."""
+        """Return the next work of the delegate, which does one task at a time."""
         if self._working or self._crashed or not self.begun:
             return None
         work = self.runner.poll()
@@ -180,6 +181,7 @@ class DelegateNode:
         self._working = True
 
         def run() -> tuple[Work, Any]:
+            # Real work cannot be slowed down, so a slow delegate repeats it.
             for _ in range(self._repeats - 1):
                 work.run()
             return work, work.run()
@@ -187,10 +189,10 @@ class DelegateNode:
         return DelegateTask(work.kind, work.transactions, run, times=self._repeats)
 
     def started(self, now: float) -> None:
-        """Note that work begins."""
+        """Do nothing: the start of work needs no action."""
 
     def finished(self, outcome: Any, now: float) -> None:
-        """Take what work gave."""
+        """Apply the result of a task, or record its error."""
         self._working = False
         if isinstance(outcome, PqchainError):
             self.error = outcome
@@ -203,10 +205,10 @@ class DelegateNode:
             return
         self._after(nanoseconds(now))
 
-    # The rest.
+    # Sending.
 
     def _after(self, now: int) -> None:
-        """Send what the delegate says, and note how far it is."""
+        """Send queued messages, and record when heights were entered and finished."""
         runner = self.runner
         while len(self.entered) <= runner.blocks and not runner.done:
             self.entered.append(now)
@@ -219,11 +221,13 @@ class DelegateNode:
             self._say(sending, now)
 
     def _say(self, sending: Sending, now: int) -> None:
-        """Send to one, or to all, the next rank first."""
+        """Send a message to one peer or to all, the next rank first."""
         count = self.setting.count
         others = [(self.index + step) % count for step in range(1, count)]
         for peer in others if sending.to is None else [sending.to]:
             data, at = sending.for_(peer), now
+            # Draws are those of the model, so they apply only to the kinds that it has; the time of
+            # a partition counts from the beginning of the run.
             if sending.kind in CLASSES and self.setting.scenario.faults.any:
                 cut = self._side[self.index] != self._side[peer]
                 at = self.setting.disturbance(self.runner.height, self.runner.view).arrival(
@@ -254,7 +258,7 @@ def build(
     given: Given,
     setting: Setting | None = None,
 ) -> Node:
-    """Make a node for a driver; with `setting` it shares that with others of its process."""
+    """Create a node for a driver; `setting` may be shared by nodes of one process."""
     setting = setting or Setting(scenario, remember=False, given=given)
     book = FileBook(folder, setting.pool.genesis, verifier=setting.verifier)
     if index >= setting.count:

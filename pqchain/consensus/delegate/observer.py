@@ -1,7 +1,7 @@
-"""A node that does not vote: it gets final blocks, checks what a delegate would, and keeps them.
+"""Non-voting node: receives final blocks, verifies them as a delegate would, and stores them.
 
-An observer believes the quorum that comes with a block and not who sends it; where the protocol has
-no quorums of signed votes it can only check the block itself.
+An observer trusts the quorum that comes with a block and not its sender; where the protocol has no
+quorums of signed votes it can only verify the block itself.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from pqchain.wire.transports.limits import MOST_QUEUED_BYTES
 
 
 def server(setting: Setting, index: int) -> int:
-    """Return the delegate that gives an observer its blocks: honest ones take turns."""
+    """Return the delegate that serves an observer: honest ones in turn."""
     honest = np.flatnonzero(setting.builder.honest)
     return int(honest[index % len(honest)]) if len(honest) else 0
 
 
 class ObserverNode:
-    """An observer, its session, and what it tells of itself."""
+    """An observer with its session and its report."""
 
     def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
         self.index, self.setting, self.book = index, setting, book
@@ -56,7 +56,7 @@ class ObserverNode:
         self._recovers = recovers(setting.scenario)
         self.finals: list[int] = []
 
-    # What a driver asks.
+    # State for the driver.
 
     @property
     def connected(self) -> bool:
@@ -65,24 +65,25 @@ class ObserverNode:
 
     @property
     def done(self) -> bool:
-        """Whether it has all blocks, verified."""
+        """Whether it has verified all blocks, or has failed."""
         return self.error is not None or (self.begun and self.progress >= self._wanted)
 
     @property
     def _wanted(self) -> int:
+        # Without an honest delegate there are no blocks to wait for.
         return self.setting.scenario.blocks if self.setting.builder.honest.any() else 0
 
     @property
     def progress(self) -> int:
-        """How many blocks it has."""
+        """Number of verified blocks."""
         return self.book.state.height
 
     def timer(self) -> float | None:
-        """Return when it wants to be woken: never."""
+        """Return None: an observer has no timer."""
         return None
 
     def report(self) -> Mapping[str, Any]:
-        """Return what it did: when it had each block verified, in nanoseconds."""
+        """Return its results, with the time in ns at which each block was verified."""
         return {
             "height": self.progress,
             "tip": self.book.state.tip.hex(),
@@ -90,20 +91,21 @@ class ObserverNode:
             "refused": dict(self.refused),
         }
 
-    # What a driver tells.
+    # Events from the driver.
 
     def start(self, now: float) -> None:
-        """Wait to be dialled."""
+        """Do nothing: its delegate dials."""
 
     def begin(self, now: float) -> None:
-        """Begin to take blocks."""
+        """Begin to verify blocks."""
         self.begun = True
 
     def handle(self, event: Event, now: float) -> None:
-        """Handle a transport event: keep final blocks of our delegate until they are verified."""
+        """Handle a transport event: buffer final blocks of its delegate for verification."""
         for peer, data in self._peers.handle(event, now):
             if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
                 self.refused["not asked for"] += 1
+            # Its delegate may send faster than blocks are verified.
             elif self.waiting_bytes > MOST_QUEUED_BYTES:
                 self.refused["too many"] += 1
             else:
@@ -111,10 +113,10 @@ class ObserverNode:
                 self.waiting_bytes += len(data)
 
     def handle_timer(self, now: float) -> None:
-        """Do nothing: it has no timer."""
+        """Do nothing: an observer has no timer."""
 
     def poll(self) -> Task | None:
-        """Return the check of the next block."""
+        """Return the verification of the next block."""
         if self._working or not self._waiting or not self.begun:
             return None
         self._working = True
@@ -130,10 +132,10 @@ class ObserverNode:
         return Task("final block", transactions_of(_block(data)), run)
 
     def started(self, now: float) -> None:
-        """Note that work begins."""
+        """Do nothing: the start of work needs no action."""
 
     def finished(self, outcome: Any, now: float) -> None:
-        """Keep the block that was found to be right."""
+        """Store a verified block, or record why it was rejected."""
         self._working = False
         if isinstance(outcome, PqchainError):
             self.error = outcome
@@ -144,7 +146,7 @@ class ObserverNode:
             self.finals.append(round(now * SECOND))
 
     def _examined(self, data: bytes) -> tuple[bytes, State, bytes] | str:
-        """Return the block, the state after it and its proof; or why it is refused."""
+        """Return the block, the state after it and its proof; or the reason for rejection."""
         message = messages.decode(data)
         if message.kind is not Kind.DECIDED or message.height != self.progress:
             return "not asked for"
@@ -168,6 +170,6 @@ class ObserverNode:
 
 
 def _block(data: bytes) -> bytes:
-    """Return the block in a message that tells of a final one; whatever else comes, some bytes."""
+    """Return the block in a DECIDED message; arbitrary bytes if the message is malformed."""
     body = data[messages.HEADER_BYTES :]
     return body[4 + int.from_bytes(body[:4], "big") :]

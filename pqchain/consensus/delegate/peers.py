@@ -1,7 +1,7 @@
-"""Sessions with other nodes: one session for each peer, one channel on it, complete messages.
+"""Sessions with peers: one session per peer, one channel per session, complete messages.
 
 A peer that sends a malformed message, opens a second channel or ends its channel loses the session.
-What is kept of a peer is at most one message that is not complete.
+At most one incomplete message is buffered per peer.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pqchain.errors import Malformed
 from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
 
 BEAT_SECONDS = 0.05
-"""After which whoever could not be reached is dialled again."""
+"""Delay before a peer whose session has closed is dialled again."""
 
 
 class Peers:
-    """Those that a node talks to. Of two the one that has the other in `dials` dials."""
+    """The peers of a node. Of two nodes the one that has the other in `dials` dials."""
 
     def __init__(
         self,
@@ -30,30 +30,30 @@ class Peers:
         longest_bytes: int,
         refused: Counter[str],
     ) -> None:
-        """Take whom we dial, the number of peers, the longest legal message, and a counter.
+        """Take the peers to dial, the number of peers, and the longest legal message in bytes.
 
-        The counter has a row "malformed" for sessions that were closed because of one.
+        `refused["malformed"]` counts the sessions that were closed because of a malformed message.
         """
         self._index, self._transport, self._dials, self._count = index, transport, dials, count
         self._longest, self._refused = longest_bytes, refused
         self._sessions: dict[int, int] = {}
-        """The open session with each peer."""
+        """Open session with each peer."""
         self._peers: dict[int, int] = {}
-        """The peer of each open session."""
+        """Peer of each open session."""
         self._channels: dict[int, Key] = {}
-        """The channel of each peer."""
+        """Channel of each peer."""
         self._frames: dict[Key, Frames] = {}
         self._dialled: set[int] = set()
         self.redial: float | None = None
-        """When to dial again."""
+        """Time of the next dialling in seconds, or None."""
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to each of them."""
+        """Whether there is a channel to every peer."""
         return len(self._channels) == self._count
 
     def dial(self, now: float) -> None:
-        """Dial whom we have no session to."""
+        """Dial each peer in `dials` that has no session."""
         self.redial = None
         for peer in self._dials:
             if peer not in self._sessions and peer not in self._dialled:
@@ -62,7 +62,7 @@ class Peers:
 
     @property
     def partial_bytes(self) -> int:
-        """Bytes that are kept of messages that are not complete."""
+        """Number of buffered bytes of incomplete messages."""
         return sum(frames.partial_bytes for frames in self._frames.values())
 
     def handle(self, event: Event, now: float) -> list[tuple[int, bytes]]:
@@ -76,14 +76,15 @@ class Peers:
         return []
 
     def put(self, peer: int, data: bytes) -> bool:
-        """Send a message, if there is a channel to that peer."""
+        """Send a message; return False if there is no channel to that peer."""
         key = self._channels.get(peer)
         if key is not None:
             self._transport.send(*key, data)
         return key is not None
 
     def _opened(self, event: Opened, now: float) -> None:
-        # The peer has restarted before its old session timed out here, or dials again and again.
+        # A peer may restart before its old session times out here, or dial repeatedly: the newest
+        # session counts.
         if (before := self._sessions.get(event.peer)) is not None:
             self._forget(before, event.peer)
             self._transport.close(before, "replaced by a newer session", now=now)
@@ -92,7 +93,7 @@ class Peers:
         if event.dialled:
             channel = self._transport.open(event.session)
             self._add_channel(event.peer, (event.session, channel))
-            # The other side learns of the channel by what comes on it.
+            # A channel exists for the peer only once bytes arrive on it.
             hello = Message(Kind.HELLO, self._index, 0, 0, b"")
             self._transport.send(event.session, channel, encode(hello))
 
@@ -108,7 +109,7 @@ class Peers:
 
     def _closed(self, session: int, peer: int, now: float) -> None:
         if self._sessions.get(peer) not in (session, None):
-            return  # replaced by a newer one
+            return  # a newer session has replaced it
         self._dialled.discard(peer)
         if peer in self._sessions:
             self._forget(session, peer)
@@ -119,6 +120,7 @@ class Peers:
         if (peer := self._peers.get(event.session)) is None:
             return []
         key = (event.session, event.channel)
+        # The first channel that carries bytes is the peer's only one.
         if peer not in self._channels:
             self._add_channel(peer, key)
         try:

@@ -1,8 +1,8 @@
-"""A network that carries only the bytes of messages, by the laws of `consensus.network`.
+"""Simulated network that carries only the bytes of messages, by the laws of `consensus.network`.
 
-It is the one that the model means, played message by message with the bytes that there really are:
-links, uplinks, a hub, a shared channel, gossip, or the one server of paper-serial; jitter, loss,
-delay and partition are the scenario's draws. Whole nanoseconds on a modelled clock.
+It simulates the model's network message by message with the actual lengths: links, uplinks, a hub,
+a shared channel, gossip, or the one server of paper-serial. Jitter, loss, delay and partition are
+the scenario's draws. Times are whole nanoseconds on a modelled clock.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from pqchain.consensus.network import nanoseconds, wires
 from pqchain.consensus.view import NEVER, Disturbance, Overlay
 
 FIRST, AFTER_ARRIVALS, AFTER_REQUESTS = 0, 1, 2
-"""Of what is due in one nanosecond: what comes and ends; what begins when all of that is known;
-the shared channel, which has to know all requests."""
+"""Priorities of events in one nanosecond: arrivals and completions; starts that depend on all of
+these; the shared channel, which has to know all requests.
+"""
 
 Call = Callable[..., None]
 
 
 class Clock:
-    """Whole nanoseconds, and what is due: by time, then by priority, then as asked for."""
+    """Event queue in whole nanoseconds, ordered by time, priority and insertion."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -32,24 +33,24 @@ class Clock:
         self._heap: list[tuple[int, int, int, Call, tuple[Any, ...]]] = []
 
     def at(self, time: int, call: Call, *arguments: Any, priority: int = FIRST) -> None:
-        """Let something happen."""
+        """Schedule a call."""
         self._asked += 1
         heapq.heappush(self._heap, (time, priority, self._asked, call, arguments))
 
     def run(self, until: int, over: Callable[[], bool] | None = None) -> None:
-        """Let happen what is due before that time, unless it is over sooner."""
+        """Run the events that are due before `until`, unless `over()` becomes true sooner."""
         heap = self._heap
         while heap and heap[0][0] < until and not (over is not None and over()):
             self.now, _, _, call, arguments = heapq.heappop(heap)
             call(*arguments)
 
     def clear(self) -> None:
-        """Forget what is due."""
+        """Drop all pending events."""
         self._heap.clear()
 
 
 class Server:
-    """Serves one after the other, in the order of what they came with."""
+    """Single server with a queue that is ordered by key."""
 
     def __init__(
         self,
@@ -58,18 +59,18 @@ class Server:
         done: Callable[[Any], None],
         priority: int = AFTER_ARRIVALS,
     ) -> None:
-        """Take what tells how long something takes, and who is told when it has been served."""
+        """Take the function that returns service times in ns, and the one called afterwards."""
         self._clock, self._serve, self._done, self._priority = clock, serve, done, priority
         self._waiting: list[tuple[Any, ...]] = []
         self._busy = self._woken = False
 
     def put(self, *key_and_thing: Any) -> None:
-        """Let something wait: its key, by which it is served in order, and the thing itself."""
+        """Queue an item: the parts of its key in order, then the item itself."""
         heapq.heappush(self._waiting, key_and_thing)
         self._wake()
 
     def clear(self) -> None:
-        """Forget what waits and what is served; the clock has forgotten it too."""
+        """Drop the queue and the item in service; their events must be cleared as well."""
         self._waiting.clear()
         self._busy = self._woken = False
 
@@ -90,12 +91,12 @@ class Server:
 
 
 class Plain:
-    """The network of a scenario's delegates."""
+    """Network of a scenario's delegates."""
 
     def __init__(
         self, builder: ViewBuilder, clock: Clock, deliver: Callable[[int, int, bytes], None]
     ) -> None:
-        """Deliver (receiver, sender, message) at the time it arrives."""
+        """Call `deliver(receiver, sender, message)` at the time a message arrives."""
         scenario = builder.scenario
         self._network, self._count = scenario.network, scenario.delegate_count
         self._clock, self._deliver = clock, deliver
@@ -110,12 +111,12 @@ class Plain:
         self._serial_sign_ns = nanoseconds(law.signs * scenario.sign_seconds)
         self._wires: dict[int, tuple[Any, ...]] = {}
         self.up = [True] * self._count
-        """Who is there, by rank."""
+        """Liveness by rank."""
         self.sent = self.sent_bytes = 0
         self.begin(None, None)
 
     def begin(self, disturbance: Disturbance | None, overlay: Overlay | None) -> None:
-        """Forget what is under way, and be disturbed by other draws."""
+        """Drop all messages in transit; take the draws and the gossip overlay of a view."""
         self._disturbance, self._overlay = disturbance, overlay
         count = self._count
         self._free = [[0] * (count if self._network.law == "mesh" else 1) for _ in range(count)]
@@ -126,8 +127,9 @@ class Plain:
         self.reached = [NEVER] * (0 if overlay is None else overlay.nodes)
 
     def _wire(self, length: int) -> tuple[Any, ...]:
-        """Return slot, tail, span, down and price of messages of a length, as plain lists."""
+        """Return slot, tail, span, down, its latency and price of messages of a length."""
         if length not in self._wires:
+            # The model's table of link times, made once per length.
             made = wires(self._network, (length, length, length))
             self._wires[length] = (
                 made.slot.tolist(), made.tail.tolist(), made.span.tolist(), made.down.tolist(),
@@ -136,11 +138,11 @@ class Plain:
         return self._wires[length]
 
     def price_ns(self, kind: int, length: int) -> int:
-        """Return what a message takes its receiver's processor before it is looked at."""
+        """Return the receiver's processor time for a message in ns, before its validation."""
         return int(self._wire(length)[5][min(kind, 2)])
 
     def send(self, sender: int, sending: Sending) -> None:
-        """Send a message to one other delegate, or to all, the next rank first."""
+        """Send a message to one other delegate or to all, the next rank first."""
         if self._network.law in ("paper-serial", "csma"):
             self._channel.put(
                 self._clock.now, CLASSES.get(sending.kind, 3), sender, _Turn(sender, sending)
@@ -149,6 +151,7 @@ class Plain:
         kind, count, now = CLASSES.get(sending.kind, 3), self._count, self._clock.now
         kind = min(kind, 2)
         free = self._free[sender]
+        # On a mesh each pair of delegates has a link; else a sender has one for all receivers.
         each = len(free) > 1
         region = self._regions[sender]
         steps = range(1, count) if sending.to is None else [(sending.to - sender) % count]
@@ -157,16 +160,17 @@ class Plain:
             data = sending.for_(receiver)
             slot = self._wire(len(data))[0][kind][region]
             link = receiver if each else 0
-            # Within one computer nothing waits before the receiver's processor does.
+            # On one computer messages queue at the receiver's processor, not at a link.
             free[link] = (now if self._network.law == "host" else max(now, free[link])) + slot
             self._travel(kind, sender, receiver, data, free[link])
 
     def _use_channel(self, turn: _Turn) -> int:
-        """Send all copies of a message, one after the other; return how long that takes."""
+        """Send all copies of a message in turn; return how long that takes in ns."""
         sender, sending, count = turn.sender, turn.sending, self._count
         now = start = self._clock.now
         if self._serial:
             now += self._serial_sign_ns
+            # The one server passes a message to all delegates, its sender included.
             for receiver in range(count):
                 if self.up[receiver]:
                     now += self._pair_ns * self._slowness[receiver]
@@ -189,9 +193,10 @@ class Plain:
     def _arrive(
         self, kind: int, sender: int, receiver: int, data: bytes, at: int, span: int
     ) -> None:
-        """Let a message arrive, late or not at all if the network disturbs it."""
+        """Schedule an arrival, which the network may delay or drop."""
         self.sent += 1
         self.sent_bytes += len(data)
+        # Messages to crashed delegates were sent, so they count above.
         if not self.up[receiver]:
             return
         if self._disturbance is not None and sender != receiver:
@@ -217,12 +222,14 @@ class Plain:
     def spread(
         self, node: int, data: bytes, checked_ns: Callable[[int, bytes], int | None]
     ) -> None:
-        """Let a node hear of a block and pass it on, once.
+        """Deliver a block to a node, which relays it once.
 
-        `checked_ns(node, block)` says how long the node checks before that; None: it does not.
+        `checked_ns(node, block)` returns the verification time before relaying in ns; None: not
+        relayed.
         """
         overlay, now = self._overlay, self._clock.now
         assert overlay is not None and self._disturbance is not None
+        # Only the first copy of a block is verified and relayed.
         if self.reached[node] != NEVER or overlay.silent[node]:
             return
         self.reached[node] = now
@@ -249,7 +256,7 @@ class Plain:
 
 
 class _Turn:
-    """A message that waits for the shared channel or server."""
+    """A message in the queue of the shared channel or server."""
 
     __slots__ = ("sender", "sending")
 
@@ -261,7 +268,7 @@ class _Turn:
 
 
 class _Down:
-    """A message that waits for its receiver's downlink."""
+    """A message in the queue of its receiver's downlink."""
 
     __slots__ = ("data", "kind", "receiver", "sender")
 

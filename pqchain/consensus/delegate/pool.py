@@ -1,7 +1,7 @@
-"""The transactions that wait: signed by wallets before the run, taken block by block.
+"""Transactions of a run: signed by wallets, taken block by block.
 
-Transaction i is wallet i modulo `WALLETS`'s payment to the next wallet, so whatever block becomes
-final at a height holds the transactions of that height, and the next ones follow.
+Transaction i is a payment of wallet i modulo `WALLETS` to the next wallet. So whichever block
+becomes final at a height, it holds the transactions of that height, and the next ones are valid.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pqchain.consensus.view import Array
 from pqchain.crypto.seeded import seeded_randomness
 
 WALLETS = 4
-"""Who pays each other, in turns."""
+"""Number of wallets, which pay each other in turn."""
 
 _BALANCE = 2**40
 
 
 class Pool:
-    """An endless list of transactions, signed when they are asked for, and who they belong to."""
+    """Unlimited sequence of transactions, signed on demand, and their wallets."""
 
     def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
         """Take the key pairs of the wallets."""
@@ -44,15 +44,15 @@ class Pool:
         self._seed = scenario.seed
         self._data = bytes(layout.data_bytes)
         self.made: list[Transaction] = []
-        """Those that were signed so far."""
+        """Transactions signed so far."""
         self.genesis = State.genesis(
             {wallet.address: _BALANCE for wallet in self.wallets},
             Rules(limit_bytes=scenario.block_bytes, algorithms=frozenset([name]), sealed=False),
         )
-        """The state before the first block."""
+        """State before the first block."""
 
     def span(self, first: int, count: int) -> tuple[Transaction, ...]:
-        """Return so many transactions from that one on."""
+        """Return `count` transactions from index `first` on."""
         while len(self.made) < first + count:
             self.made.append(self._sign(len(self.made)))
         return tuple(self.made[first : first + count])
@@ -66,17 +66,17 @@ class Pool:
 
 
 class PoolLoad(Load):
-    """The load of a scenario whose sizes are those of transactions that were signed."""
+    """Load of a scenario with the sizes of signed transactions."""
 
     def __init__(self, scenario: Scenario, pool: Pool) -> None:
         self.pool = pool
         self.spans: dict[int, tuple[int, int]] = {}
-        """Where the transactions of each height begin, and how many there are."""
+        """Index of the first transaction and number of transactions, by height."""
         self._taken = 0
         super().__init__(scenario)
 
     def take(self, height: int, *, now: int) -> Block | None:
-        """Fill a block, and note its transactions as those of that height."""
+        """Fill a block, and record its transactions as those of the height."""
         block = super().take(height, now=now)
         if block is not None:
             self.spans[height] = (self._taken, block.transactions)
@@ -84,14 +84,15 @@ class PoolLoad(Load):
         return block
 
     def _sizes(self, height: int) -> Array:
-        """Return the sizes of the transactions that come next; more than fit."""
+        """Return the sizes of the next transactions in bytes, more than fit into a block."""
+        # The modelled load tells how many transactions suffice to fill a block.
         count = len(super()._sizes(height))
         waiting = self.pool.span(self._taken, count)
         return np.array([len(each.encoded) for each in waiting], dtype=np.int64)
 
 
 def damaged(transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
-    """Return the transactions with a bit of the last one's signature flipped."""
+    """Return the transactions with one bit of the last one's signature flipped."""
     *others, last = transactions
     data = bytearray(last.encoded)
     data[-1] ^= 1

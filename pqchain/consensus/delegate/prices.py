@@ -1,8 +1,8 @@
-"""What one computer needs for messages and blocks, and what the law "host" predicts from that.
+"""Calibration of the law "host": service times of this computer, and predictions from them.
 
-Prices are found on small runs of their own, on one processor and with a scheme and sizes of their
-own, and then put to any other scenario. So a prediction knows nothing of the runs that it is held
-against. Prices are those of a moment: whatever else keeps the processors busy makes them higher.
+The service times are fitted to small runs on one processor with one scheme, and then applied to
+any other scenario; so a prediction is independent of the run that it is compared with. They are
+valid at the time of measurement: other load on the processors makes them longer.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ NAMES = tuple(each.name for each in fields(HostPrices))
 _FREE = HostPrices(**dict.fromkeys(NAMES, 0.0))
 
 _UNIT = 1e-6
-"""What each price is set to, one at a time, to see what a scenario has of it."""
+"""Value in seconds that each service time is set to, one at a time, to get its weight."""
 
 ALGORITHM = "Dilithium2"
-"""What the runs that find the prices sign with: all of its signatures have one length."""
+"""Scheme of the calibration runs; all of its signatures have the same length."""
 
 _HEIGHTS = 5
 
@@ -43,20 +43,20 @@ _SETS: tuple[Mapping[str, Any], ...] = (
     {"nodes": 4, "block_bytes": 12_000, "vote_phases": 2},
     {"nodes": 4},
 )
-"""What tells the prices apart: few and many transactions, much data, few and many messages."""
+"""Runs that separate the service times: few or many transactions, bytes and messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computer:
-    """What a computer needs, and for how many processors."""
+    """Service times of a computer, costs of schemes on it, and its processors."""
 
     prices: HostPrices
     costs: CostTable
-    """What the schemes cost there."""
+    """Costs of the schemes on that computer."""
     processors: int
 
     def hosts(self, scenario: Scenario) -> Scenario:
-        """Return the scenario on this computer, all work done by its processors."""
+        """Return the scenario under the law "host", with the processors of this computer."""
         network = scenario.network
         count = network.processors if network.law == "host" else self.processors
         return scenario.with_(
@@ -67,10 +67,11 @@ class Computer:
         )
 
     def predicted(self, done: Ran) -> Ran:
-        """Return a measured run with its predicted latency; the law knows no observers."""
+        """Return a run with its predicted latency, or unchanged where the law does not apply."""
         one = done.scenario
         if done.mode != "loopback":
             return done
+        # The law has no observers, and a run with faults is not predicted.
         if one.delegate_count < one.nodes or one.faults.any or one.algorithm not in self.costs:
             return done
         return replace(done, predicted_seconds=model.run(self.hosts(one)).latency_seconds)
@@ -83,11 +84,10 @@ def calibrate(
     using: Nursery | None = None,
     progress: bool = False,
 ) -> Computer:
-    """Measure the prices of this computer, by runs on one of its processors.
+    """Measure the service times of this computer with runs on one of its processors.
 
-    `costs` say what the schemes cost here, ALGORITHM among them; `using` is what
-    `modes.nursery` returns. Raises Unsupported where
-    processes cannot be bound to processors.
+    `costs` are the costs of schemes on this computer, ALGORITHM among them; `using` is an entered
+    `modes.nursery`. Raises Unsupported where processes cannot be bound to processors.
     """
     rows, seconds = [], []
     for changes in tqdm(_SETS, disable=not progress, unit="run"):
@@ -99,13 +99,14 @@ def calibrate(
             **changes,
         )
         done = modes.run(one, mode="loopback", transport=transport, using=using)
+        # The model gives the weight of each service time in a run of the same scenario.
         rows.append(terms(one))
         seconds.append(median(lap.latency_seconds for lap in done.laps))
     return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())
 
 
 def terms(scenario: Scenario) -> tuple[float, ...]:
-    """Return what the latency has of each price, and what it has without any, in seconds."""
+    """Return the weight of each service time in the latency, then the rest in seconds."""
 
     def latency(prices: HostPrices) -> float:
         network = named("host", processors=scenario.network.processors, prices=prices)
@@ -114,13 +115,15 @@ def terms(scenario: Scenario) -> tuple[float, ...]:
         return model.run(one).latency_seconds
 
     without = latency(_FREE)
+    # The latency is taken as linear in the service times, so one small step gives each weight.
     each = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
     return (*(seconds / _UNIT for seconds in each), without)
 
 
 def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> HostPrices:
-    """Return the prices that come closest to those latencies, none of them negative."""
+    """Return the non-negative service times that fit the latencies best."""
     matrix, values = np.array(list(rows)), np.array(list(seconds))
-    # What verifying and signing take is known; the prices explain the rest, by relative error.
+    # Verification and signing times are known; the service times explain the rest. Rows are divided
+    # by their latency to minimize the relative error.
     found = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
     return HostPrices(**dict(zip(NAMES, map(float, found), strict=True)))

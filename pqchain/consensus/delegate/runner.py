@@ -1,16 +1,17 @@
-"""A delegate that runs by itself: own timers, lost messages, crashes, catching up.
+"""Delegate with timers that tolerates lost messages and crashes, and catches up.
 
-Beside the votes of a view it says where it is (STATUS) when a view has not ended in time, shows
-which block it is locked on with the votes that it saw (LOCK), and gives whoever is behind the final
-blocks that lack with their quorums (DECIDED). Of views:
+In addition to the votes of a view it sends STATUS (its height and view) when a view has timed out,
+LOCK (the block that it is locked on, with the votes that it received), and DECIDED (final blocks
+with their quorums) to delegates that are behind. View changes:
 
-- whose time is over wishes for the next view, and says so again and again; it goes there when a
-  quorum wishes for it, so that a fast clock does not run away from the others;
-- whoever sees more others wish for a later view than there may be liars wishes for it too;
-- a lock is left when a quorum for another block in a later view is shown: had the first block
-  become final, no such quorum could be.
+- a delegate whose view has timed out wishes for the next view and repeats that; it enters the view
+  when a quorum wishes for it, so that a fast clock does not run ahead of the others;
+- a delegate joins the wish for a later view once more than f others have it, where f is the maximum
+  number of faulty delegates;
+- a lock is released when a quorum for another block in a later view is shown: had the first block
+  become final, there could be no such quorum.
 
-Its word holds over crashes: what it votes for stands in its book before the vote leaves.
+Votes survive crashes: they are in the book before they are sent.
 """
 
 from __future__ import annotations
@@ -32,28 +33,28 @@ from pqchain.consensus.view import COMMIT, NEVER, VOTE
 from pqchain.errors import UsageError
 
 _AHEAD = 64
-"""Views ahead of its own of which a delegate keeps what it hears."""
+"""Maximum distance to a later view whose messages are kept."""
 
 _EARLY_EACH = 64
-"""Messages for the next height that are kept of each sender."""
+"""Maximum number of buffered messages for the next height per sender."""
 
 _ANSWERS_EACH = 8
-"""Final blocks that one sender is given at once; an honest one asks for the same again later."""
+"""Maximum number of final blocks sent to a peer at once; an honest one asks again later."""
 
 _BLOCKS_EACH = 2
-"""Blocks that are kept of a proposer of one view; an honest one proposes one."""
+"""Maximum number of blocks kept per proposer and view; an honest one proposes one."""
 
 _GROWTH = 4
-"""After so many views a view's time has doubled."""
+"""Number of views after which the timeout of a view has doubled."""
 
 
 def recovers(scenario: Scenario) -> bool:
-    """Return whether there are quorums of signed votes, which convince whoever was not there."""
+    """Return whether quorums consist of signed votes, which convince third parties."""
     return scenario.phases > 0 and scenario.signed_votes
 
 
 def refuse(scenario: Scenario) -> None:
-    """Raise UsageError for arrivals, and for faults that nobody could recover from."""
+    """Raise UsageError for arrivals, and for faults without a way to recover."""
     if scenario.arrivals_per_second:
         raise UsageError(
             f"arrivals_per_second is {scenario.arrivals_per_second:g}; delegates that run by "
@@ -68,7 +69,7 @@ def refuse(scenario: Scenario) -> None:
 
 
 class Runner(Delegate):
-    """A delegate with timers of its own, which survives what networks and machines do."""
+    """Delegate with timers that survives network and machine failures."""
 
     def __init__(
         self,
@@ -79,30 +80,30 @@ class Runner(Delegate):
         conduct: Conduct = HONEST,
         target: int | None = None,
     ) -> None:
-        """Stop when so many blocks are final, or never. Raises UsageError as `refuse` does."""
+        """Stop after `target` final blocks, or never. Raises UsageError as `refuse` does."""
         scenario = setting.scenario
         refuse(scenario)
         self.recovers = recovers(scenario)
-        """Whether a delegate that missed something can be helped."""
+        """Whether a delegate that missed something can catch up."""
         self.target = target
         self.final_kind = COMMIT if scenario.phases == 2 else VOTE
         timeout = scenario.view_timeout_seconds
         self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.liars = (setting.count - 1) // 3
-        """How many delegates may lie."""
+        """Maximum number of faulty delegates (f)."""
         self.views = 0
-        """How many views it has entered, of all heights."""
+        """Number of views entered, over all heights."""
         live = int(setting.builder.alive.sum())
         super().__init__(setting, rank, book, conduct=conduct, live=live)
 
     def forget(self) -> None:
-        """Lose everything but the book."""
+        """Reset all volatile state; the book is kept."""
         super().forget()
         self.ends_ns = NEVER
         self._blocks: dict[bytes, Held] = {}
         self._proposals: dict[int, tuple[Message, Held]] = {}
         self._views: dict[int, int] = {}
-        """The last view that each has wished for or been in."""
+        """Latest view that each delegate has wished for or entered."""
         self._wish = 0
         self._early: dict[int, list[tuple[int, bytes]]] = {}
         self._ahead: dict[int, int] = {}
@@ -110,28 +111,29 @@ class Runner(Delegate):
 
     @property
     def done(self) -> bool:
-        """Whether it has all the blocks that were asked for."""
+        """Whether all requested blocks are final."""
         return self.target is not None and self.blocks >= self.target
 
     @property
     def blocks(self) -> int:
-        """How many blocks are final."""
+        """Number of final blocks."""
         return self.book.state.height
 
     def start(self, now: int) -> None:
-        """Begin, or go on where the book ends: in a view in which it has not voted yet."""
+        """Start, or resume from the book in a view in which it has not voted yet."""
         record = self.book.record
+        # A vote in the last recorded view may have left before the crash.
         view = max(record.voted, record.committed) + 1 if record.height == self.blocks else 0
         self.enter(self.blocks, view, now)
         if self.recovers:
             self._say_where()
 
     def timer(self) -> int:
-        """Return when `wake` wants to be called; NEVER if not."""
+        """Return when `wake` is due in nanoseconds; NEVER if it is not."""
         return min(self.releases_ns, self.ends_ns)
 
     def wake(self, now: int) -> None:
-        """Propose if that is due, and give a view up whose time is over."""
+        """Propose if due; after a timeout, wish for the next view."""
         super().wake(now)
         if now >= self.ends_ns:
             self.ends_ns = now + self._allowed_ns()
@@ -140,7 +142,7 @@ class Runner(Delegate):
             self._follow(self.rank, self._wish, now)
 
     def enter(self, height: int, view: int, now: int) -> None:
-        """Begin a view, and take in what came early."""
+        """Enter a view, and process messages that arrived early."""
         is_new = height != self.height
         if is_new:
             self._votes.clear()
@@ -156,9 +158,11 @@ class Runner(Delegate):
             return
         self.views += 1
         self._wish = self._views[self.rank] = max(self._wish, view)
+        # The timeout counts from when the proposer may send: under Proof of Luck it waits first.
         if self._timeout_ns is not None and self.recovers:
             self.ends_ns = now + self.setting.wait_ns(height, self.proposer) + self._allowed_ns()
         if is_new:
+            # Their handling may buffer messages again.
             early, self._early = self._early, {}
             for link, data in (each for kept in early.values() for each in kept):
                 self.receive(link, data, now)
@@ -166,14 +170,14 @@ class Runner(Delegate):
             self._take(*proposal, now)
 
     def _allowed_ns(self) -> int:
-        """Return how long the view may take."""
+        """Return the timeout of the current view in nanoseconds."""
         assert self._timeout_ns is not None
         return self._timeout_ns * (_GROWTH + self.view) // _GROWTH
 
-    # Taking in.
+    # Received messages.
 
     def receive(self, link: int, data: bytes, now: int) -> None:
-        """Take a message in; what is of the next height waits for that."""
+        """Receive a message; those for the next height are buffered."""
         if len(data) < messages.HEADER_BYTES or messages.kind_of(data) is None:
             self.refused["malformed"] += 1
             return
@@ -194,7 +198,7 @@ class Runner(Delegate):
             super().receive(link, data, now)
 
     def _help(self, link: int, height: int) -> None:
-        """Give somebody who is behind the block that it lacks."""
+        """Send a peer that is behind the block that it lacks."""
         if link < 0 or height >= self.blocks:
             return
         answers = [each for each in self.out if each.kind is Kind.DECIDED and each.to == link]
@@ -202,7 +206,7 @@ class Runner(Delegate):
             self.out.append(Sending(Kind.DECIDED, self.decided(height), link))
 
     def decided(self, height: int) -> bytes:
-        """Return the message that tells of a final block and the quorum that made it so."""
+        """Return the message with a final block and its quorum."""
         final = self.book.final(height)
         assert final is not None
         data, proof = final
@@ -211,13 +215,14 @@ class Runner(Delegate):
         return messages.encode(Message(Kind.DECIDED, self.rank, height, view, body))
 
     def _ask(self, link: int, height: int) -> None:
-        """Ask somebody who is ahead for what we lack, if more are ahead than may lie.
+        """Ask a peer that is ahead for missing blocks, if more than f delegates are ahead.
 
-        Being one height behind for a moment is usual, so that waits until a view is over.
+        A lag of one height is usual for a moment, so that case waits for the timeout of the view.
         """
         if link < 0 or self._ahead.get(link, 0) >= height or self.done:
             return
         self._ahead[link] = height
+        # More than f delegates include an honest one, so faulty ones alone cannot cause requests.
         further = [rank for rank, seen in self._ahead.items() if seen > self.height + 1]
         if len(further) > self.liars and link in further:
             self.out.append(Sending(Kind.STATUS, self._status(), link))
@@ -226,7 +231,8 @@ class Runner(Delegate):
         return messages.encode(Message(Kind.STATUS, self.rank, self.height, self._wish, b""))
 
     def _say_where(self) -> None:
-        """Tell all where we are, and on what we are locked."""
+        """Send our height, view and lock to all."""
+        # Answers may have been lost, so peers that are ahead may be asked again.
         self._ahead.clear()
         self.out.append(Sending(Kind.STATUS, self._status()))
         lock = self.book.record.lock
@@ -236,7 +242,7 @@ class Runner(Delegate):
             self.out.append(Sending(Kind.LOCK, messages.encode(message)))
 
     def _examined(self, link: int, data: bytes) -> tuple[Message, Held | None] | str:
-        """Return a message that is what it says; or why it is not."""
+        """Validate a message; return it with its block, or the reason for its rejection."""
         kind = messages.kind_of(data)
         if kind in CLASSES or not self.recovers:
             return super()._examined(link, data)
@@ -270,7 +276,7 @@ class Runner(Delegate):
         return (message, held) if convinces else "no quorum"
 
     def _take(self, message: Message, held: Held | None, now: int) -> None:
-        """Take a message in that was found to be right."""
+        """Apply a valid message."""
         if message.height != self.height or self.done:
             self.refused["late"] += 1
             return
@@ -312,11 +318,12 @@ class Runner(Delegate):
             self._follow(message.sender, view, now)
 
     def _follow(self, sender: int, view: int, now: int) -> None:
-        """Note that somebody wishes for a view, or is there; join, and go there with a quorum."""
+        """Record a delegate's view; join a wish of more than f, enter a view with a quorum."""
         if view <= self._views.get(sender, -1):
             return
         self._views[sender] = view
         wishes = sorted(self._views.values(), reverse=True)
+        # More than f delegates include an honest one, so faulty ones alone cannot force a wish.
         if len(wishes) > self.liars and wishes[self.liars] > self._wish:
             self._wish = self._views[self.rank] = wishes[self.liars]
             self._say_where()
@@ -328,9 +335,10 @@ class Runner(Delegate):
     # Deciding.
 
     def _see_final(self, now: int) -> None:
-        """See whether a block of any view of this height has become final."""
+        """Check whether a block of any view of this height has become final."""
         if not self.phases:
             return
+        # The missing votes of an earlier view may arrive after a delegate has left it.
         for (view, kind, digest), count in self._counts.items():
             held = self._blocks.get(digest)
             if kind == self.final_kind and count >= self.setting.quorum and held and held.state:
@@ -339,19 +347,19 @@ class Runner(Delegate):
                 return
 
     def _finish(self, now: int, votes: dict[int, bytes]) -> None:
-        """Have the view's block as final."""
+        """Store the view's block as final."""
         assert self.held is not None
         self._append(self.held, self.view, certificates.write(votes), now)
 
     def _hold(self, held: Held, now: int) -> None:
-        """Have the view's block, verified."""
+        """Accept the view's block after its verification."""
         self._blocks.setdefault(held.digest, held)
         super()._hold(held, now)
 
     def _append(self, held: Held, view: int, votes: bytes, now: int) -> None:
-        """Keep a final block, and go on to the next height."""
+        """Store a final block, and enter the next height."""
         before, state = self.book.state, held.state
-        # Whoever names the last block and was verified once follows it; all else is verified anew.
+        # A block that was verified as successor of the last block is not verified again.
         if state is None or header_of(held.data).previous != before.tip:
             try:
                 state = self.setting.after(before, held.data)
@@ -362,15 +370,16 @@ class Runner(Delegate):
         self.enter(self.blocks, 0, now)
 
     def _lock(self, held: Held, votes: dict[int, bytes]) -> None:
-        """Be bound to a block that a quorum voted for, and keep the votes to show them."""
+        """Lock on a block with a prepare quorum, and store the votes as its proof."""
         lock = Lock(self.view, held.digest, held.data, certificates.write(votes))
         self.book.keep(replace(self.book.record, lock=lock))
 
     def _unlock(self, view: int, digest: bytes, body: bytes) -> None:
-        """Leave a lock for a block that a quorum voted for in a later view."""
+        """Release a lock for a block with a quorum in a later view."""
         record = self.book.record
         if record.lock is None or record.lock.view >= view or record.lock.digest == digest:
             return
         held = self._blocks.get(digest)
+        # Without the newer block the delegate cannot lock on it; it only releases the old lock.
         lock = Lock(view, digest, held.data, body[messages.HASH_BYTES :]) if held else None
         self.book.keep(replace(record, lock=lock))

@@ -1,4 +1,4 @@
-"""What all delegates of a scenario know: who proposes when, who has which key, what is legal."""
+"""Shared facts of a scenario's delegates: proposers, keys, lengths and block validity."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pqchain.consensus.view import Disturbance
 from pqchain.errors import UsageError
 
 _COUNT_AT = HEADER_BYTES + 2
-"""Where a block without a seal says how many transactions it holds."""
+"""Offset of the number of transactions in a block without a seal."""
 
 _LENGTH_BYTES = 4
-"""Of the quorum in a message that tells of a final block."""
+"""Size of the length field before the quorum in a DECIDED message."""
 
 
 def refuse(scenario: Scenario) -> None:
-    """Raise UsageError for a scenario that can be modelled but not run, with the reason."""
+    """Raise UsageError, with the reason, for a scenario that can only be modelled."""
     layout, costs = scenario.layout, scenario.cost
     if costs.is_given:
         schemes.register(costs)  # transactions name their scheme, and read it from the registry
@@ -66,16 +66,16 @@ def refuse(scenario: Scenario) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Given:
-    """What delegates in different processes have in common, as plain values; not shown."""
+    """Values shared by delegates in different processes; no repr, as it holds secret keys."""
 
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
     blocks: tuple[tuple[bytes, ...], ...]
-    """The transactions of each height."""
+    """Encoded transactions of each height."""
 
 
 class Setting:
-    """Everything that delegates of one process share. It does not change but for what it knows."""
+    """Facts shared by the delegates of one process; constant except for caches."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class Setting:
         verifier: Verifier | None = None,
         given: Given | None = None,
     ) -> None:
-        """Raise UsageError for what cannot be run, Unsupported for a scheme that cannot run here.
+        """Raise UsageError if delegates cannot run it, Unsupported if its scheme is unavailable.
 
-        `remember` checks nothing twice, for delegates whose time is modelled. `given` is what
-        another process had as `give`.
+        `remember` caches verifications, for delegates on a modelled clock. `given` is the result of
+        `give` in another process.
         """
         refuse(scenario)
         self.scenario = scenario
@@ -106,6 +106,7 @@ class Setting:
         self.pool = Pool(scenario, wallets)
         self.load = PoolLoad(scenario, self.pool)
         if given:
+            # The load of another process is repeated, so that nothing is signed again.
             for height, block in enumerate(given.blocks):
                 self.load.spans[height] = (len(self.pool.made), len(block))
                 self.pool.made += map(Transaction.decode, block)
@@ -123,7 +124,7 @@ class Setting:
 
     @cached_property
     def directory(self) -> Directory:
-        """The delegates' keys."""
+        """Keys of the delegates."""
         return Directory(
             self.scenario.algorithm,
             self.delegates,
@@ -133,12 +134,12 @@ class Setting:
 
     @cached_property
     def delegates(self) -> tuple[Keypair, ...]:
-        """The delegates' key pairs, by rank."""
+        """Key pairs of the delegates by rank."""
         name, nodes = self.scenario.algorithm, self.builder.nodes.tolist()
         return self._delegates or tuple(keypairs(name, "delegate", nodes))
 
     def give(self) -> Given:
-        """Return what another process needs to have the same setting, all heights signed."""
+        """Return the values that give another process the same setting; signs all heights."""
         blocks = [self.transactions(height) for height in range(self.scenario.blocks)]
         encoded = tuple(tuple(each.encoded for each in block) for block in blocks)
         return Given(self.delegates, self._wallets, encoded)
@@ -150,43 +151,44 @@ class Setting:
         return self.pool.span(*self.load.spans[height])
 
     def _disturbance(self, height: int, view: int) -> Disturbance:
-        """Return what the network draws in a view."""
+        """Return the network draws of a view."""
         return self.builder.disturbance(height * self.scenario.max_views + view)
 
     @cached_property
     def addresses(self) -> list[bytes]:
-        """The addresses of the delegates, by rank, as blocks name their proposers."""
+        """Addresses of the delegates by rank, which identify proposers in blocks."""
         kind, keys = algorithm_identifier(self.scenario.algorithm), self.directory
         return [address_of([(kind, keys.public_key(rank))]) for rank in range(self.count)]
 
     def field_bytes(self, kind: Kind) -> int:
-        """Return how long the field for the signature of a message of that kind is."""
+        """Return the length of the signature field of a kind of message."""
         return self._fields.get(kind, 0)
 
     @property
     def longest_bytes(self) -> int:
-        """The length of the longest legal message: a final block with the votes of all."""
+        """Length of the longest legal message: a final block with the votes of all."""
         votes = certificates.longest_bytes(self.count, field_bytes=self.field_bytes(Kind.VOTE))
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
         return message_bytes(body, field_bytes=self.field_bytes(Kind.PROPOSAL))
 
     def proposer(self, height: int, view: int) -> int:
-        """Return the rank of who proposes."""
+        """Return the rank of a view's proposer."""
         if height not in self._order:
             self._order[height] = self.builder.order(height).tolist()
         return self._order[height][view % self.count]
 
     def wait_ns(self, height: int, rank: int) -> int:
-        """Return how long a proposer waits before its block may leave: Proof of Luck."""
+        """Return the Proof of Luck delay of a proposer's block in nanoseconds."""
         return self.builder.wait_ns(height, rank)
 
     def propose(
         self, state: State, height: int, view: int, rank: int, *, twin: bool, bad: bool
     ) -> Block:
-        """Return the block of a height and a view by that delegate; `bad`: does not verify.
+        """Return a delegate's block of a height and a view; it does not verify if `bad`.
 
-        A block's time counts views, as delegates agree on no clock: two more than the last
-        block's, two for each view, and one for a twin. So no two that should differ are equal.
+        A block's time counts views, because delegates do not agree on a clock: two more than the
+        last block's, two for each view, and one for a twin. So blocks that should differ are not
+        equal.
         """
         transactions = self.transactions(height)
         return make_block(
@@ -201,6 +203,7 @@ class Setting:
         """Return the state after a block, or raise BlockRejected."""
         if self._known is None:
             return state.apply(data, verifier=self.verifier)
+        # Delegates that share a process verify each block once; rejections are cached, too.
         known = self._known.get(case := (state.tip, data))
         if known is None:
             try:
@@ -213,7 +216,7 @@ class Setting:
         return known
 
     def refuses(self, state: State, data: bytes) -> str:
-        """Return why a block may not follow; "" if it may. Raises Malformed."""
+        """Return why a block is invalid, or "". Raises Malformed."""
         try:
             self.after(state, data)
         except BlockRejected as error:
@@ -222,5 +225,5 @@ class Setting:
 
 
 def transactions_of(data: bytes) -> int:
-    """Return how many transactions a block without a seal says that it holds."""
+    """Return the number of transactions that a block without a seal declares."""
     return int.from_bytes(data[_COUNT_AT : _COUNT_AT + 4], "big")
