@@ -177,6 +177,7 @@ class Explorer:
         if self._built is not self.start:
             self._built = self.start
             return self._build()
+        # One update after all sliders have moved, instead of one for each.
         self._is_held = True
         self._schemes.value = self.start.schemes
         for name, slider in self.sliders.items():
@@ -336,6 +337,7 @@ class Explorer:
             by_scheme = {name: model.figures() for name, model in found.items()}
             self._frame = framed(plan, by_scheme, limits)
         except PqchainError as error:
+            # Emptied, because the figures of the last plan are not those of this one.
             self._frame = self._frame.iloc[:0]
             self._tell(error)
             return

@@ -67,6 +67,7 @@ class Prover:
 
 def read(path: Path) -> Prover:
     """Return the prover of a file. Raises DataError."""
+    # Measurements that the source does not publish are None.
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
     facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
     if set(facts) != _FIELDS:

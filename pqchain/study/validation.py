@@ -57,6 +57,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         origin = (text, observed.date, observed.source)
         rows.append((observed.quantity, scheme, unit, value, observed.value, error, *origin))
     present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
+    # A missing observation gets a row, to show what was not compared.
     for name in EXPECTED:
         if name not in present:
             missing = [math.nan] * 3
