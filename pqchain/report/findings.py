@@ -50,6 +50,7 @@ _PARTS = (
 def page(key: str) -> str:
     """Return the page of a work. Raises UnknownPaper, and DataError without measurements."""
     work, measured = registry.get(key), stored.load()
+    # A bench without measurements computes only what needs no clock.
     frames = work.compute(Bench())
     paper, statements = work.paper, judged(work, frames, measured)
     markdown = [f"# {paper.title}", ""]

@@ -206,6 +206,7 @@ _RUN_LOAD = 1.1
 def busy(facts: Mapping[str, Any]) -> Markup:
     """Return a warning if other work ran on the machine."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
+    # Not every provenance has these facts.
     if not (isinstance(load, (int, float)) and isinstance(count, int)):
         return Markup()
     # On two processors the load of the run itself is more than half of them.
