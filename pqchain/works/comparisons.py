@@ -114,6 +114,7 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
 
 def _first_of(readers: list[Reader]) -> Reader:
     def read(name: str, quantity: str, implementation: str) -> Number:
+        # A check may combine quantities of several readers; the first that has one supplies it.
         chosen = next(reader for reader in readers if reader.reads(quantity))
         return chosen.number(name, quantity, implementation)
 
@@ -132,6 +133,7 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
         raise DataError(f"unknown fields {unknown} of a check {kind!r}; it has {_FIELDS[kind]}")
     check = _within(check, reader)
+    # A reader may have fewer values of n than the print, and a fall needs two.
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
         yield Result(OPEN, "too few sizes were run")
         return

@@ -122,6 +122,7 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
             value, unit = (parsed[0].value, parsed[0].unit) if parsed else ("nan", "")
             rows.append(texts | {"value": float(value), "unit": unit})
         else:
+            # Numbers without rounding are bytes, cycles and counts, which stay integers.
             numbers = {
                 cell.quantity: float(cell.value) if cell.rounding else int(cell.value)
                 for cell in parsed
@@ -294,6 +295,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     if "name" not in headings or len(set(headings)) != len(headings):
         raise DataError(f"{path} must have distinct headings, one of them 'name'; got {headings}")
+    # Line 1 holds the headings.
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(headings):
             raise DataError(
@@ -321,6 +323,7 @@ def _cell(
     except InvalidOperation:
         value = Decimal("NaN")
     if not value.is_finite():
+        # A number without a unit may be a text in a long table.
         if printed == "-" or not unit:
             return None
         raise DataError(

@@ -174,6 +174,7 @@ def published(paper: Paper) -> Reader:
         # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)
+            # A statement may name no implementation; the first printed one counts then.
             known.setdefault((name, cell.quantity, ""), number)
 
     def read(name: str, quantity: str, implementation: str) -> Number:

@@ -44,6 +44,7 @@ class Standing:
         """Return the standing of a number computed from both."""
         settings = dict.fromkeys(filter(None, (self.setting, other.setting)))
         differences = {*self.elsewhere, *other.elsewhere}
+        # In the order of ELSEWHERE, because the first difference names the verdict.
         return Standing(
             "; ".join(settings),
             tuple(difference for difference in ELSEWHERE if difference in differences),
@@ -54,8 +55,10 @@ class Standing:
         """Return the verdict for an outcome: HOLDS, FAILS or OPEN."""
         if outcome == OPEN:
             return OPEN
+        # A fit agrees with its own table by construction, so that neither outcome is evidence.
         if self.fitted:
             return FITTED
+        # The other setting may be the cause of a failure, so that it refutes nothing.
         return f"not {self.elsewhere[0]}" if outcome == FAILS and self.elsewhere else outcome
 
 

@@ -46,7 +46,7 @@ _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
 
 
 class FalconHls(Work):
-    """Rebuilds Table 3 from counted operations; Table 2 next to RTL of ours; none on hardware."""
+    """Table 3 rebuilt from counted operations, and Table 2 next to RTL; nothing on hardware."""
 
     key = "falcon-hls"
     frame_names = ("table3", "engines")
@@ -155,6 +155,7 @@ def _conversions() -> Verdict:
 
 
 def _repeats() -> Verdict:
+    # A signature has 2 n samples.
     means = {n: attempts / (2 * n) for n, attempts in model.MEAN_ATTEMPTS.items()}
     listed = ", ".join(f"{mean:.2f} with Falcon-{n}" for n, mean in means.items())
     evidence = f"attempts per sample, mean of thousands of signatures: {listed}"

@@ -41,7 +41,7 @@ transaction."""
 
 
 class MiniBlockchain(Work):
-    """Measures a block of every scheme that the work names."""
+    """A measured block for every scheme that the work names."""
 
     key = "mini-blockchain"
     frame_names = ("blocks", "block-comparison")
@@ -84,6 +84,7 @@ class MiniBlockchain(Work):
         if "blocks" not in frames:
             return {}
         rows = [row for row in _single(frames["blocks"]).values() if row["status"] == "ok"]
+        # Without a block that ran there is no smallest and no quickest scheme.
         if not rows:
             return {}
         smallest = min(rows, key=lambda row: row["transaction_bytes"])

@@ -133,6 +133,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         series = pd.concat([virtual["series"], *_live_pairs(amount.live_pairs, step)])
         shaped = [*_shaped(amount.transport_repeats, step)]
     phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
+    # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
     impaired = [(pair.conditions, virtual[pair.name]) for pair in _comparisons()]
@@ -182,6 +183,7 @@ def _series(amount: Amount) -> Iterator[Order]:
 def _reference(amount: Amount) -> Iterator[Order]:
     """Yield replays over aioquic and, at the same sizes, over the default transport."""
     blocks, size, repeats = amount.reference_series
+    # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
         over = {"transport": transport}
         options = {"block-bytes": amount.reference_block_bytes, "sources": "all"}
@@ -287,12 +289,15 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
                 frame["status"] = "failed"
             else:
                 frame = results.load(file)
+            # Each process counts its repeats from 0.
             frame["repeat"] += first
         frame.attrs = {}
         step()
         return name, frame
 
     results_by_name: dict[str, list[pd.DataFrame]] = {}
+    # Threads suffice, because they only wait for their processes. `map` keeps the order of the
+    # replays, so that the frames do not depend on which process ends first.
     with ThreadPoolExecutor(machine.provenance()["cpu_count"]) as pool:
         for name, frame in pool.map(run, orders):
             results_by_name.setdefault(name, []).append(frame)
@@ -346,6 +351,7 @@ def shaped_scenario(transport: str) -> Scenario:
 
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(repeats):
+        # Interleaved, so that a drift of the machine affects all transports.
         for transport in registry.TRANSPORTS:
             yield _attempt(shaped_scenario(transport)).assign(repeat=repeat)
             step()

@@ -26,7 +26,7 @@ from pqchain.works.work import Bench, Frames, Work
 
 
 class Round3(Work):
-    """Compares fourteen implementations, and two versions of liboqs."""
+    """A comparison of fourteen implementations, and of two versions of liboqs."""
 
     key = "round3"
     frame_names = ("table1", "cross-check", "algorithms", *OPERATIONS)
