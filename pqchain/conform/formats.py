@@ -43,6 +43,7 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     known = families(scheme(algorithm))
     kind, schema = _WYCHEPROOF[scheme(algorithm)]
     groups = []
+    # Vectors of one key follow each other: see `Collector.vectors`.
     for (public_key, key), members in groupby(vectors, key=_owner):
         group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
         if algorithm in _OBJECT_IDENTIFIERS:
@@ -103,6 +104,8 @@ def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
 
 def _der(tag: int, content: bytes) -> bytes:
     count = len(content)
+    # DER encodes a length of up to 127 in one byte, and a longer one after a byte that counts its
+    # bytes.
     if count < 128:
         return bytes([tag, count]) + content
     length = count.to_bytes((count.bit_length() + 7) // 8, "big")
@@ -114,6 +117,7 @@ def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     algorithm = vectors[0].algorithm
     standard = scheme(algorithm) == "ml-dsa"
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
+    # ML-DSA has several interfaces, of which the vectors probe one.
     if standard:
         group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
     group["tests"] = [_acvp_test(each) for each in vectors if each.expected != "acceptable"]
@@ -172,6 +176,7 @@ def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
     names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
     for group in content["testGroups"]:
         for test in group["tests"]:
+            # Flags of other sources are kept as names of families.
             flag = test["flags"][0] if test["flags"] else ""
             yield Vector(
                 algorithm=algorithm,
@@ -196,6 +201,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
         if group.get("signatureInterface", "external") != "external":
             continue
         for test in group["tests"]:
+            # pqchain writes "family: probe"; the reasons of other sources become the family.
             family, _, probe = test["reason"].partition(": ")
             yield Vector(
                 algorithm=group["parameterSet"],

@@ -84,6 +84,7 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
         verdicts = Verdicts(
             model=expected(found),
             portable=c(*vector.case),
+            # A ValueError for a wrong length counts as a rejection.
             openssl=_unraised(third, vector.case) if third else None,
             strays=tuple(name for name in failed if name not in known[vector.family].checks),
         )

@@ -79,6 +79,7 @@ class Adapter:
 
         Raises UsageError if the command cannot be started.
         """
+        # Each answer must repeat this number, which detects answers to earlier requests.
         self._asked += 1
         request = {
             "id": self._asked,

@@ -56,6 +56,7 @@ class Verifier:
             return Adapter(self.command, limit_seconds=limit_seconds)
         if reason := self.obstacle():
             raise Unsupported(f"{self.name} cannot be asked here: {reason}")
+        # pqchain's own adapter must run in this interpreter, where its dependencies are.
         command = [part.replace("{python}", sys.executable) for part in self.command]
         folder = None if self.folder == "python" else build_folder(self.folder)
         return Adapter(command, folder=folder, limit_seconds=limit_seconds)
@@ -223,6 +224,7 @@ def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
         try:
             yield process, said
         finally:
+            # The whole process group, because the shell has started compilers.
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

@@ -76,6 +76,7 @@ def run(
     verdicts, summary = [], []
     for verifier in verifiers:
         asked = [each for each in vectors if verifier.offers(each.algorithm)]
+        # A verifier of other schemes has no row, not even an unsupported one.
         if not asked:
             continue
         try:

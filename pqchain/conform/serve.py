@@ -42,6 +42,7 @@ def verdict(
             return "unsupported"
         return "accept" if signer.verify(message, signature, public_key, context) else "reject"
     except (BadLength, ValueError):
+        # An error instead of a verdict, as for a key of a wrong length.
         return "refuse"
 
 

@@ -48,6 +48,7 @@ class ModelSigner(Signer):
         self._secret_key_bytes = 32
 
     def _prepare(self) -> None:
+        # The model needs no library.
         pass
 
     def generate_keypair(self) -> tuple[bytes, bytes]:

@@ -159,6 +159,7 @@ def save(
     frames = {"summary": summary, "verdicts": verdicts}
     if times is not None:
         frames["times"] = times
+    # Without wrong verdicts, their table is left out.
     parts = [each for each in shown if each.rows]
     said = findings(summary, known=known)
     bullets = "\n".join(f"- {each}" for each in said)

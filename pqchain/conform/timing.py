@@ -90,6 +90,7 @@ def _times(
                 elif turn >= 2:
                     samples[name] += answer.nanoseconds
     medians = {name: median_and_mad(found) for name, found in samples.items() if found}
+    # All ratios are NaN if the baseline could not be timed.
     ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
     return [
         {

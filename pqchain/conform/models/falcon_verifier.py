@@ -34,6 +34,7 @@ from pqchain.conform.models.falcon import (
 def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limit: int) -> Integers:
     """Return s1 = c - s2 h modulo q, centred. Cached, because most mutants share the result."""
     c = hash_to_point(len(s2), salt + message, limit)
+    # Key values from q on are reduced, so that the norm rule can be applied to them too.
     return centred(c - times(np.array(s2, dtype=np.int64), decode_key(h) % Q))
 
 
@@ -53,6 +54,7 @@ class Verifier(Model):
         p = self.parameters
         section = "Falcon 1.2, section 3.11.4"
         if context:
+            # Without a place for the context in the hash, no other rule can be applied.
             yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon takes no context")
             return
         fits = self.key_fits(len(public_key))

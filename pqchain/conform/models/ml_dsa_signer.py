@@ -66,9 +66,11 @@ def generate(name: str, seed: bytes) -> Key:
 
 def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
     """Return 256 coefficients in [-eta, eta] (FIPS 204, algorithms 15 and 31)."""
+    # beta = tau * eta
     eta = p.beta // p.tau
     stream = shake_256(secret_seed + nonce.to_bytes(2, "little")).digest(1024)
     halves = (half for byte in stream for half in (byte & 15, byte >> 4))
+    # Half-bytes from 15 (eta = 2) or 9 (eta = 4) on are rejected, which keeps the rest uniform.
     kept = (2 - half % 5 if eta == 2 else 4 - half for half in halves if half < (15, 9)[eta == 4])
     return [next(kept) for _ in range(N)]
 
@@ -108,6 +110,7 @@ def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(3
         answer = respond(key, mu, y)
         low = ml_dsa.product(p, key.rho, y) - _times_challenge(answer.c, key.s2)
         _, r0 = ml_dsa.decompose(p, low % Q)
+        # Rejection sampling: a larger z or r0 would depend on the secret key.
         if np.abs(answer.z).max() >= p.bound or np.abs(r0).max() >= p.gamma2 - p.beta:
             continue
         shifted = _times_challenge(answer.c, key.t0)
