@@ -229,7 +229,6 @@ class Explorer:
         self._update()
 
     def _build_head(self) -> None:
-        """Make the widgets around the sliders."""
         make = self._widgets
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
         self._schemes = make.SelectMultiple(
@@ -287,6 +286,7 @@ class Explorer:
         """Return the inputs that change the shown figure most when halved or doubled."""
         first = next(iter(self._built.post_quantum), self._built.schemes[0])
         try:
+            # Without a sensitivity, sliders remain under the headings of their tables.
             found = sensitivity.tornado(self._built, self.costs, scheme=first, output=self.figure)
         except PqchainError:
             return []
@@ -323,7 +323,6 @@ class Explorer:
             self._pending = loop.call_later(SETTLES_SECONDS, self._follow)
 
     def _follow(self) -> None:
-        """Update unless the figures are computed already."""
         self._pending = None
         if self._stale:
             self._update()
@@ -371,7 +370,6 @@ class Explorer:
 
 
 def _usable(row: Costs) -> bool:
-    """Return whether a study can compute with a scheme."""
     return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
 
 

@@ -37,7 +37,7 @@ MOST_DAYS = 36_525
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """The accounts to move, the room for moves, and the rate of requests."""
+    """Parameters of a migration: accounts, capacity for moves, and rate of requests."""
 
     accounts: float
     moves_per_block: float
@@ -78,7 +78,7 @@ class Migration:
 
     @property
     def moves_per_day(self) -> float:
-        """Keys that can move in a day."""
+        """Number of accounts that can move in a day."""
         return self.share * self.moves_per_block * self.blocks_per_day
 
     @property

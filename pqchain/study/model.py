@@ -149,7 +149,7 @@ class Model:
         return Kind.GIVEN if self.row.is_given else kind
 
     def size(self, value: float) -> Evidence:
-        """Return a size of the scheme, which the registry holds even where times are measured."""
+        """Return a size of the scheme; with measured costs, sizes are those of the registry."""
         if self.cost_kind is Kind.MEASURED:
             return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.scheme}")
         return Evidence(value, self.cost_kind, self.row.source)

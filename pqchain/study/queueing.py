@@ -39,7 +39,7 @@ class Blocks:
     seconds: float
     """The least block interval."""
     waits: bool
-    """Whether a block waits for the finality of the last."""
+    """Whether a block waits for the finality of the previous one."""
     empty_seconds: float
     """Time from proposal to finality of a block of one transaction."""
     full_seconds: float
