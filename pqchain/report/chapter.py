@@ -21,6 +21,7 @@ from pqchain.works.paper import Paper
 from pqchain.works.printed import counts, table
 from pqchain.works.work import CHECKED, SPEED, Work
 
+# Sizes as column headings, in the order of the tables.
 _QUANTITIES = {
     "public_key_bytes": "public key",
     "secret_key_bytes": "secret key",
@@ -28,7 +29,6 @@ _QUANTITIES = {
     "signature_max_bytes": "longest signature",
     "ciphertext_bytes": "ciphertext",
 }
-"""Sizes as column headings, in the order of the tables."""
 
 
 def chapter(
@@ -230,12 +230,12 @@ def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
     ]
 
 
+# Meanings of the signs of explained sizes.
 _SIGNS = {
     "version": "correct for another version of the scheme, see the remark",
     "definition": "correct by another definition, see the remark",
     "erratum": "a misprint",
 }
-"""Meanings of the signs of explained sizes."""
 
 
 def size_table(sizes: pd.DataFrame) -> Table:

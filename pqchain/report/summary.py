@@ -1,4 +1,4 @@
-"""Sections of the report that are not about a single work: summary, provenance, reading aid."""
+"""Sections of the report about all works: summary, provenance and explanations."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
         )
 
 
+# Number of quoted statements that do not hold.
 _QUOTED = 2
-"""Number of quoted statements that do not hold."""
 
 
 def works_table(reproduction: Reproduction) -> Table:
@@ -199,8 +199,8 @@ def reading() -> Markup:
     return html.section("reading", "How to read these pages", *parts)
 
 
+# The load of an idle machine at the end of a run: the run itself is a load of one.
 _RUN_LOAD = 1.1
-"""The load of an idle machine at the end of a run: the run itself is a load of one."""
 
 
 def busy(facts: Mapping[str, Any]) -> Markup:

@@ -21,8 +21,8 @@ from pqchain.installation import read_toml
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 
+# Formats of texts that a column may name.
 _FORMATS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": shortened}
-"""Formats of texts that a column may name."""
 
 
 @dataclass(frozen=True, slots=True)

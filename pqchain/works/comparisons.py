@@ -47,11 +47,11 @@ ABOUT = 1.25
 """The factor that "about N" allows for a ratio of times on another machine. For printed numbers
 and sizes it is one unit of N's last digit, because the texts round or truncate."""
 
+# Figures in the evidence of a verdict.
 _FIGURES = 3
-"""Figures in the evidence of a verdict."""
 
+# Kinds of check that apply to the print alone.
 _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
-"""Kinds of check that apply to the print alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +315,7 @@ KINDS: dict[str, Callable[[Check, Numbers], Result]] = {
     "open": _open,
 }
 
+# The fields of each kind of check.
 _FIELDS = {
     "less": "smaller larger quantity larger_quantity by one_level n",
     "falling": "names quantity n",
@@ -326,4 +327,3 @@ _FIELDS = {
     "sum": "cells total",
     "open": "reason",
 }
-"""The fields of each kind of check."""

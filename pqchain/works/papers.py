@@ -36,6 +36,7 @@ PUBLISHED = Contract.of(
     ("str", "unit note other_code"),
 )
 
+# Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it.
 _HEADINGS = {
     "_milliseconds": ("_seconds", "s", Decimal("1e-3")),
     "_seconds": ("_seconds", "s", Decimal(1)),
@@ -44,18 +45,17 @@ _HEADINGS = {
     "_percent": ("_percent", "%", Decimal(1)),
     "_megahertz": ("_megahertz", "MHz", Decimal(1)),
 }
-"""Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it."""
 
+# Unit printed in a long table: the SI unit and the factor to it. Others stay as printed.
 _UNITS = {
     "bytes": ("B", Decimal(1)),
     "min": ("s", Decimal(60)),
     "ms": ("s", Decimal("1e-3")),
     "us": ("s", Decimal("1e-6")),
 }
-"""Unit printed in a long table: the SI unit and the factor to it. Others stay as printed."""
 
+# The quantity of a printed number, its SI unit, and the factor to that unit.
 _Meaning = tuple[str, str, Decimal]
-"""The quantity of a printed number, its SI unit, and the factor to that unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,8 +43,8 @@ class Undecided(Exception):
     """A number that a check needs is missing; the message says why."""
 
 
+# The standing of every measured time: the machine is not the paper's.
 _HERE = Standing(elsewhere=(MACHINE,))
-"""The standing of every measured time: the machine is not the paper's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 VERDICTS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
 """All verdicts on a statement."""
 
+# Verdicts on the parts of a statement in order of precedence, closest to a refutation first.
 _DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
-"""Verdicts on the parts of a statement in order of precedence, closest to a refutation first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class Work:
 
     @cached_property
     def chapter(self) -> Chapter:
-        """Tables, figures and findings that are data."""
+        """Tables, figures and findings of `chapter.toml`."""
         return chapter.read(self._folder)
 
     def schemes(self) -> tuple[str, ...]:

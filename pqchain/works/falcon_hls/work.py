@@ -27,11 +27,11 @@ ENGINES = Contract.of(
     ("float64", "cycles_512 cycles_1024 seconds_512 seconds_1024"),
 )
 
+# The cells of an XC7A200T; Table 2's percentages are shares of them.
 _DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740}
-"""The cells of an XC7A200T; Table 2's percentages are shares of them."""
 
+# Rows of the printed implementations.
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
-"""Rows of the printed implementations."""
 
 RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 MODULUS = 12289
@@ -41,8 +41,8 @@ _SOFTWARE = "cortex-m4"
 
 _PRINTED_ENGINE, _OURS = "printed, with software", "RTL of ours"
 
+# The standing of the cells of our engine.
 _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
-"""The standing of the cells of our engine."""
 
 
 class FalconHls(Work):

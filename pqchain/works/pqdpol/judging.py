@@ -132,8 +132,8 @@ def _differ(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
     return bool(abs(first[name] - second[name]) > noise)
 
 
+# Settings in the names of facts.
 _SETTINGS = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}
-"""Settings in the names of facts."""
 
 FACT_NAMES = (
     *(f"{fact}_{name}" for name in _SETTINGS.values() for fact in ("grows", "most")),

@@ -25,8 +25,8 @@ from pqchain.works.readers import Number, Reader, Undecided, spoken, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
+# Exponents n of the networks in the table of networks.
 _EXPONENTS = (1, 3, 5, 7, 10, 15, 20)
-"""Exponents n of the networks in the table of networks."""
 
 
 class PqDpol(Work):

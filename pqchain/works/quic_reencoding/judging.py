@@ -55,13 +55,13 @@ def _io_negligible(share: pd.Series[float]) -> str:
 LITTLE_PERCENT = 1.0
 """The bound of "little influence". The paper gives none; this one is ours."""
 
+# Statements that the shares of the phases decide.
 _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
     "propagation-large-influence": decisive,
     "transfer-decisive": decisive,
     "coding-small": _coding_small,
     "input-output-negligible": _io_negligible,
 }
-"""Statements that the shares of the phases decide."""
 
 
 def _standing(row: pd.Series[Any], nodes: int) -> Standing:

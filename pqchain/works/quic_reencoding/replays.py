@@ -94,16 +94,16 @@ IMPAIRMENT = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss
 SHAPED_BITS_PER_SECOND = 10e6
 """Rate of the links in the comparison of transports: so slow that no processor limits it."""
 
+# Datagrams on loopback; versions of aioquic with a lower limit send their longest.
 _LIVE_DATAGRAM_BYTES = 8952
-"""Datagrams on loopback; versions of aioquic with a lower limit send their longest."""
 
 _LIVE_BLOCKS, _LIVE_BLOCK_BYTES = 10, 200_000
 _SHAPED_BLOCK_BYTES = 640_000
+# Relaxed timeouts for live runs: ten processes share two processors.
 _LIVE_TIMEOUT_SECONDS, _LIVE_STALL_SECONDS = 5.0, 60.0
-"""Relaxed timeouts for live runs: ten processes share two processors."""
 
+# Names of the live runs of Table 1 by transport.
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
-"""Names of the live runs of Table 1 by transport."""
 
 Order = tuple[str, list[str], int]
 """A virtual replay in a process of its own: name, options, first repeat."""
