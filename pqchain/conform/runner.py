@@ -52,7 +52,7 @@ def outcome(expected: str, verdict: str) -> str:
         return verdict
     if verdict in FAILURES:
         return "crash"
-    # A chain treats an error like a rejection: the block or transaction is invalid either way.
+    # A verifier that raises an error does not accept the signature either.
     accepted = verdict == "accept"
     if expected == "acceptable":
         return "accepted" if accepted else "rejected"
@@ -139,7 +139,7 @@ def _counted(verifier: Verifier, rows: Sequence[dict[str, str]]) -> list[dict[st
         outcomes = [row["outcome"] for row in members]
         counts = {column: outcomes.count(name) for name, column in OUTCOMES.items()}
         bad = counts["wrong"] + counts["crashes"] + counts["timeouts"]
-        # Three distinct reasons fit into a table cell; all are in the verdicts.
+        # The frame of verdicts has all reasons.
         reasons = sorted({row["reason"] for row in members if row["reason"]})
         counted.append(
             {

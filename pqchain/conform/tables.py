@@ -61,7 +61,7 @@ def overview(
             row += _shown_times(timed)
         rows.append(row)
         said = "; ".join(dict.fromkeys(each for each in group["reason"] if each))
-        # A published defect comes first: it explains failures that are not a discovery.
+        # A publicly known defect comes before the reasons of this run.
         if bad and (known or {}).get(str(name)):
             said = "; ".join(filter(None, [f"publicly known: {(known or {})[str(name)]}", said]))
         remarks.append(said)

@@ -256,7 +256,7 @@ def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]
     """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
-    # The cells decide the width of columns; a longer group title is cut.
+    # Titles and cells decide the width of columns; a longer group title is cut.
     return "  ".join(_padded(name[:room], room) for name, room in wide)
 
 

@@ -155,7 +155,7 @@ def statement(row: Mapping[Any, Any]) -> Shown:
     )
     parts = [row["statement"]]
     parts += [html.element("p", reading, class_="reading")] if reading else []
-    # The language attribute is for screen readers and for the choice of a font.
+    # Hangul syllables: the page marks the language of Korean quotes.
     korean = "ko" if any("\uac00" <= letter <= "\ud7a3" for letter in quote) else ""
     parts.append(html.element("p", quote, class_="quote", lang=korean))
     text = " ".join(filter(None, (row["statement"], reading, quote)))

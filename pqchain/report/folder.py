@@ -114,6 +114,6 @@ def _save_frames(reproduction: Reproduction, folder: Path) -> None:
             results.save(rows, file, contract=contract, provenance=reproduction.provenance)
     for key, computed in reproduction.frames.items():
         for name, frame in computed.items():
-            # Replays and runs have their own provenance, other frames that of the measurements.
+            # Frames with a provenance of their own, such as those of replays, keep it.
             provenance = frame.attrs.get("provenance") or reproduction.provenance
             results.save(frame, folder / key / f"{name}.csv", provenance=provenance)

@@ -75,5 +75,5 @@ class Reproduction:
         computed = [
             failure for work in self.works for failure in work.failures(self.frames[work.key])
         ]
-        # Works that share a scheme may report the same failure.
+        # A failed run may be several rows, such as one for each phase, with the same text.
         return list(dict.fromkeys([*sizes, *operations, *computed]))

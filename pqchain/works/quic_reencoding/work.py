@@ -112,7 +112,6 @@ class QuicReencoding(Work):
 
     def failures(self, frames: Frames) -> Iterable[str]:
         """Yield the runs of Table 1 that failed; its rows summarize those of `runs`."""
-        # The other frames show the same runs, whose failures would be listed twice.
         return super().failures({"table1": frames["table1"]} if frames else {})
 
     def tables(self, frames: Frames) -> Iterable[Table]:
