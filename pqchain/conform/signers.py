@@ -1,7 +1,7 @@
 """ML-DSA signer based on the model, for chains with a faulty verifier or a hostile signer.
 
-bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # verifies what nobody should
-hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs what nobody should take
+bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # accepts an invalid z
+hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs with an invalid z
 """
 
 from __future__ import annotations

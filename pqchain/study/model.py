@@ -117,7 +117,7 @@ class Model:
         return Figure.point(result.value, quantity.unit, result.kind, source)
 
     def _citations(self, needs: frozenset[str]) -> str:
-        """Return the provers of others that a figure rests on, to append to its source."""
+        """Return the published provers that a figure depends on, to append to its source."""
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = PROVERS.get(getattr(self.plan, how))

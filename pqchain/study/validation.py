@@ -66,7 +66,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
 
 
 def large_errors(frame: pd.DataFrame) -> list[str]:
-    """Return a warning for each error above FAR, or that there is no observation at all."""
+    """Return a warning for each relative error above FAR, or for a plan without observations."""
     observed = frame[frame["observed"].notna()]
     if observed.empty:
         return ["Not calibrated: no observation of such a chain is cited."]

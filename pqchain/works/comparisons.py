@@ -71,7 +71,7 @@ class Result:
 
 
 def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Verdict:
-    """Check a statement with the numbers of one reader; one part that fails decides it."""
+    """Check a statement with the numbers of one reader; a single failed part decides it."""
     results = [result for check in checks for result in _results(check, reader, implementation)]
     first = min((result.word for result in results), key=decisive)
     deciding = [result for result in results if result.word == first]

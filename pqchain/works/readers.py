@@ -40,7 +40,7 @@ FACTS = (*SIZES, "nist_level")
 
 
 class Undecided(Exception):
-    """A number that a check needs is missing; the message says why."""
+    """A number that a check needs is missing; the message gives the reason."""
 
 
 # The standing of every measured time: the machine is not the paper's.
@@ -202,7 +202,7 @@ def registry() -> Reader:
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
-    """Read our median times and cycles.
+    """Read the median times and cycles measured by pqchain.
 
     The noise of a time is MADS median absolute deviations of the samples. The machine is not the
     work's, and some code is not either, as `[[other_code]]` of the work declares.
@@ -225,7 +225,7 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
 
 
 def counted(measurements: pd.DataFrame | None) -> Reader:
-    """Read our numbers of samples, as "<operation>_samples"."""
+    """Read the numbers of measured samples, as "<operation>_samples"."""
     find = _finder(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:

@@ -22,7 +22,7 @@ class Statement:
     statement: str
     """In English."""
     sentence: str = ""
-    """The key of the sentence in the source; empty for a statement of ours."""
+    """The key of the sentence in the source; empty for a statement of pqchain's authors."""
     quote: str = ""
     """That sentence as printed, in its language."""
     ours: bool = False

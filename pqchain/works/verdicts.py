@@ -1,4 +1,4 @@
-"""Verdicts on statements, derived from an outcome and the standing of the numbers behind it.
+"""Verdicts on statements, derived from an outcome and the standing of the compared numbers.
 
 The standing states whether parameters were fitted to the table that makes the statement, and how
 the setting differs from the work's. So a fit cannot confirm its own table, and numbers from another
@@ -73,7 +73,7 @@ class Verdict:
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
-    """The figures behind it."""
+    """The figures that support the outcome."""
     source: str
     """The kind of these figures, a `Kind`."""
     standing: Standing = ITS_OWN

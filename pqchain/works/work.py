@@ -185,7 +185,7 @@ class Work:
     def _verdicts(
         self, statement: Statement, frames: Frames, by_print: Reader, others: list[Reader]
     ) -> Iterator[Verdict]:
-        """Yield the verdict of the printed numbers, then those of computations or of ours."""
+        """Yield the verdict of the printed numbers, then those of computations or measurements."""
         checks = statement.comparisons
         computed = list(self.judge(statement.id, frames)) if statement.is_computed else []
         # A verdict of the work's own code replaces comparisons with our numbers.

@@ -1,4 +1,4 @@
-"""The signing accelerator: Tables 2 and 3 of the paper next to a model and RTL of ours."""
+"""The signing accelerator: Tables 2 and 3 of the paper compared with a model and RTL."""
 
 from __future__ import annotations
 

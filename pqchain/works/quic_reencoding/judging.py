@@ -172,7 +172,7 @@ def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
 
 
 def _independent(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether loss delays a chunk less on its own stream than behind others on one."""
+    """Judge whether loss delays chunks less on separate streams than on a single stream."""
     runs = _compared(impaired, LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],
