@@ -1,4 +1,4 @@
-"""Which verifiers agree: boundary vectors, adapters, and a table that a chain can act on.
+"""Conformance tests of signature verifiers: boundary vectors, adapters and result tables.
 
 made = pqchain.conform.vectors(["ML-DSA-44"])    # every rule of verification, probed
 pqchain.conform.write(made, Path("vectors"))     # in Wycheproof's form and in ACVP's

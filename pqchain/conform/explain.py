@@ -1,4 +1,4 @@
-"""Why a vector is valid or not: the rules of the specification, with the numbers that decide."""
+"""Explanations of vectors: each rule of the specification with the compared numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pqchain.render.table import Column, Shown, Table, verdict
 
 
 def plain(vector: Vector) -> dict[str, Any]:
-    """Return all that is known of a vector, as plain JSON."""
+    """Return all fields and checks of a vector as plain JSON values."""
     checks = oracles.checks(vector)
     return {
         "vector": vector.ident,
@@ -32,7 +32,7 @@ def plain(vector: Vector) -> dict[str, Any]:
 
 
 def text(vector: Vector) -> str:
-    """Return the same in words; long bytes are shortened."""
+    """Return a description of the vector in text; long byte strings are shortened."""
     lines = [
         f"{vector.ident}: {vector.probe}",
         f"expected    {vector.expected}",
@@ -48,7 +48,7 @@ def text(vector: Vector) -> str:
 
 
 def table(vector: Vector) -> Table:
-    """Return a row for each rule that is applied."""
+    """Return a row for each rule applied to the vector."""
     rows = []
     for check in oracles.checks(vector):
         said: Shown | str = verdict("holds" if check.holds else "does not hold")

@@ -1,7 +1,7 @@
-"""Files of vectors: the form of Project Wycheproof, and that of NIST's ACVP server.
+"""Vector files in the formats of Project Wycheproof and of NIST's ACVP server.
 
-Both are read too, ours and theirs. ACVP has no word for what the specification leaves open, so its
-files lack those vectors; the numbers stay the same.
+Files of pqchain and of the two projects can be read as well. ACVP cannot express "acceptable", so
+ACVP files lack those vectors; the others keep their numbers.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ from pqchain.errors import DataError, UsageError
 from pqchain.installation import MOST_JSON_BYTES, read_bytes
 
 VERSION = "1"
-"""Of the vectors: raised when a file's bytes change."""
+"""Version of the vectors, incremented when the bytes of a file change."""
 
+# Object identifiers 2.16.840.1.101.3.4.3.17 to 19, DER-encoded.
 _OBJECT_IDENTIFIERS = {
     "ML-DSA-44": "608648016503040311",
     "ML-DSA-65": "608648016503040312",
     "ML-DSA-87": "608648016503040313",
 }
-"""2.16.840.1.101.3.4.3.17 to 19, as DER has them."""
 
 
+# Exceptions from parsing a file that does not have the expected structure: files come from
+# outside, so any field may be missing or of another type.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What a file raises that is not of the form that it should have."""
 
 
 def stem(algorithm: str) -> str:
-    """Return the name of an algorithm's files, such as ml_dsa_44_verify."""
+    """Return the file name of an algorithm without extension, such as ml_dsa_44_verify."""
     return f"{algorithm.lower().replace('-', '_')}_verify"
 
 
 def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
-    """Return the content of a file in Project Wycheproof's form; vectors are of one algorithm."""
+    """Return file content in Project Wycheproof's format; all vectors are of one algorithm."""
     algorithm = vectors[0].algorithm
     known = families(scheme(algorithm))
     kind, schema = _WYCHEPROOF[scheme(algorithm)]
     groups = []
+    # Vectors of one key follow each other: see `Collector.vectors`.
     for (public_key, key), members in groupby(vectors, key=_owner):
         group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
         if algorithm in _OBJECT_IDENTIFIERS:
@@ -67,11 +69,11 @@ def _owner(vector: Vector) -> tuple[bytes, str]:
     return vector.public_key, vector.key
 
 
+# Test group type and schema name; Project Wycheproof has no schema for Falcon.
 _WYCHEPROOF = {
     "ml-dsa": ("MlDsaVerify", "mldsa_verify_schema.json"),
     "falcon": ("FalconVerify", "falcon_verify_schema.json"),
 }
-"""The type of a group and the name of the schema; Project Wycheproof has none for Falcon."""
 
 
 def _note(family: Family) -> dict[str, Any]:
@@ -95,13 +97,15 @@ def _wycheproof_test(vector: Vector, known: Mapping[str, Family], key: str) -> d
 
 
 def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
-    """Return the key as a SubjectPublicKeyInfo in DER."""
+    """Return the key as a DER-encoded SubjectPublicKeyInfo."""
     identifier = _der(0x30, _der(0x06, bytes.fromhex(_OBJECT_IDENTIFIERS[algorithm])))
     return _der(0x30, identifier + _der(0x03, b"\0" + public_key))
 
 
 def _der(tag: int, content: bytes) -> bytes:
     count = len(content)
+    # DER encodes a length of up to 127 in one byte, and a longer one after a byte that counts its
+    # bytes.
     if count < 128:
         return bytes([tag, count]) + content
     length = count.to_bytes((count.bit_length() + 7) // 8, "big")
@@ -109,10 +113,11 @@ def _der(tag: int, content: bytes) -> bytes:
 
 
 def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
-    """Return a file's content in the form of ACVP's signature verification, answers included."""
+    """Return file content in ACVP's format for signature verification, with expected results."""
     algorithm = vectors[0].algorithm
     standard = scheme(algorithm) == "ml-dsa"
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
+    # ML-DSA has several interfaces, of which the vectors probe one.
     if standard:
         group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
     group["tests"] = [_acvp_test(each) for each in vectors if each.expected != "acceptable"]
@@ -141,15 +146,15 @@ def _acvp_test(vector: Vector) -> dict[str, Any]:
 
 
 def text(content: Mapping[str, Any]) -> str:
-    """Return a file's text, the same bytes for the same content."""
+    """Return file content as JSON text; equal content gives equal bytes."""
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
 
 
 def read(path: Path) -> tuple[Vector, ...]:
-    """Return the vectors of a file in either form.
+    """Return the vectors of a file in either format.
 
-    What is not signed in the external, pure interface of ML-DSA is left out. Raises DataError, and
-    UsageError for what is not a regular file.
+    Tests that do not use ML-DSA's external, pure interface are skipped. Raises DataError for a file
+    that cannot be read or parsed, and UsageError for a path that is not a regular file.
     """
     try:
         text = read_bytes(path, MOST_JSON_BYTES)
@@ -171,6 +176,7 @@ def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
     names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
     for group in content["testGroups"]:
         for test in group["tests"]:
+            # Flags of other sources are kept as names of families.
             flag = test["flags"][0] if test["flags"] else ""
             yield Vector(
                 algorithm=algorithm,
@@ -195,6 +201,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
         if group.get("signatureInterface", "external") != "external":
             continue
         for test in group["tests"]:
+            # pqchain writes "family: probe"; the reasons of other sources become the family.
             family, _, probe = test["reason"].partition(": ")
             yield Vector(
                 algorithm=group["parameterSet"],
@@ -211,7 +218,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
 
 
 def files(vectors: Iterable[Vector]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of both files of every algorithm."""
+    """Yield the relative path and the text of both files of every algorithm."""
     for algorithm, members in groupby(vectors, key=lambda each: each.algorithm):
         own = list(members)
         yield f"wycheproof/{stem(algorithm)}.json", text(wycheproof(own))

@@ -1,4 +1,4 @@
-"""Verification with ML-DSA by OpenSSL, through the package cryptography."""
+"""ML-DSA verification with OpenSSL, through the package cryptography."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ Verify = Callable[[bytes, bytes, bytes, bytes], bool]
 
 
 def verifier(algorithm: str) -> Verify | None:
-    """Return OpenSSL's verifier, None if this cryptography or its OpenSSL has none.
+    """Return OpenSSL's verifier, or None if this cryptography or its OpenSSL has no ML-DSA.
 
-    It takes message, signature, public key and context. A key or context of a wrong length raises
-    ValueError.
+    The verifier takes message, signature, public key and context. It raises ValueError for a key or
+    context of a wrong length.
     """
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
+    # Old versions lack the module or the class. Others have both but an OpenSSL without ML-DSA,
+    # which shows only when a key is loaded: hence the trial with an invalid key of one byte.
     try:
         module = import_module("cryptography.hazmat.primitives.asymmetric.mldsa")
         key_class = getattr(module, f"MLDSA{algorithm.removeprefix('ML-DSA-')}PublicKey")
@@ -23,7 +25,7 @@ def verifier(algorithm: str) -> Verify | None:
     except (ImportError, AttributeError, UnsupportedAlgorithm):
         return None
     except ValueError:
-        pass  # one byte is no key: so keys are looked at
+        pass  # the invalid key was parsed and rejected, so ML-DSA is available
 
     def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         key = key_class.from_public_bytes(public_key)
@@ -37,7 +39,7 @@ def verifier(algorithm: str) -> Verify | None:
 
 
 def version() -> str:
-    """Return the versions of cryptography and of its OpenSSL, in words."""
+    """Return the versions of cryptography and its OpenSSL, such as "46.0.1 (OpenSSL 3.5.2)"."""
     import cryptography
     from cryptography.hazmat.backends.openssl import backend
 

@@ -1,6 +1,6 @@
-"""Who decides what is expected: a model of the specification, portable C, and OpenSSL.
+"""Oracles for expected results: a model of the specification, portable C, and OpenSSL.
 
-They share no code. A vector on which they differ is a mistake of ours, and is never written.
+They share no code. If they disagree on a vector, pqchain has a defect and writes no vectors.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ from pqchain.crypto import open_signer
 from pqchain.errors import BadLength, DataError
 
 PORTABLE = "liboqs-0.13/ref"
-"""The portable C build."""
+"""Implementation name of the portable C build."""
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
-"""Message, signature, public key and context in; whether it is valid out."""
+"""Function of message, signature, public key and context that returns whether it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What the oracles say of one vector."""
+    """Verdicts of the oracles on one vector."""
 
     model: str
     """"valid", "invalid" or "acceptable"."""
     portable: bool
     openssl: bool | None
-    """None where OpenSSL has not the scheme."""
+    """None if OpenSSL lacks the scheme."""
     strays: tuple[str, ...]
-    """Rules that fail in the model and are not of the vector's family."""
+    """Rules that fail in the model but do not belong to the vector's family."""
 
     def agree(self, vector: Vector) -> bool:
-        """Return whether all say what the vector expects, for the reason that it gives."""
+        """Return whether all verdicts are the expected one and only the probed rules fail."""
+        # If another rule failed too, a verifier without the probed rule would still reject the
+        # vector and pass unnoticed.
         if self.model != vector.expected or self.strays:
             return False
+        # Implementations may legitimately differ here.
         if vector.expected == "acceptable":
             return True
         said = {self.portable, self.openssl} - {None}
@@ -47,19 +50,19 @@ class Verdicts:
 
 @cache
 def model(algorithm: str) -> Model:
-    """Return the model of an algorithm."""
+    """Return the model verifier of an algorithm."""
     if scheme(algorithm) == "ml-dsa":
         return ml_dsa_verifier.Verifier(algorithm)
     return falcon_verifier.Verifier(algorithm)
 
 
 def checks(vector: Vector) -> list[Check]:
-    """Return what the model says of every rule."""
+    """Return the model's result for each rule."""
     return list(model(vector.algorithm).checks(*vector.case))
 
 
 def portable(algorithm: str, implementation: str = PORTABLE) -> Verify:
-    """Return a verifier of ours, in which a wrong length is a refusal and not an error."""
+    """Return a verifier of pqchain that returns False for wrong lengths instead of raising."""
     signer = open_signer(algorithm, implementation)
 
     def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
@@ -72,7 +75,7 @@ def portable(algorithm: str, implementation: str = PORTABLE) -> Verify:
 
 
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
-    """Yield every vector with what the oracles say; all are of that algorithm."""
+    """Yield each vector with the oracles' verdicts; all vectors must be of this algorithm."""
     c, third = portable(algorithm), openssl.verifier(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
@@ -81,6 +84,7 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
         verdicts = Verdicts(
             model=expected(found),
             portable=c(*vector.case),
+            # A ValueError for a wrong length counts as a rejection.
             openssl=_unraised(third, vector.case) if third else None,
             strays=tuple(name for name in failed if name not in known[vector.family].checks),
         )
@@ -95,7 +99,10 @@ def _unraised(verify: Verify, case: Case) -> bool:
 
 
 def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:
-    """Return the vectors if all oracles agree on each. Raises DataError with the first few."""
+    """Return the vectors if all oracles agree on each.
+
+    Raises DataError that lists the first three disagreements.
+    """
     judged = list(judge(vectors, algorithm))
     wrong = [f"{v.ident} ({v.probe}): {said}" for v, said in judged if not said.agree(v)]
     if wrong:

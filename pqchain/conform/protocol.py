@@ -1,8 +1,8 @@
-"""How a verifier of any language is asked: a line of JSON to its stdin, one back from its stdout.
+"""JSON-lines protocol between pqchain and a verifier in any language, over stdin and stdout.
 
-A request has id, algorithm, repeat, and in hexadecimal digits public_key, message, context and
-signature.
-The answer has the same id, a verdict, and nanoseconds: how long each of `repeat` runs took.
+A request has id, algorithm and repeat, and public_key, message, context and signature in
+hexadecimal digits. The answer has the same id, a verdict, and nanoseconds: the durations of the
+`repeat` verifications.
 """
 
 from __future__ import annotations
@@ -24,32 +24,37 @@ VERDICTS = {
     "unsupported": "the algorithm, or a context, is not offered",
     "panic": "the verifier failed and was caught",
 }
-"""What an adapter may answer."""
+"""Verdicts that an adapter may return."""
 
+# Time for a verifier to exit after its stdin is closed, and for a crashed one to be reaped.
 _GRACE_SECONDS = 10.0
-"""For a verifier to end once its stdin is closed; a crashed one has as long to be reaped."""
 
+# Answers are untrusted: error texts quote a bounded prefix, and durations are bounded so that they
+# fit into 64-bit integers.
 _QUOTED_CHARACTERS = 80
 
 _MAX_NANOSECONDS = 1 << 62
 
 FAILURES = ("panic", "crash", "timeout", "malformed")
-"""What is no verdict; all but the first are what the asker saw."""
+"""Failures without a verdict. An adapter reports "panic" itself; the others are observed here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one request."""
+    """The result of one request."""
 
     verdict: str
     """One of VERDICTS, or of FAILURES."""
     nanoseconds: tuple[int, ...] = ()
     reason: str = ""
-    """Of a failure, what is known of it."""
+    """Details of a failure; empty otherwise."""
 
 
 class Adapter:
-    """A verifier in a process of its own, started at the first question and again after a crash."""
+    """A verifier in its own process, started at the first request and restarted after a crash.
+
+    `limit_seconds` is the timeout of each request, `folder` the working directory of the process.
+    """
 
     def __init__(
         self,
@@ -70,7 +75,11 @@ class Adapter:
         self.close(grace_seconds=0.0 if raised[0] else _GRACE_SECONDS)
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
-        """Ask for one verdict. Raises UsageError if the command cannot be started."""
+        """Request one verdict; crashes, timeouts and malformed answers are returned as verdicts.
+
+        Raises UsageError if the command cannot be started.
+        """
+        # Each answer must repeat this number, which detects answers to earlier requests.
         self._asked += 1
         request = {
             "id": self._asked,
@@ -85,6 +94,7 @@ class Adapter:
         try:
             line = child.ask(json.dumps(request).encode() + b"\n", self.limit_seconds)
         except TimeoutError:
+            # A late answer would be mistaken for that of the next request, so the process is ended.
             self.close(grace_seconds=0.0)
             return Answer("timeout", reason=f"no answer in {self.limit_seconds:g} s")
         except (OSError, EOFError):
@@ -92,6 +102,7 @@ class Adapter:
             said = child.stderr_tail[-300:].strip().splitlines()
             return Answer("crash", reason=f"{how}: {said[-1]}" if said else how)
         answer = _read(line, self._asked)
+        # Requests and answers may be out of step from here on; a new process starts in step.
         if answer.verdict == "malformed":
             self.close(grace_seconds=0.0)
         return answer
@@ -106,13 +117,13 @@ class Adapter:
             ) from error
 
     def close(self, *, grace_seconds: float = _GRACE_SECONDS) -> int:
-        """End the process, if there is one, and all that it started; return its exit code."""
+        """End the process, if running, with its child processes; return its exit code."""
         child, self._child = self._child, None
         return 0 if child is None else child.end(grace_seconds)
 
 
 def _read(line: bytes, asked: int) -> Answer:
-    """Parse an answer; one that breaks the protocol is "malformed", with a reason."""
+    """Parse an answer; a protocol violation gives the verdict "malformed" with a reason."""
     try:
         answer: Mapping[str, Any] = json.loads(line)
         if answer["id"] != asked:
@@ -124,12 +135,12 @@ def _read(line: bytes, asked: int) -> Answer:
         if nanoseconds and not 0 <= min(nanoseconds) <= max(nanoseconds) <= _MAX_NANOSECONDS:
             return _malformed("nanoseconds", f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
         return Answer(verdict, nanoseconds)
-    # Too large a number, brackets that are nested too deeply, and what does not fit into memory.
+    # Oversized numbers, brackets nested too deeply, and answers that do not fit into memory.
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         quoted = line[:_QUOTED_CHARACTERS].decode(errors="replace").rstrip()
         return _malformed(repr(quoted), f" ({type(error).__name__}: {error})")
 
 
 def _malformed(found: str, expected: str) -> Answer:
-    """Return a malformed answer, of which no more is quoted than a reason needs."""
+    """Return a malformed answer whose reason has a bounded length."""
     return Answer("malformed", reason=f"{found[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

@@ -1,4 +1,4 @@
-"""Which verifiers can be asked: what each needs, and how its adapter is built."""
+"""Registry of verifiers: requirements, and builds of their adapters."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ from pqchain.crypto import obstacle
 from pqchain.errors import UnknownName, Unsupported
 
 SOURCES = installation.HOME / "conform" / "adapters"
-"""A folder for each language; `python` is pqchain itself."""
+"""Folder with the adapter sources of each language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verifier:
-    """One verifier that can be asked: a row of data/conform/adapters.toml, or a command line."""
+    """A verifier: a row of data/conform/adapters.toml, or a command line of the user.
+
+    `folder` is the language's source folder, "python" for pqchain itself, or "" for a command line.
+    """
 
     name: str
     folder: str
@@ -41,24 +44,25 @@ class Verifier:
     schemes: tuple[str, ...] = ("ml-dsa", "falcon")
     cpu_flags: tuple[str, ...] = ()
     public_defect: str = ""
-    """What is publicly known to be wrong with it."""
+    """A publicly known defect; empty if there is none."""
 
     def offers(self, algorithm: str) -> bool:
-        """Return whether it is to be asked; it may still answer "unsupported"."""
+        """Return whether to request verdicts on an algorithm, which may still be "unsupported"."""
         return scheme(algorithm) in self.schemes
 
     def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
-        """Return what answers; it must have been built. Raises Unsupported with the reason."""
+        """Return an adapter with this timeout per request. Raises Unsupported with the reason."""
         if self.folder == "":
             return Adapter(self.command, limit_seconds=limit_seconds)
         if reason := self.obstacle():
             raise Unsupported(f"{self.name} cannot be asked here: {reason}")
+        # pqchain's own adapter must run in this interpreter, where its dependencies are.
         command = [part.replace("{python}", sys.executable) for part in self.command]
         folder = None if self.folder == "python" else build_folder(self.folder)
         return Adapter(command, folder=folder, limit_seconds=limit_seconds)
 
     def obstacle(self) -> str:
-        """Return why it cannot be asked here, or ""."""
+        """Return why the verifier is unavailable here, or "" if it is available."""
         flags = Implementation(self.name, "", cpu_flags=self.cpu_flags)
         if missing := machine.missing_flags(flags):
             return f"this processor has no {', '.join(missing)}"
@@ -70,6 +74,7 @@ class Verifier:
             return f"no {', '.join(missing_tools)} on the path"
         if not (build_folder(self.folder) / BUILT).is_file():
             return "not built; run `pqchain conform build`"
+        # Go's build script leaves out a program if the toolchain's standard library lacks ML-DSA.
         program = build_folder(self.folder) / self.command[0]
         if "/" in self.command[0] and not program.is_file():
             return "this toolchain has not what it is built from"
@@ -77,7 +82,7 @@ class Verifier:
 
 
 BUILT = ".built"
-"""A file that is written when a build is whole."""
+"""Name of the marker file of a complete build."""
 
 
 @cache
@@ -87,7 +92,7 @@ def _tables() -> dict[str, Any]:
 
 @cache
 def verifiers() -> dict[str, Verifier]:
-    """Return all that are known, by name, in the order of the table."""
+    """Return all registered verifiers by name, in the order of adapters.toml."""
     found = {}
     for name, row in _tables().items():
         if name == "folders":
@@ -99,7 +104,7 @@ def verifiers() -> dict[str, Verifier]:
 
 
 def _version(row: dict[str, Any]) -> str:
-    """Return the version of what the table cannot know: what runs here, or what built it."""
+    """Return a version that is known only on this machine: of pqchain, OpenSSL, or a build."""
     if row["folder"] == "python":
         return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
     written = build_folder(row["folder"]) / f"{row['command'][0]}.version"
@@ -107,14 +112,14 @@ def _version(row: dict[str, Any]) -> str:
 
 
 def _python_obstacle(name: str) -> str:
-    """Return why what runs in this interpreter cannot be asked, or ""."""
+    """Return why a verifier in this interpreter is unavailable, or ""."""
     if name == "openssl":
         return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
     return str(obstacle(name) or "")
 
 
 def chosen(names: Iterable[str] | None) -> list[Verifier]:
-    """Return verifiers by name, all without a choice. Raises UnknownName."""
+    """Return the named verifiers, or all for None; letter case is ignored. Raises UnknownName."""
     known = verifiers()
     if names is None:
         return list(known.values())
@@ -126,31 +131,35 @@ def chosen(names: Iterable[str] | None) -> list[Verifier]:
 
 
 def own(command: Iterable[str]) -> Verifier:
-    """Return a verifier that the user gives as a command line."""
+    """Return a verifier for a command line of the user."""
     given = tuple(command)
     return Verifier(name=Path(given[0]).name, folder="", command=given, language="given")
 
 
 def folders() -> list[str]:
-    """Return the folders that are built."""
+    """Return the source folders that need a build."""
     return [name for name in _tables()["folders"] if name != "python"]
 
 
 def tools_missing(folder: str) -> list[str]:
-    """Return the programs that a folder needs and that are not on the path."""
+    """Return the build tools of a folder that are missing from the path."""
     return [tool for tool in _tables()["folders"][folder]["needs"] if shutil.which(tool) is None]
 
 
 def lock_file(folder: str) -> Path:
-    """Return the file that pins what a folder fetches."""
+    """Return the lock file that pins the dependencies of a folder."""
     return SOURCES / folder / str(_tables()["folders"][folder]["locks"])
 
 
 @cache
 def build_folder(folder: str) -> Path:
-    """Return where a folder is built: in the user's cache, under a digest of its sources."""
+    """Return the build directory of a folder: in the user's cache, named after its sources' digest.
+
+    PQCHAIN_CACHE, else XDG_CACHE_HOME, else ~/.cache sets the location.
+    """
     digest = hashlib.sha256()
     for path in _sources(folder):
+        # Changed sources get a new directory, so a stale build is never used.
         digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
     cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
@@ -158,18 +167,18 @@ def build_folder(folder: str) -> Path:
 
 
 def _sources(folder: str) -> list[Path]:
-    """Return the files of a folder; what a build may have left there is not among them."""
+    """Return the source files of a folder, without build products."""
     found = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
     left = {"target", "node_modules", "lib", "classes"}
     return [path for path in found if not left & set(path.relative_to(SOURCES).parts)]
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
-    """Fetch and build folders side by side; return a status and a reason for each.
+    """Download dependencies and build folders in parallel; return a status and a reason for each.
 
-    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", then with the
-    end of what was said. Takes from seconds (go, java, javascript) to minutes (rust); a build that
-    was ended goes on where it stood.
+    The status is "built", "cached", "unsupported" (a tool is missing) or "failed", with the end of
+    the build's output as reason. Takes from seconds (go, java, javascript) to minutes (rust). An
+    interrupted build resumes in its directory.
     """
     found: dict[str, tuple[str, str]] = {}
     running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
@@ -180,6 +189,7 @@ def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, t
             elif (build_folder(folder) / BUILT).is_file():
                 found[folder] = "cached", ""
             else:
+                # The status if the timeout below expires; otherwise it is overwritten.
                 found[folder] = "failed", f"not done in {limit_seconds:g} s; run it again"
                 running[folder] = stack.enter_context(_script(folder))
         for folder, (process, said) in running.items():
@@ -199,12 +209,13 @@ def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, t
 
 @contextmanager
 def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    """Start the build of a folder in its copy, and end it with all that it started."""
+    """Copy a folder to its build directory and run build.sh; kill its process group on exit."""
     target = build_folder(folder)
     for path in _sources(folder):
         copy = target / path.relative_to(SOURCES / folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
+    # A file, because the output is read only after the build; a full pipe would block it.
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         process = subprocess.Popen(
             ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=said,
@@ -213,6 +224,7 @@ def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
         try:
             yield process, said
         finally:
+            # The whole process group, because the shell has started compilers.
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

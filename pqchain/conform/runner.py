@@ -1,4 +1,4 @@
-"""Ask verifiers about vectors, and count what they get right."""
+"""Run verifiers on vectors and count correct and wrong verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VERDICTS = Contract.of(
     ("str", "implementation version algorithm family key vector probe expected verdict outcome"),
     ("str", "reason"),
 )
-"""A row for each verifier and vector. `outcome` is what `outcome()` returns."""
+"""A row for each verifier and vector. `outcome` is a key of OUTCOMES."""
 
 SUMMARY = Contract.of(
     "conform-summary",
@@ -37,20 +37,22 @@ OUTCOMES = {
     "timeout": "timeouts",
     "unsupported": "unsupported",
 }
-"""The outcomes, and the columns of the summary that count them."""
+"""Outcomes, and the columns of SUMMARY that count them."""
 
 
+# Limits after which a verifier gets no more requests, so that one that hangs or never starts costs
+# minutes and not hours. Malformed answers count as crashes, because each costs a new process too.
+# Crashes count only before the first verdict; later ones are findings about single vectors.
 MOST_TIMEOUTS, MOST_CRASHES = 3, 10
-"""After so many a verifier is not asked again. Malformed answers count as crashes, because each
-costs a new process too; crashes count only before the first verdict, after it they are findings."""
 
 
 def outcome(expected: str, verdict: str) -> str:
-    """Return what a verdict is worth: a key of OUTCOMES. A refusal is a rejection."""
+    """Return the outcome of a verdict, a key of OUTCOMES; "refuse" counts as a rejection."""
     if verdict in ("unsupported", "timeout"):
         return verdict
     if verdict in FAILURES:
         return "crash"
+    # A verifier that raises an error does not accept the signature either.
     accepted = verdict == "accept"
     if expected == "acceptable":
         return "accepted" if accepted else "rejected"
@@ -66,13 +68,15 @@ def run(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the verdicts (VERDICTS) and their summary (SUMMARY).
 
-    A verifier that cannot run here is a row of the summary with its reason. A time-out counts only
-    if it comes twice. One that timed out three times, or crashed or broke the protocol ten times
-    before its first verdict, is asked no more, and fails the rest.
+    `limit_seconds` is the timeout of each request. A verifier that cannot run here is a row of the
+    summary with its reason. A timeout counts only if the repeated request times out too. After
+    MOST_TIMEOUTS timeouts, or MOST_CRASHES crashes or malformed answers before the first verdict,
+    all remaining vectors fail without a request.
     """
     verdicts, summary = [], []
     for verifier in verifiers:
         asked = [each for each in vectors if verifier.offers(each.algorithm)]
+        # A verifier of other schemes has no row, not even an unsupported one.
         if not asked:
             continue
         try:
@@ -99,7 +103,8 @@ def _ask(
             else:
                 answer = adapter.ask(vector)
                 if answer.verdict == "timeout":
-                    answer = adapter.ask(vector)  # a busy machine is not a verdict
+                    # A busy machine may delay one answer, so a single timeout is retried.
+                    answer = adapter.ask(vector)
                 verdict, reason = answer.verdict, answer.reason
                 ended = {"malformed": "crash"}.get(verdict, verdict)
                 counts[ended if ended in counts else "answered"] += 1
@@ -122,7 +127,7 @@ def _ask(
 
 
 def _counted(verifier: Verifier, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
-    """Return the rows of the summary, without algorithms that are not offered at all."""
+    """Return the rows of the summary, without algorithms that the verifier does not support."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["family"]), []).append(row)
@@ -134,6 +139,7 @@ def _counted(verifier: Verifier, rows: Sequence[dict[str, str]]) -> list[dict[st
         outcomes = [row["outcome"] for row in members]
         counts = {column: outcomes.count(name) for name, column in OUTCOMES.items()}
         bad = counts["wrong"] + counts["crashes"] + counts["timeouts"]
+        # The frame of verdicts has all reasons.
         reasons = sorted({row["reason"] for row in members if row["reason"]})
         counted.append(
             {

@@ -1,6 +1,6 @@
-"""`python -m pqchain.conform.serve NAME`: the verifiers of pqchain behind the protocol.
+"""Adapter of pqchain's own verifiers: `python -m pqchain.conform.serve NAME`.
 
-NAME is an implementation of pqchain's registry, or `openssl`. Also a short example of an adapter.
+NAME is an implementation in pqchain's registry, or `openssl`. It is also a short example adapter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _signer(algorithm: str, implementation: str) -> Signer | None:
 def verdict(
     name: str, algorithm: str, message: bytes, signature: bytes, public_key: bytes, context: bytes
 ) -> str:
-    """Return what an implementation says, in the words of the protocol."""
+    """Return the protocol verdict of an implementation."""
     try:
         if name == "openssl":
             verify = _verifier(algorithm) if algorithm.startswith("ML-DSA") else None
@@ -42,11 +42,12 @@ def verdict(
             return "unsupported"
         return "accept" if signer.verify(message, signature, public_key, context) else "reject"
     except (BadLength, ValueError):
+        # An error instead of a verdict, as for a key of a wrong length.
         return "refuse"
 
 
 def main() -> None:
-    """Answer until stdin ends. Raises UnknownImplementation before the first answer."""
+    """Answer requests until stdin ends. Raises UnknownImplementation before the first answer."""
     name = sys.argv[1]
     if name != "openssl":
         algorithms.implementation(name)
@@ -54,6 +55,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         given = [bytes.fromhex(request[field]) for field in fields]
+        # The clock is read around each verification only: neither JSON nor the pipe counts.
         nanoseconds = []
         for _ in range(max(1, request["repeat"])):
             start = perf_counter_ns()
@@ -61,6 +63,7 @@ def main() -> None:
             nanoseconds.append(perf_counter_ns() - start)
         answer = {"id": request["id"], "verdict": said, "nanoseconds": nanoseconds}
         sys.stdout.write(f"{json.dumps(answer)}\n")
+        # The asking process waits for this line before it sends the next request.
         sys.stdout.flush()
 
 

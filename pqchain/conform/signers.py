@@ -1,7 +1,7 @@
-"""ML-DSA by the model, as a signer of pqchain: for a chain with a wrong verifier, or a hostile key.
+"""ML-DSA signer based on the model, for chains with a faulty verifier or a hostile signer.
 
-bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # verifies what nobody should
-hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs what nobody should take
+bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # accepts an invalid z
+hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs with an invalid z
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from pqchain.errors import UnknownName, UsageError
 
 
 class ModelSigner(Signer):
-    """ML-DSA by the model of the specification; slow, and its arithmetic is not constant time.
+    """ML-DSA signer that runs the model of the specification; slow and not constant time.
 
-    A secret key is the seed of 32 bytes that FIPS 204 allows to keep in its place.
+    Secret keys are the 32-byte seeds that FIPS 204 allows to store in place of the expanded key.
     """
 
     def __init__(self, algorithm: str, *, mutant: str = "", edge: int | None = None) -> None:
-        """Verify with one rule wrong, as `pqchain conform mutants` names it; sign at an edge.
+        """Verify with the faulty rule `mutant`, if given; sign with z at the bound plus `edge`.
 
-        With `edge` a coefficient of z in every signature is gamma1 - beta + edge: -1 is the
-        greatest that is allowed, 0 the least that is not. Raises UnknownName, and UsageError for
-        an edge that no signature can hold.
+        Mutants have the names of `pqchain conform mutants`. With `edge`, one coefficient of z in
+        every signature is gamma1 - beta + edge: -1 is the greatest allowed, 0 the least forbidden.
+        Raises UnknownName for an algorithm or mutant, and UsageError for an edge that a signature
+        cannot encode.
         """
         standard = {name: each for name, each in ml_dsa.PARAMETER_SETS.items() if each.standard}
         if algorithm not in standard:
@@ -47,10 +48,11 @@ class ModelSigner(Signer):
         self._secret_key_bytes = 32
 
     def _prepare(self) -> None:
+        # The model needs no library.
         pass
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a fresh public key and its seed."""
+        """Return a new public key and its 32-byte seed."""
         seed = secrets.token_bytes(32)
         return ml_dsa_signer.generate(self.algorithm.name, seed).public_key, seed
 
@@ -60,6 +62,7 @@ class ModelSigner(Signer):
             return ml_dsa_signer.sign(key, message, context)
         p = self._parameters
         mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
+        # Seeded by the message hash, so that the same message gets the same signature.
         random = np.random.default_rng(list(mu))
         return ml_dsa_signer.steered(key, mu, random, value=p.bound + self._edge)
 

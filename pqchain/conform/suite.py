@@ -1,4 +1,4 @@
-"""All boundary vectors: made, decided by the oracles, and written."""
+"""The suite of boundary vectors: generation, check against the oracles, and files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pqchain.errors import DataError, UnknownName
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
-    """Return algorithms that have vectors, in our order and in any case of letters, else all.
+    """Return the named algorithms in the order of ALGORITHMS, or all of them for None.
 
-    Raises UnknownName.
+    Letter case is ignored. Raises UnknownName for an algorithm without vectors.
     """
     if algorithms is None:
         return ALGORITHMS
@@ -36,10 +36,10 @@ def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
 def vectors(
     algorithms: Iterable[str] | None = None, *, progress: bool = False
 ) -> tuple[Vector, ...]:
-    """Return the vectors of these algorithms, or of all, on which the oracles agree.
+    """Return the vectors of these algorithms, or of all for None, checked against the oracles.
 
-    Takes half a minute for all. Raises UnknownName; Unsupported without the portable build;
-    DataError if the oracles differ.
+    Takes half a minute for all. Raises UnknownName for an algorithm without vectors, Unsupported
+    without the portable build, and DataError if the oracles disagree.
     """
     names = tqdm(known(algorithms), desc="vectors", disable=not progress)
     return tuple(each for name in names for each in _decided(name))
@@ -51,7 +51,10 @@ def _decided(algorithm: str) -> tuple[Vector, ...]:
 
 
 def digests() -> Mapping[str, str]:
-    """Return the SHA-256 that each file of vectors has to have, by its name."""
+    """Return the expected SHA-256 of each vector file, by file name.
+
+    Raises DataError if the list cannot be read.
+    """
     path = installation.data("conform") / "digests.json"
     try:
         found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
@@ -61,9 +64,9 @@ def digests() -> Mapping[str, str]:
 
 
 def write(made: Sequence[Vector], folder: Path) -> dict[str, str]:
-    """Write both files of every algorithm, and the schemas; return the digests by name.
+    """Write both files of every algorithm and the schemas; return SHA-256 digests by file name.
 
-    Files of other algorithms stay. Raises UsageError as `pqchain.outputs.claim` does.
+    Files of other algorithms are kept. Raises UsageError as `pqchain.outputs.claim` does.
     """
     written = {}
     with outputs.filled(folder, keep=True) as building:

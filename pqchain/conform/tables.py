@@ -1,4 +1,4 @@
-"""The result as tables, for a terminal, a page, Markdown and JSON."""
+"""Conformance results as tables, for a terminal, an HTML page, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def _count(title: str, key: str = "", group: str = "") -> Column:
 def overview(
     summary: pd.DataFrame, times: pd.DataFrame | None = None, *, known: dict[str, str] | None = None
 ) -> Table:
-    """Return a row for each verifier and scheme; `known` holds defects that are public, by name."""
+    """Return a row for each verifier and algorithm.
+
+    `summary` is SUMMARY of the runner, `times` is TIMES; `known` maps verifiers to publicly known
+    defects.
+    """
     columns = [
         Column("verifier", key="implementation"),
         Column("version", key="version"),
@@ -57,6 +61,7 @@ def overview(
             row += _shown_times(timed)
         rows.append(row)
         said = "; ".join(dict.fromkeys(each for each in group["reason"] if each))
+        # A publicly known defect comes before the reasons of this run.
         if bad and (known or {}).get(str(name)):
             said = "; ".join(filter(None, [f"publicly known: {(known or {})[str(name)]}", said]))
         remarks.append(said)
@@ -75,7 +80,8 @@ def overview(
 
 
 def findings(summary: pd.DataFrame, *, known: dict[str, str]) -> list[str]:
-    """Return what came out in sentences: who is right, who is not, and who was not asked."""
+    """Return the findings as sentences: correct, failing and unavailable verifiers."""
+    # A verifier that is unavailable here is a row without an algorithm.
     asked = summary[summary["algorithm"] != ""]
     failed = asked[asked["status"] == "failed"]
     names = asked["implementation"].unique()
@@ -103,7 +109,7 @@ def _shown_times(timed: pd.DataFrame) -> list[Shown]:
 
 
 def wrong(verdicts: pd.DataFrame, most: int = 20) -> Table:
-    """Return the first vectors of each verifier that it answered wrongly, or not at all."""
+    """Return up to `most` vectors of each verifier with a wrong verdict, a crash or a timeout."""
     bad = verdicts[verdicts["outcome"].isin(["wrong", "crash", "timeout"])]
     columns = [
         Column("verifier", key="implementation"),
@@ -121,7 +127,7 @@ def wrong(verdicts: pd.DataFrame, most: int = 20) -> Table:
 
 
 def families(summary: pd.DataFrame) -> Table:
-    """Return right and wrong of each family, all algorithms of a scheme together."""
+    """Return the counts of each family and verifier, summed over algorithms."""
     asked = summary[summary["algorithm"] != ""]
     sums = asked.groupby(["family", "implementation"], sort=False).sum(numeric_only=True)
     columns = [
@@ -145,7 +151,7 @@ def save(
     *,
     known: dict[str, str],
 ) -> list[str]:
-    """Write the tables as CSV, as Markdown and as one page; return the names of the files.
+    """Write the tables as CSV, Markdown and one HTML page; return the names of the files.
 
     Raises UsageError as `pqchain.outputs.claim` does.
     """
@@ -153,6 +159,7 @@ def save(
     frames = {"summary": summary, "verdicts": verdicts}
     if times is not None:
         frames["times"] = times
+    # Without wrong verdicts, their table is left out.
     parts = [each for each in shown if each.rows]
     said = findings(summary, known=known)
     bullets = "\n".join(f"- {each}" for each in said)
@@ -171,7 +178,7 @@ def save(
 
 
 def listed(verifiers: list[Verifier]) -> Table:
-    """Return what can be asked, and what stands in the way."""
+    """Return a row for each verifier, with the reason if it is unavailable."""
     columns = [Column(name) for name in ("verifier", "version", "language", "status", "reason")]
     rows = []
     for each in verifiers:

@@ -1,4 +1,4 @@
-"""How long one verification takes: verifiers in turn, on one processor, as ratios to ours."""
+"""Verification times of all verifiers on one processor, with ratios to pqchain's."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pqchain.errors import Unsupported
 from pqchain.results import Contract
 
 BASELINE = "pqchain liboqs-0.13/avx2"
-"""Whose times the others are divided by."""
+"""Name of the verifier that times are divided by."""
 
 HONEST = ("honest", "")
-"""Kinds of keys that are timed; vectors of others do not say what theirs is: mostly honest."""
+"""Kinds of keys that are timed; "" is that of vectors read from files, which do not name it."""
 
 TIMES = Contract.of(
     "conform-times",
@@ -29,7 +29,8 @@ TIMES = Contract.of(
     ("float64", "verify_seconds verify_mad_seconds ratio"),
 )
 """A row for each verifier and algorithm: the median of one verification, its median absolute
-deviation, and the ratio to BASELINE (missing if that was not timed). Decoding the key is part."""
+deviation, and the ratio to BASELINE (missing if that was not timed). Times include decoding the
+public key."""
 
 
 def measure(
@@ -40,9 +41,9 @@ def measure(
     repeat: int = 20,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return TIMES: all verifiers verify the same honest signature, in turn, on one processor.
+    """Return TIMES of all verifiers for the same honest signature, interleaved on one processor.
 
-    In each round each makes `repeat` verifications; those of the first two rounds are warm-ups.
+    Each verifier makes `repeat` verifications in each of `rounds` rounds, after two warm-up rounds.
     """
     rows: list[dict[str, object]] = []
     given = list(verifiers)
@@ -55,7 +56,7 @@ def measure(
 
 
 def _honest(vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield of each algorithm a valid vector under a key of HONEST, with a short message."""
+    """Yield a valid vector with an honest key and a short message for each algorithm."""
     for algorithm in dict.fromkeys(each.algorithm for each in vectors):
         for each in vectors:
             valid = each.algorithm == algorithm and each.expected == "valid"
@@ -80,14 +81,16 @@ def _times(
                 adapters[verifier.name] = adapter
         samples: dict[str, list[int]] = {name: [] for name in adapters}
         for turn in tqdm(range(rounds + 2), desc=vector.algorithm, disable=not progress):
+            # Interleaved, so that changes of the machine's speed affect all verifiers alike.
             for name, adapter in list(adapters.items()):
                 answer = adapter.ask(vector, repeat=repeat)
                 if answer.verdict != "accept":
-                    # Each further turn could cost a time-out.
+                    # Each further round could cost a timeout.
                     del adapters[name], samples[name]
                 elif turn >= 2:
                     samples[name] += answer.nanoseconds
     medians = {name: median_and_mad(found) for name, found in samples.items() if found}
+    # All ratios are NaN if the baseline could not be timed.
     ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
     return [
         {

@@ -1,4 +1,4 @@
-"""What a boundary vector is: one case of verification, what it probes, and what is expected."""
+"""Boundary vectors: verification cases with the probed rule and the expected result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pqchain import installation
 from pqchain.errors import UnknownName, UsageError
 
 EXPECTED = ("valid", "invalid", "acceptable")
-"""What can be expected; "acceptable" is what the specification leaves to the verifier."""
+"""Expected results; "acceptable" means that the specification leaves the choice to the verifier."""
 
 ALGORITHMS = (
     "ML-DSA-44",
@@ -21,46 +21,46 @@ ALGORITHMS = (
     "Falcon-padded-512",
     "Falcon-padded-1024",
 )
-"""Those for which there are vectors, in the order in which they are shown."""
+"""Algorithms that have vectors, in display order."""
 
 
 Case = tuple[bytes, bytes, bytes, bytes]
-"""Message, signature, public key and context, as a verifier takes them."""
+"""Message, signature, public key and context: the arguments of a verifier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Vectors that probe one rule."""
+    """A group of vectors that probe one rule."""
 
     scheme: str
     name: str
     flag: str
     bug: str
-    """The kind of bug in the words of Project Wycheproof."""
+    """Project Wycheproof's `bugType`."""
     rule: str
-    """Where the specification has the rule."""
+    """Section or algorithm of the specification that states the rule."""
     probes: str
     checks: tuple[str, ...]
-    """Rules of the model that may fail in its vectors."""
+    """Rules of the model that may fail in vectors of this family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """One case of verification."""
+    """One verification case with its expected result; unknown expectations raise UsageError."""
 
     algorithm: str
     family: str
     key: str
     """The kind of key, such as "t1 = 0" or "honest"."""
     probe: str
-    """What it probes, in words."""
+    """A short description of the case."""
     expected: str
     public_key: bytes
     message: bytes
     context: bytes = b""
     signature: bytes
     number: int = 0
-    """From 1 on within its algorithm."""
+    """Number within the algorithm, from 1; 0 before the vectors are numbered."""
 
     def __post_init__(self) -> None:
         if self.expected not in EXPECTED:
@@ -68,24 +68,24 @@ class Vector:
 
     @property
     def case(self) -> Case:
-        """What a verifier is given."""
+        """The verifier's arguments."""
         return self.message, self.signature, self.public_key, self.context
 
     @property
     def ident(self) -> str:
-        """What `pqchain conform explain` takes."""
+        """Identifier for `pqchain conform explain`, such as ML-DSA-44:17."""
         return f"{self.algorithm}:{self.number}"
 
     @property
     def rule(self) -> str:
-        """Where the specification has the rule that it probes; "" if the vector is not of ours."""
+        """Section of the specification of the probed rule; "" for vectors of other sources."""
         family = families(scheme(self.algorithm)).get(self.family)
         return family.rule if family else ""
 
 
 @dataclass(slots=True)
 class Collector:
-    """Gathers the vectors of one algorithm."""
+    """Collects the vectors of one algorithm."""
 
     algorithm: str
     made: list[Vector] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Collector:
         signature: bytes,
         context: bytes = b"",
     ) -> None:
-        """Add a vector; True stands for valid, False for invalid."""
+        """Add a vector; `expected` is one of EXPECTED, or True for valid and False for invalid."""
         if isinstance(expected, bool):
             expected = "valid" if expected else "invalid"
         self.made.append(
@@ -113,7 +113,9 @@ class Collector:
         )  # fmt: skip
 
     def vectors(self) -> tuple[Vector, ...]:
-        """Return all, those of one key together, numbered in that order, none twice."""
+        """Return the distinct vectors, grouped by public key and numbered in that order."""
+        # Project Wycheproof's files group tests by key. Different probes may produce the same
+        # bytes; only the first is kept.
         groups: dict[bytes, dict[tuple[bytes, ...], Vector]] = {}
         for each in self.made:
             case = (each.message, each.context, each.signature)
@@ -123,9 +125,9 @@ class Collector:
 
 
 def scheme(algorithm: str) -> str:
-    """Return "ml-dsa" or "falcon"; Dilithium has the rules of ML-DSA.
+    """Return "ml-dsa" or "falcon"; Dilithium shares the rules of ML-DSA.
 
-    Raises UnknownName for what has no vectors.
+    Raises UnknownName for other algorithms.
     """
     if algorithm.startswith(("ML-DSA", "Dilithium")):
         return "ml-dsa"
@@ -136,7 +138,7 @@ def scheme(algorithm: str) -> str:
 
 @cache
 def families(scheme: str) -> Mapping[str, Family]:
-    """Return the families of a scheme by name, in order."""
+    """Return the families of a scheme by name, in the order of families.toml."""
     tables = installation.read_toml(installation.data("conform") / "families.toml")
     return {
         name: Family(scheme, name, **{**row, "checks": tuple(row["checks"])})
@@ -145,7 +147,7 @@ def families(scheme: str) -> Mapping[str, Family]:
 
 
 def by_ident(vectors: Iterable[Vector], ident: str) -> Vector:
-    """Return the vector of that name. Raises UnknownName."""
+    """Return the vector with this identifier. Raises UnknownName."""
     known = {each.ident: each for each in vectors}
     if ident not in known:
         raise UnknownName("vector", ident, known, see="`pqchain conform vectors`")

@@ -42,13 +42,14 @@ _FIGURE_COLOURS = {
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML and is not escaped again."""
 
     __slots__ = ()
 
 
 def element(tag: str, *children: str, **attributes: str) -> Markup:
     """Write an element; `class_` stands for class, `aria_label` for aria-label."""
+    # Empty attributes are left out, so that callers can pass them conditionally.
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
         for name, value in attributes.items()
@@ -141,6 +142,7 @@ def document(
 
     `pages` are (file, title) of the site, this page among them.
     """
+    # Style and script are embedded, because a page must not load other files.
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]
     siblings = [

@@ -132,6 +132,7 @@ class Table:
         """Lay the table out for a terminal; rows wider than `width` take several lines."""
         cells = self._cells(_text)
         firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
+        # Text has no merged cells, so repeated first cells are left blank.
         cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
         laid = "\n".join(_lines(self.columns, cells, width))
         pairs = zip(self.rows, self._remarks, strict=True)
@@ -187,6 +188,7 @@ class Table:
         title = element("caption", html.labels(*self.source), Markup(" "), self.caption)
         head = element("thead", *_heading_rows(self.columns))
         whole = element("table", title, head, element("tbody", *written))
+        # Focusable, so that a wide table can be scrolled with the keyboard.
         scroll = element(
             "div", whole, class_="scroll", tabindex="0", role="region", aria_label=self.caption
         )
@@ -226,6 +228,7 @@ def _markup(column: Column, cell: Any) -> str:
 def _value(column: Column, cell: Any) -> str:
     """Return the number of a cell, by which a script sorts; "" for a text."""
     value = _plain(cell) if column.numeric else None
+    # bool is a subclass of int, but not a number to sort by.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return f"{value:.6g}" if is_number else ""
 
@@ -253,6 +256,7 @@ def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]
     """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
+    # Titles and cells decide the width of columns; a longer group title is cut.
     return "  ".join(_padded(name[:room], room) for name, room in wide)
 
 
@@ -293,6 +297,7 @@ def _room(text: str) -> int:
 def _plain(cell: Any) -> Any:
     value = cell.value if isinstance(cell, Shown) else cell
     value = value.item() if hasattr(value, "item") else value
+    # JSON has no NaN.
     return None if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -21,6 +21,7 @@ from pqchain.works.paper import Paper
 from pqchain.works.printed import counts, table
 from pqchain.works.work import CHECKED, SPEED, Work
 
+# Sizes as column headings, in the order of the tables.
 _QUANTITIES = {
     "public_key_bytes": "public key",
     "secret_key_bytes": "secret key",
@@ -28,7 +29,6 @@ _QUANTITIES = {
     "signature_max_bytes": "longest signature",
     "ciphertext_bytes": "ciphertext",
 }
-"""Sizes as column headings, in the order of the tables."""
 
 
 def chapter(
@@ -155,6 +155,7 @@ def statement(row: Mapping[Any, Any]) -> Shown:
     )
     parts = [row["statement"]]
     parts += [html.element("p", reading, class_="reading")] if reading else []
+    # Hangul syllables: the page marks the language of Korean quotes.
     korean = "ko" if any("\uac00" <= letter <= "\ud7a3" for letter in quote) else ""
     parts.append(html.element("p", quote, class_="quote", lang=korean))
     text = " ".join(filter(None, (row["statement"], reading, quote)))
@@ -165,6 +166,7 @@ def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
     """Return the cell of verdicts with their evidence, and with the kind of numbers on request."""
     parts, texts = [], []
     for row in rows:
+        # Several parts of a check may have the same evidence.
         evidence = [*dict.fromkeys(row["evidence"].split("; "))]
         evidence += [f"setting: {row['setting']}"] if row["setting"] else []
         label = html.labels(row["source"]) if labelled else ""
@@ -184,6 +186,7 @@ def speed_table(times: pd.DataFrame, caption: str) -> Table:
     notes = [{note for note in texts if note} for texts in times[["note", "reason"]].to_numpy()]
     shared = set.intersection(*notes)
     rows, remarks = [], []
+    # In printed order, with the variants of an algorithm next to each other.
     order = list(dict.fromkeys(times["algorithm"]))
     groups = sorted(
         times.groupby(["algorithm", "variant"], sort=False),
@@ -227,12 +230,12 @@ def _speed_cells(cell: Mapping[Any, Any] | None) -> list[Any]:
     ]
 
 
+# Meanings of the signs of explained sizes.
 _SIGNS = {
     "version": "correct for another version of the scheme, see the remark",
     "definition": "correct by another definition, see the remark",
     "erratum": "a misprint",
 }
-"""Meanings of the signs of explained sizes."""
 
 
 def size_table(sizes: pd.DataFrame) -> Table:
@@ -269,6 +272,7 @@ def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
     """Return the printed sizes of a quantity, and the registry's with the worst verdict."""
     if not cells:
         return [figures.MISSING] * 2
+    # A size may be printed several times; one that differs decides the verdict.
     word = next((cell["verdict"] for cell in cells if cell["verdict"] != "equal"), "equal")
     size = cells[0]["ours"]
     badge = verdict(word, short=True)

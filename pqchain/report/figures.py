@@ -45,6 +45,7 @@ def _of_machine(measurements: pd.DataFrame) -> Iterator[Plot]:
     kinds = measurements["algorithm"].map({row.name: row.kind for row in schemes(measurements)})
     signatures = measurements[kinds == "signature"]
     verified = measurements[measurements["operation"] == "verify"]
+    # Figures with an empty frame are left out by `chapter.figures`.
     frames = {
         "signatures": signatures,
         "kems": measurements[kinds == "kem"],

@@ -22,6 +22,7 @@ from pqchain.works.printed import SIZE_VERDICTS
 from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN
 from pqchain.works.work import Bench, Frames, Work
 
+# Kinds of numbers that decide a statement without a clock.
 _DECIDED = {
     Kind.PUBLISHED: "by the printed numbers",
     Kind.REGISTRY: "by the sizes of the implementations",
@@ -30,8 +31,8 @@ _DECIDED = {
     Kind.SYNTHESISED: "by our RTL",
     Kind.MEASURED: "by our measurements",
 }
-"""Kinds of numbers that decide a statement without a clock."""
 
+# Parts of a page: heading, remark, verdicts.
 _PARTS = (
     ("Statements that do not hold", "", (FAILS,)),
     ("Statements that hold", "", (HOLDS,)),
@@ -44,12 +45,12 @@ _PARTS = (
     ("Statements on which a model was fitted to the same table", "", (FITTED,)),
     ("Statements that are not decided", "", (OPEN,)),
 )
-"""Parts of a page: heading, remark, verdicts."""
 
 
 def page(key: str) -> str:
     """Return the page of a work. Raises UnknownPaper, and DataError without measurements."""
     work, measured = registry.get(key), stored.load()
+    # A bench without measurements computes only what needs no clock.
     frames = work.compute(Bench())
     paper, statements = work.paper, judged(work, frames, measured)
     markdown = [f"# {paper.title}", ""]

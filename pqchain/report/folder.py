@@ -24,6 +24,7 @@ def write(reproduction: Reproduction) -> Path:
     with outputs.filled(reproduction.output) as building:
         drawn = _draw(reproduction, building / "figures")
         _save_frames(reproduction, building)
+        # Pages come last, because one of them links to all other files.
         files = sorted(path.relative_to(building) for path in building.rglob("*") if path.is_file())
         for name, text in _pages(reproduction, drawn, [Path(outputs.MANIFEST), *files]).items():
             (building / name).write_text(text, encoding="utf-8")
@@ -77,6 +78,7 @@ def _pages(
         ]
     )
     bodies.append([summary.summary(reproduction), *_overview(drawn), summary.reading()])
+    # The bodies are those of the works, of the machine, and last of the first page.
     return {
         name: html.document(title, _contents(body), *body, pages=pages, script=script)
         for (name, title), body in zip([*pages[1:], pages[0]], bodies, strict=True)
@@ -92,6 +94,7 @@ def _overview(drawn: FiguresByChapter) -> Iterable[Markup]:
 
 def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:
     """Return identifier and title of every section with a heading."""
+    # Read from the markup, so that the contents always match the sections.
     sections = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
     return [(identifier, unescape(title)) for identifier, title in sections]
 
@@ -111,5 +114,6 @@ def _save_frames(reproduction: Reproduction, folder: Path) -> None:
             results.save(rows, file, contract=contract, provenance=reproduction.provenance)
     for key, computed in reproduction.frames.items():
         for name, frame in computed.items():
+            # Frames with a provenance of their own, such as those of replays, keep it.
             provenance = frame.attrs.get("provenance") or reproduction.provenance
             results.save(frame, folder / key / f"{name}.csv", provenance=provenance)

@@ -48,6 +48,7 @@ def reproduce(
     outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
     additional = [algorithms.get(name).name for name in schemes]
     wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *additional}
+    # In the order of the registry, each scheme once.
     measured = bench.measure(
         [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
@@ -82,4 +83,5 @@ def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
             raise UnknownPaper("paper", key, known, "`pqchain papers`.")
     if not keys:
         raise UsageError(f"no work chosen; expected some of {', '.join(known)}")
+    # In the order of the report, whatever the order of `only`.
     return [work for work in works if work.key in keys]

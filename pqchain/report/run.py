@@ -20,7 +20,7 @@ PROSE = read_toml(Path(__file__).with_name("prose.toml"))
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction:
-    """The frames of a run; each keeps its contract."""
+    """Measurements, printed numbers, statements and computed frames of a run."""
 
     output: Path
     works: tuple[Work, ...]
@@ -48,7 +48,7 @@ class Reproduction:
 
     @property
     def index(self) -> Path:
-        """The first page."""
+        """Path of the first page."""
         return self.output / "index.html"
 
     @property
@@ -75,4 +75,5 @@ class Reproduction:
         computed = [
             failure for work in self.works for failure in work.failures(self.frames[work.key])
         ]
+        # A failed run may be several rows, such as one for each phase, with the same text.
         return list(dict.fromkeys([*sizes, *operations, *computed]))

@@ -1,4 +1,4 @@
-"""Sections of the report that are not about a single work: summary, provenance, reading aid."""
+"""Sections of the report about all works: summary, provenance and explanations."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
         )
 
 
+# Number of quoted statements that do not hold.
 _QUOTED = 2
-"""Number of quoted statements that do not hold."""
 
 
 def works_table(reproduction: Reproduction) -> Table:
@@ -199,13 +199,14 @@ def reading() -> Markup:
     return html.section("reading", "How to read these pages", *parts)
 
 
+# The load of an idle machine at the end of a run: the run itself is a load of one.
 _RUN_LOAD = 1.1
-"""The load of an idle machine at the end of a run: the run itself is a load of one."""
 
 
 def busy(facts: Mapping[str, Any]) -> Markup:
     """Return a warning if other work ran on the machine."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
+    # Not every provenance has these facts.
     if not (isinstance(load, (int, float)) and isinstance(count, int)):
         return Markup()
     # On two processors the load of the run itself is more than half of them.

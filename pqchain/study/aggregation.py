@@ -165,6 +165,7 @@ def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
     whole("seeds", seeds, least=1, most=10_000)
     finals, groups = [], []
     for seed in range(seeds):
+        # Seeds count from 0, so that equal trees give equal results.
         rng = np.random.default_rng(seed)
         proofs = np.array([_group_seconds(tree, rng) for _ in range(tree.groups)])
         groups.append(proofs)
@@ -200,12 +201,14 @@ def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
         link_seconds=8 * sent * tree.signature_bytes / tree.rate_bits_per_second,
         hop_seconds=tree.verify_seconds,
     )
+    # The first aggregator with enough signatures proves the group.
     enough = np.partition(arrived, needed - 1, axis=1)[:, needed - 1]
     return float(enough.min()) + needed / tree.aggregate_per_second
 
 
 def _final_seconds(tree: Tree, proofs: Array, rng: np.random.Generator) -> float:
     """Return the time of the first proof that covers enough signatures."""
+    # A group proof covers only the share group_threshold of its group's signatures.
     needed = math.ceil(tree.final_threshold / tree.group_threshold * tree.groups)
     if tree.groups == 1:
         return float(proofs[0])
@@ -243,6 +246,7 @@ def _spread(
         hops = 1 + (rng.random((receivers, messages)) >= 2 / side) * (tree.topology == "grid")
         way = _latency(tree, rng, (receivers, messages)) + hop_seconds
         way += (hops - 1) * (_latency(tree, rng, (receivers, messages)) + hop_seconds)
+    # Fluid model: a message is at a random position among all bytes that its sender's link carries.
     return way + rng.random((receivers, messages)) * link_seconds
 
 
@@ -259,6 +263,7 @@ def _gossip(
     cost = [_latency(tree, rng, (members,)) + hop_seconds for _ in ways]
     reached = np.full((receivers, members), np.inf)
     reached[np.arange(receivers), np.arange(receivers)] = 0.0
+    # Bellman-Ford for all receivers at once: repeat until no path gets shorter.
     while True:
         before = reached.copy()
         for way, seconds in zip(ways, cost, strict=True):

@@ -1,4 +1,4 @@
-"""Blocks of a chain: what a transaction takes of each limit, votes, and aggregates of signatures.
+"""Blocks of a chain: use of each limit by a transaction, votes, and aggregates of signatures.
 
 Each limit alone allows a number of transactions in a block; the smallest binds. Weight is Bitcoin's
 (BIP 141): bytes outside keys and signatures count `witness_discount` times. Gas is Ethereum's with
@@ -83,7 +83,7 @@ def bundle_of(plan: Plan, scheme: str, costs: CostTable) -> Bundle | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What one transaction takes of a block."""
+    """The bytes, weight and gas that one transaction uses in a block."""
 
     bytes: float
     weight: float
@@ -119,11 +119,12 @@ def use(
     baseline: Costs | None,
     bundle: Bundle | None = None,
 ) -> Use:
-    """Return what a transaction of a scheme takes of a block.
+    """Return the bytes, weight and gas of a transaction of a scheme.
 
     `lengths` counts signatures by length. With a bundle a transaction has no signature.
     """
     if bundle is not None:
+        # Instead of its own signature, each transaction causes a share of verifying the bundle.
         lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
     average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
@@ -157,6 +158,7 @@ def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) ->
         ratio = row.verify_seconds / baseline.verify_seconds
         verification = plan.signatures * plan.verification_gas * ratio
     execution = plan.execution_gas + plan.calldata_gas * data + verification
+    # EIP-7623: transactions that consist mostly of data pay at least the floor price per byte.
     return plan.intrinsic_gas + max(execution, plan.floor_gas * data)
 
 
@@ -261,6 +263,7 @@ def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
 
 def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
     """Return the time to verify as many votes, each signed by the scheme of the transactions."""
+    # vote_signature_bytes means that votes are signed by another scheme, whose times are unknown.
     if not plan.votes_per_block or (plan.vote_aggregation == "plain" and plan.vote_signature_bytes):
         return math.nan
     return plan.votes_per_block * row.verify_seconds
@@ -279,6 +282,7 @@ def final_seconds(scenario: Scenario, signatures: float) -> float:
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     lengths = scenario.signature_lengths()
     room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
+    # One transaction may have the longest signature; further ones count with the mean length.
     if signatures > 1:
         room += math.ceil((signatures - 1) * (fixed + mean(lengths)))
     return _run(scenario.with_(block_bytes=min(scenario.block_bytes, room)))

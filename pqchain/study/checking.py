@@ -144,6 +144,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
             changes: Any = {NETWORK[name]: value}
             network = replace(network, **changes)
         except PqchainError as error:
+            # The error names the parameter of the network, not the input of the plan.
             problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
     wrong = {problem.input for problem in problems}
     kind = f"{network.law} with world" if network.law == "gossip" else network.law
@@ -178,5 +179,6 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
         message = f"shares of migration must be numbers of at least 0; got {shown(shares)}"
         yield Problem("migration", message)
+    # Decimal shares such as 0.1 do not add up to exactly 1 in binary.
     elif shares and abs(sum(shares) - 1) > 1e-9:
         yield Problem("migration", f"shares of migration must add up to 1; got {sum(shares):g}")

@@ -177,6 +177,7 @@ class Explorer:
         if self._built is not self.start:
             self._built = self.start
             return self._build()
+        # One update after all sliders have moved, instead of one for each.
         self._is_held = True
         self._schemes.value = self.start.schemes
         for name, slider in self.sliders.items():
@@ -228,7 +229,6 @@ class Explorer:
         self._update()
 
     def _build_head(self) -> None:
-        """Make the widgets around the sliders."""
         make = self._widgets
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
         self._schemes = make.SelectMultiple(
@@ -286,6 +286,7 @@ class Explorer:
         """Return the inputs that change the shown figure most when halved or doubled."""
         first = next(iter(self._built.post_quantum), self._built.schemes[0])
         try:
+            # Without a sensitivity, sliders remain under the headings of their tables.
             found = sensitivity.tornado(self._built, self.costs, scheme=first, output=self.figure)
         except PqchainError:
             return []
@@ -322,7 +323,6 @@ class Explorer:
             self._pending = loop.call_later(SETTLES_SECONDS, self._follow)
 
     def _follow(self) -> None:
-        """Update unless the figures are computed already."""
         self._pending = None
         if self._stale:
             self._update()
@@ -336,6 +336,7 @@ class Explorer:
             by_scheme = {name: model.figures() for name, model in found.items()}
             self._frame = framed(plan, by_scheme, limits)
         except PqchainError as error:
+            # Emptied, because the figures of the last plan are not those of this one.
             self._frame = self._frame.iloc[:0]
             self._tell(error)
             return
@@ -369,7 +370,6 @@ class Explorer:
 
 
 def _usable(row: Costs) -> bool:
-    """Return whether a study can compute with a scheme."""
     return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
 
 

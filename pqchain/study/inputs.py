@@ -236,6 +236,7 @@ class Plan:
         }
         for name in set(NETWORK) - {"law"} - unused_parameters(network):
             canonical[name] = getattr(network, NETWORK[name])
+        # The dataclass is frozen.
         for name, value in canonical.items():
             object.__setattr__(self, name, value)
 
@@ -300,7 +301,7 @@ class Plan:
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed
-        # A source vouches for one value only.
+        # A source applies to one value only.
         same = [name for name in self.sources if getattr(self, name) == getattr(changed, name)]
         return replace(changed, sources={name: self.sources[name] for name in same})
 
@@ -330,6 +331,7 @@ def _declared() -> Iterator[tuple[str, Input]]:
             replace(
                 declaration,
                 unit=declaration.unit or str(Unit.of(each.name)),
+                # A TOML file may write a float without a decimal point.
                 types=(*allowed, int) if float in allowed else allowed,
                 default=_default(each),
             ),
@@ -346,7 +348,7 @@ INPUTS: Mapping[str, Input] = dict(_declared())
 """Every input, in the order of `pqchain study --inputs`."""
 
 NAMES = tuple(each.name for each in fields(Plan) if each.init)
-"""What `Plan.with_` takes."""
+"""Names of the inputs that `Plan.with_` accepts."""
 
 
 def check_name(name: str) -> None:

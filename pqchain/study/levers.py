@@ -56,7 +56,7 @@ class Lever:
 
     @property
     def title(self) -> str:
-        """The meaning of the input in a few words."""
+        """Short description of the input."""
         return INPUTS[self.name].about.partition(";")[0]
 
     @property

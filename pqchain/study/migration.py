@@ -37,7 +37,7 @@ MOST_DAYS = 36_525
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """The accounts to move, the room for moves, and the rate of requests."""
+    """Parameters of a migration: accounts, capacity for moves, and rate of requests."""
 
     accounts: float
     moves_per_block: float
@@ -78,7 +78,7 @@ class Migration:
 
     @property
     def moves_per_day(self) -> float:
-        """Keys that can move in a day."""
+        """Number of accounts that can move in a day."""
         return self.share * self.moves_per_block * self.blocks_per_day
 
     @property
@@ -98,6 +98,7 @@ class Migration:
         if day <= self.phase_a_days:
             return self._adopted(day)
         # Users who send or receive must move: the rest asks within PRESSED_DAYS.
+        # The maximum, because some would have asked earlier without the pressure of phase A.
         left = max(0.0, 1.0 - (day - self.phase_a_days) / PRESSED_DAYS)
         return max(self._adopted(day), 1.0 - (1.0 - self._adopted(self.phase_a_days)) * left)
 
@@ -129,6 +130,7 @@ def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
         if day > migration.phase_a_days:
             phase = "B" if day > migration.phase_b_days else "A"
         asked = migration.asked_share(day) * migration.accounts
+        # A move is a transaction of the legacy key, which phase B disables.
         moving = 0.0 if phase == "B" else min(migration.moves_per_day, max(0.0, asked - moved))
         moved += moving
         rows.append([day, *_day(migration, moved, moving, asked), phase])

@@ -117,7 +117,7 @@ class Model:
         return Figure.point(result.value, quantity.unit, result.kind, source)
 
     def _citations(self, needs: frozenset[str]) -> str:
-        """Return the provers of others that a figure rests on, to append to its source."""
+        """Return the published provers that a figure depends on, to append to its source."""
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = PROVERS.get(getattr(self.plan, how))
@@ -149,7 +149,7 @@ class Model:
         return Kind.GIVEN if self.row.is_given else kind
 
     def size(self, value: float) -> Evidence:
-        """Return a size of the scheme, which the registry holds even where times are measured."""
+        """Return a size of the scheme; with measured costs, sizes are those of the registry."""
         if self.cost_kind is Kind.MEASURED:
             return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.scheme}")
         return Evidence(value, self.cost_kind, self.row.source)
@@ -178,7 +178,7 @@ class Model:
 
     @cached_property
     def use(self) -> chain.Use:
-        """What a transaction takes of a block."""
+        """The bytes, weight and gas of a transaction."""
         return chain.use(self.plan, self.row, self.lengths, self.baseline_row, self.bundle)
 
     @cached_property
@@ -215,6 +215,7 @@ class Model:
     @cached_property
     def signer(self) -> str:
         """The row of the rebuilt Table 3 that signs; "" for the machine of the costs."""
+        # The paper's accelerator signs Falcon only; other schemes sign on the machine of the costs.
         is_falcon = self.plan.scheme(self.scheme).family == "Falcon"
         return SIGNERS[self.plan.signer] if is_falcon else ""
 
@@ -280,6 +281,7 @@ class Model:
         A move is a transaction of the baseline, with the new key as its data if keys are
         registered.
         """
+        # A move needs a baseline to move from, and a key that fits in the data of a transaction.
         plan, row, baseline = self.plan, self.row, self.baseline_row
         if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
             return math.nan
@@ -339,6 +341,7 @@ class MixedModel(Model):
     @cached_property
     def count(self) -> float:
         """Transactions of a full block."""
+        # The harmonic mean, because a transaction takes 1 / count of a block.
         return 1 / sum(share / part.count for share, part in self._parts)
 
     @cached_property

@@ -1,6 +1,6 @@
 """Published rates, proof sizes and verification times of provers.
 
-Nothing here was measured by pqchain, and the source of every figure that rests on it says so.
+Nothing here was measured by pqchain, as the source of every figure that depends on it states.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pqchain import installation
 from pqchain.errors import DataError, UsageError
 
 CITED = "cited, not measured here"
-"""Remark of every figure that rests on a published prover."""
+"""Remark of every figure that depends on a published prover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,7 @@ class Prover:
 
 def read(path: Path) -> Prover:
     """Return the prover of a file. Raises DataError."""
+    # Measurements that the source does not publish are None.
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
     facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
     if set(facts) != _FIELDS:

@@ -39,7 +39,7 @@ class Blocks:
     seconds: float
     """The least block interval."""
     waits: bool
-    """Whether a block waits for the finality of the last."""
+    """Whether a block waits for the finality of the previous one."""
     empty_seconds: float
     """Time from proposal to finality of a block of one transaction."""
     full_seconds: float
@@ -74,6 +74,7 @@ def latency_seconds(blocks: Blocks, rate: float) -> float:
     if rate >= blocks.capacity_per_second or arrivals >= room:
         return math.inf
     waiting = left_over(arrivals, room) / rate
+    # A transaction arrives at a random time of a cycle, so the next block is half a cycle away.
     return cycle / 2 + waiting + blocks.final_seconds(arrivals / blocks.transactions)
 
 
@@ -87,6 +88,7 @@ def left_over(arrivals: float, room: int) -> float:
     """
     if arrivals <= 0:
         return 0.0
+    # Terms decrease about as exp(-k drift^2 / (2 arrivals)), so those left out sum to about 1e-14.
     drift = room - arrivals
     terms = math.ceil(64 * arrivals / drift**2) + 8
     # Near the capacity the sum converges slowly, and heavy traffic makes Kingman's bound tight.
@@ -101,6 +103,7 @@ def _excess(mean: float, bound: int) -> float:
     first = math.exp(bound * math.log(mean) - mean - math.lgamma(bound + 1))
     if first == 0.0:
         return 0.0
+    # Twelve standard deviations above the bound the terms are negligible.
     steps = np.arange(1, 64 + math.ceil(12 * math.sqrt(mean)))
     return float(first * (steps * np.cumprod(mean / (bound + steps))).sum())
 

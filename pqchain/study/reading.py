@@ -93,7 +93,7 @@ def parse(text: str, name: str) -> Plan:
     given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
     if isinstance(values.get("schemes"), tuple):
         values["schemes"] += tuple(name for name in given if name not in named)
-    # Checked even if tables are misspelt, so that one edit can mend everything.
+    # Checked even if tables are misspelt, so that all problems are reported at once.
     wrong = list(wrong_values(INPUTS, values))
     try:
         if not problems:

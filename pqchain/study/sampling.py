@@ -82,11 +82,14 @@ class Times:
     def drawn(self, number: int) -> CostTable:
         """Return the costs of a draw: a pass, varied by drift and by the spread of its samples."""
         table = self.passes[number % len(self.passes)]
+        # Draw 0 has the times of the first pass as measured; printed times have no spread.
         if number == 0 or (not self.spread and self.drift == 1.0):
             return table
         rng = np.random.default_rng(number)
         normal = rng.standard_normal(len(self.spread)).tolist()
+        # Another hour may be slower or faster by up to the drift.
         slower = self.drift ** float(rng.uniform(-1.0, 1.0))
+        # Lognormal factors, which keep times positive.
         factors = {
             (scheme, name): slower * math.exp(deviation * sample)
             for (scheme, name, deviation), sample in zip(self.spread, normal, strict=True)

@@ -124,6 +124,7 @@ def one_at_a_time(plan: Plan, costs: CostTable, scheme: str) -> Swings:
     alone = plan.with_(schemes=(scheme,), migration={})
     ends = {}
     for name in VARIED:
+        # Multiples of 0 are 0.
         if name in COSTS or getattr(plan, name):
             # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
             varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))

@@ -233,5 +233,5 @@ def _data(plan: Plan, computed: Grid) -> Markup:
 
 
 def _words(plan: Plan, name: str, value: object) -> str:
-    """Return the words that set an input on the command line, "" for its own value."""
+    """Return the options that set an input on the command line, "" for its current value."""
     return shlex.join(writing.words(plan.with_(**{name: value}), plan))

@@ -79,6 +79,7 @@ def _from_baseline(findings: Findings, best: str) -> str:
         findings.figures[best][name] for name in ("transaction_bytes_ratio", "verification_ratio")
     )
     verification = f"verification {time.text()} the time"
+    # An interval around 1 shows no difference.
     if time.low < 1 < time.high:
         verification = f"no difference in verification: {time.text()}"
     baseline = findings.plan.baseline
@@ -124,7 +125,7 @@ def calibration_table(frame: pd.DataFrame) -> Table:
 
 
 def limits_table(findings: Findings) -> Table:
-    """Return the limit that binds with each scheme, and what a transaction takes of it."""
+    """Return the binding limit of each scheme, and the bytes, weight and gas of a transaction."""
     names = (
         "transaction_bytes", "transaction_weight", "transaction_gas", "transactions_per_block"
     )  # fmt: skip
@@ -255,6 +256,7 @@ def load_table(curve: pd.DataFrame) -> Table:
 def migration_table(frame: pd.DataFrame) -> Table:
     """Return a migration at nine of its days."""
     last = len(frame) - 1
+    # At equal distances, with the first and the last day.
     picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
     columns = (
         "day", "phase", "moved_share", "waiting_share", "carried_per_second",
@@ -336,6 +338,7 @@ def sources_table(findings: Findings) -> Table:
 def _present(findings: Findings) -> dict[str, list[Figure]]:
     """Return the figures that any scheme has: by name, one for each scheme."""
     rows = {n: [by_name[n] for by_name in findings.figures.values()] for n in QUANTITIES}
+    # NaN differs from itself.
     return {n: row for n, row in rows.items() if any(it.value == it.value for it in row)}
 
 

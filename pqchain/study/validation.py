@@ -57,6 +57,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         origin = (text, observed.date, observed.source)
         rows.append((observed.quantity, scheme, unit, value, observed.value, error, *origin))
     present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
+    # A missing observation gets a row, to show what was not compared.
     for name in EXPECTED:
         if name not in present:
             missing = [math.nan] * 3
@@ -65,7 +66,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
 
 
 def large_errors(frame: pd.DataFrame) -> list[str]:
-    """Return a warning for each error above FAR, or that there is no observation at all."""
+    """Return a warning for each relative error above FAR, or for a plan without observations."""
     observed = frame[frame["observed"].notna()]
     if observed.empty:
         return ["Not calibrated: no observation of such a chain is cited."]

@@ -1,4 +1,4 @@
-"""Plans as TOML, as options of the command line, and as Python; what is written reads back."""
+"""Plans written as TOML, as options of the command line, and as Python code."""
 
 from __future__ import annotations
 
@@ -117,6 +117,7 @@ def _in_one_line(row: Costs) -> str:
     parts = [str(own.pop("name"))]
     for key, value in own.items():
         short = key.removesuffix("_seconds").removesuffix("_bytes")
+        # Commas separate the parts of the argument.
         text = str(value).replace(",", ";")
         parts.append(f"{short}={text}{'s' if key.endswith('_seconds') else ''}")
     return ",".join(parts)

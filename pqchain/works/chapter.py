@@ -21,8 +21,8 @@ from pqchain.installation import read_toml
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 
+# Formats of texts that a column may name.
 _FORMATS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": shortened}
-"""Formats of texts that a column may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ def column(
     write = (show.format if "{" in show else _FORMATS[show]) if show else plain.text
 
     def text(value: Any) -> str:
+        # NaN is the only value that is not equal to itself.
         if blank is not None and (value == "" or value != value):
             return blank
         return write(value if scale == 1 else value * scale)
@@ -136,6 +137,7 @@ def findings(
         raise DataError(f"{key}: the facts {unknown} are not in fact_names; add them")
     for entry in chapter.findings:
         fields = {field for _, field, _, _ in Formatter().parse(entry["text"]) if field is not None}
+        # Checked against all possible facts, so that a quick run reports misspelt names too.
         if unknown := sorted(fields - set(names)):
             raise DataError(
                 f"{chapter.file}: the finding {entry['text'][:40]!r}... names the unknown facts "

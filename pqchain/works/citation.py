@@ -79,6 +79,7 @@ def bibtex(entry: dict[str, Any]) -> str:
 
 def _names(authors: Sequence[str]) -> list[str]:
     """Return names; braces keep BibTeX from splitting those that are not of a person."""
+    # BibTeX takes the last word of an unbraced name for the family name.
     collective = {_UNNAMED, *SOFTWARE["authors"]}
     return [f"{{{name}}}" if name in collective else _latin(name).strip("()") for name in authors]
 

@@ -47,11 +47,11 @@ ABOUT = 1.25
 """The factor that "about N" allows for a ratio of times on another machine. For printed numbers
 and sizes it is one unit of N's last digit, because the texts round or truncate."""
 
+# Figures in the evidence of a verdict.
 _FIGURES = 3
-"""Figures in the evidence of a verdict."""
 
+# Kinds of check that apply to the print alone.
 _OF_THE_PRINT = {"at_most", "quotient", "sum", "value", "open"}
-"""Kinds of check that apply to the print alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Result:
 
 
 def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Verdict:
-    """Check a statement with the numbers of one reader; one part that fails decides it."""
+    """Check a statement with the numbers of one reader; a single failed part decides it."""
     results = [result for check in checks for result in _results(check, reader, implementation)]
     first = min((result.word for result in results), key=decisive)
     deciding = [result for result in results if result.word == first]
@@ -114,6 +114,7 @@ def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
 
 def _first_of(readers: list[Reader]) -> Reader:
     def read(name: str, quantity: str, implementation: str) -> Number:
+        # A check may combine quantities of several readers; the first that has one supplies it.
         chosen = next(reader for reader in readers if reader.reads(quantity))
         return chosen.number(name, quantity, implementation)
 
@@ -132,6 +133,7 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
         raise DataError(f"unknown fields {unknown} of a check {kind!r}; it has {_FIELDS[kind]}")
     check = _within(check, reader)
+    # A reader may have fewer values of n than the print, and a fall needs two.
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
         yield Result(OPEN, "too few sizes were run")
         return
@@ -313,6 +315,7 @@ KINDS: dict[str, Callable[[Check, Numbers], Result]] = {
     "open": _open,
 }
 
+# The fields of each kind of check.
 _FIELDS = {
     "less": "smaller larger quantity larger_quantity by one_level n",
     "falling": "names quantity n",
@@ -324,4 +327,3 @@ _FIELDS = {
     "sum": "cells total",
     "open": "reason",
 }
-"""The fields of each kind of check."""

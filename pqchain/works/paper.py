@@ -37,7 +37,7 @@ class Erratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherCode:
-    """Operations that other code computes here than in the work; they cannot refute a statement."""
+    """Operations whose code differs from the work's, so that they cannot refute a statement."""
 
     algorithm: str
     """As printed."""
@@ -134,6 +134,7 @@ class Paper:
 
     def layout(self, table: str) -> PrintedTable:
         """Return the description of a table. Raises UnknownPaper."""
+        # Names of tables are accepted in any case of letters.
         known = {name.casefold(): name for name in self.tables}
         name = known.get(table.casefold()) if isinstance(table, str) else None
         if name is None:

@@ -36,6 +36,7 @@ PUBLISHED = Contract.of(
     ("str", "unit note other_code"),
 )
 
+# Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it.
 _HEADINGS = {
     "_milliseconds": ("_seconds", "s", Decimal("1e-3")),
     "_seconds": ("_seconds", "s", Decimal(1)),
@@ -44,18 +45,17 @@ _HEADINGS = {
     "_percent": ("_percent", "%", Decimal(1)),
     "_megahertz": ("_megahertz", "MHz", Decimal(1)),
 }
-"""Suffix of a heading in a wide table: the new suffix, the unit, and the factor to it."""
 
+# Unit printed in a long table: the SI unit and the factor to it. Others stay as printed.
 _UNITS = {
     "bytes": ("B", Decimal(1)),
     "min": ("s", Decimal(60)),
     "ms": ("s", Decimal("1e-3")),
     "us": ("s", Decimal("1e-6")),
 }
-"""Unit printed in a long table: the SI unit and the factor to it. Others stay as printed."""
 
+# The quantity of a printed number, its SI unit, and the factor to that unit.
 _Meaning = tuple[str, str, Decimal]
-"""The quantity of a printed number, its SI unit, and the factor to that unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +122,7 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
             value, unit = (parsed[0].value, parsed[0].unit) if parsed else ("nan", "")
             rows.append(texts | {"value": float(value), "unit": unit})
         else:
+            # Numbers without rounding are bytes, cycles and counts, which stay integers.
             numbers = {
                 cell.quantity: float(cell.value) if cell.rounding else int(cell.value)
                 for cell in parsed
@@ -294,6 +295,7 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     if "name" not in headings or len(set(headings)) != len(headings):
         raise DataError(f"{path} must have distinct headings, one of them 'name'; got {headings}")
+    # Line 1 holds the headings.
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(headings):
             raise DataError(
@@ -321,6 +323,7 @@ def _cell(
     except InvalidOperation:
         value = Decimal("NaN")
     if not value.is_finite():
+        # A number without a unit may be a text in a long table.
         if printed == "-" or not unit:
             return None
         raise DataError(

@@ -1,4 +1,4 @@
-"""Every printed number of a work next to ours: kind, ratio, verdict, or why there is none.
+"""Every printed number of a work compared with pqchain's: kind, ratio, verdict, or a reason.
 
 `coverage.toml` in a work's folder has rules, and the first one that matches a number decides what
 ours is. A number that no rule matches is an error, so that no printed number is left out. Times,
@@ -61,19 +61,19 @@ STATUSES = ("ok", "unsupported", "failed", "not measured")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """Our number for a printed one; NaN if there is none."""
+    """pqchain's number for a printed one; NaN if there is none."""
 
     value: float = math.nan
     deviation: float = math.nan
     """The median absolute deviation of a measured median."""
     implementation: str = ""
-    """What it was measured with."""
+    """The implementation that was measured."""
     verdict: str = ""
     """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
     note: str = ""
     """The explanation of the verdict."""
     reason: str = ""
-    """Why there is no number of ours."""
+    """Why pqchain has no such number."""
 
 
 Chosen = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
@@ -82,7 +82,7 @@ Chosen = Callable[[str, str], Mapping[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Selects printed numbers and says what ours is and where it comes from."""
+    """A rule that selects printed numbers and defines pqchain's numbers for them."""
 
     kind: str
     tables: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Rule:
     {quantity} stand for those of the printed number. Default: same name, same quantity."""
     times: float = 1.0
     value: float | None = None
-    """Ours by definition."""
+    """pqchain's number by definition."""
     none: str = ""
     """Why there is none."""
     note: str = ""
@@ -114,7 +114,7 @@ class Rule:
         return all(not allowed or value in allowed for allowed, value in selectors)
 
     def read(self, row: Mapping[Any, Any], sources: Iterable[Reader]) -> Number:
-        """Return our number. Raises Undecided."""
+        """Return pqchain's number. Raises Undecided."""
         fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
         fields["name"] = row["printed_name"]
         # Of several sources of one kind the first that has the number decides, and a fitted model
@@ -207,7 +207,7 @@ def compare(
 def next_to(
     row: Mapping[Any, Any], kind: str, ours: Ours, rule: Rule | None = None
 ) -> list[object]:
-    """Return a row of a printed frame: a row of a published frame with our number."""
+    """Return a row of a printed frame: a row of a published frame with pqchain's number."""
     names = ("paper", "table", "algorithm", "printed_name", "implementation", "quantity")
     printed = row["value"]
     ratio = ours.value / printed if printed else math.nan  # dates and counts may be 0
@@ -241,7 +241,7 @@ def _operation(quantity: str) -> str:
 
 
 def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
-    """Return our time or cycles of an operation.
+    """Return the measured time or cycles of an operation.
 
     A printed "ref" or "avx2" is compared with ours of that variant. Where the paper names none, or
     none was measured, the implementation that `pqchain.costs.choose` prefers replaces it and the
@@ -332,7 +332,7 @@ def with_units(printed: pd.DataFrame) -> Iterator[dict[Any, Any]]:
 
 
 def _rounded(value: float, quantity: str, unit: str) -> str:
-    """Write our number with the digits that are significant."""
+    """Return pqchain's number as text with its significant digits."""
     if math.isnan(value):
         return figures.MISSING
     if unit == "s":
@@ -343,7 +343,7 @@ def _rounded(value: float, quantity: str, unit: str) -> str:
 
 
 def table(printed: pd.DataFrame) -> Table:
-    """Return every printed number with the kind of ours, ours, or why there is none."""
+    """Return a table of every printed number with pqchain's number and its kind, or a reason."""
     rows = [
         row | {
             "row": ", ".join(filter(None, (row["printed_name"], row["variant"]))),

@@ -40,11 +40,11 @@ FACTS = (*SIZES, "nist_level")
 
 
 class Undecided(Exception):
-    """A number that a check needs is missing; the message says why."""
+    """A number that a check needs is missing; the message gives the reason."""
 
 
+# The standing of every measured time: the machine is not the paper's.
 _HERE = Standing(elsewhere=(MACHINE,))
-"""The standing of every measured time: the machine is not the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +174,7 @@ def published(paper: Paper) -> Reader:
         # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)
+            # A statement may name no implementation; the first printed one counts then.
             known.setdefault((name, cell.quantity, ""), number)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
@@ -201,7 +202,7 @@ def registry() -> Reader:
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
-    """Read our median times and cycles.
+    """Read the median times and cycles measured by pqchain.
 
     The noise of a time is MADS median absolute deviations of the samples. The machine is not the
     work's, and some code is not either, as `[[other_code]]` of the work declares.
@@ -224,7 +225,7 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
 
 
 def counted(measurements: pd.DataFrame | None) -> Reader:
-    """Read our numbers of samples, as "<operation>_samples"."""
+    """Read the numbers of measured samples, as "<operation>_samples"."""
     find = _finder(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:

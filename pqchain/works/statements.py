@@ -22,7 +22,7 @@ class Statement:
     statement: str
     """In English."""
     sentence: str = ""
-    """The key of the sentence in the source; empty for a statement of ours."""
+    """The key of the sentence in the source; empty for a statement of pqchain's authors."""
     quote: str = ""
     """That sentence as printed, in its language."""
     ours: bool = False
@@ -82,6 +82,7 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
             parsed.append(Statement(**fields, quote=quotes.get(sentence, ""), checks=checks))
         except (KeyError, TypeError) as error:
             raise DataError(f"{file}: claim {name!r}: {error}") from error
+    # A sentence without a claim would be quoted but never judged.
     unused = sorted(set(quotes) - {statement.sentence for statement in parsed})
     if unused:
         raise DataError(f"{file}: no claim has the sentences {unused}; add one or remove them")

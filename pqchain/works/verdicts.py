@@ -1,4 +1,4 @@
-"""Verdicts on statements, derived from an outcome and the standing of the numbers behind it.
+"""Verdicts on statements, derived from an outcome and the standing of the compared numbers.
 
 The standing states whether parameters were fitted to the table that makes the statement, and how
 the setting differs from the work's. So a fit cannot confirm its own table, and numbers from another
@@ -25,8 +25,8 @@ NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 VERDICTS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
 """All verdicts on a statement."""
 
+# Verdicts on the parts of a statement in order of precedence, closest to a refutation first.
 _DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
-"""Verdicts on the parts of a statement in order of precedence, closest to a refutation first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Standing:
         """Return the standing of a number computed from both."""
         settings = dict.fromkeys(filter(None, (self.setting, other.setting)))
         differences = {*self.elsewhere, *other.elsewhere}
+        # In the order of ELSEWHERE, because the first difference names the verdict.
         return Standing(
             "; ".join(settings),
             tuple(difference for difference in ELSEWHERE if difference in differences),
@@ -54,8 +55,10 @@ class Standing:
         """Return the verdict for an outcome: HOLDS, FAILS or OPEN."""
         if outcome == OPEN:
             return OPEN
+        # A fit agrees with its own table by construction, so that neither outcome is evidence.
         if self.fitted:
             return FITTED
+        # The other setting may be the cause of a failure, so that it refutes nothing.
         return f"not {self.elsewhere[0]}" if outcome == FAILS and self.elsewhere else outcome
 
 
@@ -70,7 +73,7 @@ class Verdict:
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
-    """The figures behind it."""
+    """The figures that support the outcome."""
     source: str
     """The kind of these figures, a `Kind`."""
     standing: Standing = ITS_OWN

@@ -88,7 +88,7 @@ class Work:
 
     @cached_property
     def chapter(self) -> Chapter:
-        """Tables, figures and findings that are data."""
+        """Tables, figures and findings of `chapter.toml`."""
         return chapter.read(self._folder)
 
     def schemes(self) -> tuple[str, ...]:
@@ -115,6 +115,7 @@ class Work:
         """Yield the rows with status "failed"; "unsupported" is not a failure."""
         for name, frame in frames.items():
             if "status" in frame:
+                # The contracts of frames have different names for the column with the reason.
                 reason = next(column for column in ("reason", "note", "verdict") if column in frame)
                 for row in frame[frame["status"] == "failed"].to_dict("records"):
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
@@ -163,6 +164,7 @@ class Work:
         computed = frames or {}
         by_print = readers.published(self.paper)
         measured = readers.measured(measurements, self.paper)
+        # The work's own readers come before `measured`, which may have any quantity.
         others = [readers.registry(), *self.readers(computed), measured]
         rows = []
         for statement in self.statements:
@@ -183,9 +185,10 @@ class Work:
     def _verdicts(
         self, statement: Statement, frames: Frames, by_print: Reader, others: list[Reader]
     ) -> Iterator[Verdict]:
-        """Yield the verdict of the printed numbers, then those of computations or of ours."""
+        """Yield the verdict of the printed numbers, then those of computations or measurements."""
         checks = statement.comparisons
         computed = list(self.judge(statement.id, frames)) if statement.is_computed else []
+        # A verdict of the work's own code replaces comparisons with our numbers.
         ours = [] if computed else deciding(checks, others)
         for reader in [by_print] * bool(checks) + ours:
             yield decide(checks, reader, statement.implementation)

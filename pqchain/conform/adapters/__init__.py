@@ -1,4 +1,4 @@
-"""Sources of adapters in other languages, each folder with a lock file of its own.
+"""Sources of adapters in other languages, each folder with its own lock file.
 
-They lie in the package so that an installed pqchain can build them; nothing here is imported.
+They are part of the package so that an installed pqchain can build them. Nothing is imported.
 """

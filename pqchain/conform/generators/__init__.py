@@ -1,4 +1,4 @@
-"""Boundary vectors from crafted and honest keys, the same bytes in every run."""
+"""Boundary vectors under crafted and honest keys, with the same bytes in every run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pqchain.conform.vector import Vector, scheme
 def generate(algorithm: str) -> tuple[Vector, ...]:
     """Return all vectors of an algorithm; ML-DSA takes seconds, Falcon about ten.
 
-    Falcon's vectors under honest keys need the portable build of liboqs. Raises UnknownName, and
-    Unsupported if that build is missing.
+    Falcon's vectors under honest keys need the portable build of liboqs. Raises UnknownName for an
+    algorithm without vectors, and Unsupported if that build is missing.
     """
     if scheme(algorithm) == "ml-dsa":
         from pqchain.conform.generators import ml_dsa, ml_dsa_honest

@@ -1,8 +1,9 @@
-"""Vectors for Falcon under a key that is a constant, h = 111, and its relatives.
+"""Falcon vectors under the constant key h = 111 and similar keys.
 
-There s1 = c - 111 s2 holds coefficient by coefficient, so each pair of coefficients is a point of a
-shifted plane lattice, and anyone finds signatures of any norm above a hundredth of the bound; also
-one whose squared norm is the bound to the unit. No secret key is needed, and no search.
+With a constant h, s1 = c - 111 s2 holds for each coefficient separately. Each pair of coefficients
+is then a point of a shifted two-dimensional lattice, so signatures of any norm above a hundredth of
+the bound can be found without the secret key and without a search, even one whose squared norm is
+exactly the bound.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
 from pqchain.conform.vector import Collector, Vector
 
 K = 111
-"""The key. Its plane lattice has a short basis: (111, -1) and (-31, -110)."""
+"""Constant key h. Its two-dimensional lattice has the short basis (111, -1) and (-31, -110)."""
 
 SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
-"""Greatest squared norm in the second round's submission (its reference code)."""
+"""Bound on the squared norm in the reference code of the second-round submission, by n."""
 
 
 def collect(algorithm: str) -> tuple[Vector, ...]:
-    """Return the vectors of an algorithm."""
+    """Return the vectors of an algorithm, under crafted and honest keys."""
     from pqchain.conform.generators import falcon_honest
 
     collector = Collector(algorithm)
@@ -41,7 +42,7 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
 
 
 class Forger:
-    """Makes the vectors of one parameter set."""
+    """Generator of the vectors of one parameter set."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -50,34 +51,37 @@ class Forger:
         self.random = random.Random(f"falcon {self.n}")
         self.h = [K] + [0] * (self.n - 1)
         self.public_key = model.encode_key(self.h)
+        # Header and salt take 1 + 40 bytes.
         self.room_bits = 8 * (self.p.padded_bytes - 41)
         self.forms = Forms(collector, f"h = {K}", self.public_key)
 
     # -- points ------------------------------------------------------------------------------------
 
     def salted(self, message: bytes) -> tuple[bytes, Integers]:
-        """Return a salt and the point that it hashes to with the message."""
+        """Return a random salt, and the point that salt and message hash to."""
         salt = self.random.randbytes(model.SALT_BYTES)
         return salt, model.hash_to_point(self.n, salt + message)
 
     def costs(self, c: Integers, reach: int) -> Integers:
-        """Return |s1|^2 + |s2|^2 of every coefficient, for s2 from -reach to reach."""
+        """Return s1^2 + s2^2 of each coefficient for s2 from -reach to reach (one row each)."""
         s2 = np.arange(-reach, reach + 1)
         costs: Integers = model.centred(c[:, None] - K * s2) ** 2 + s2**2
         return costs
 
     def shortest(self, c: Integers) -> Integers:
-        """Return the s2 that is as short as it comes."""
+        """Return the s2 in reach 60 that gives the shortest signature."""
         s2: Integers = self.costs(c, 60).argmin(axis=1) - 60
         return s2
 
     def norm(self, c: Integers, s2: Integers) -> int:
-        """Return the squared norm of a signature."""
+        """Return the squared norm of the signature (c - K s2, s2)."""
         s1 = model.centred(c - K * s2)
         return int(s1 @ s1 + s2 @ s2)
 
     def of_norm(self, c: Integers, target: int) -> Integers | None:
-        """Return an s2 of this squared norm to the unit, None if this point has none in reach."""
+        """Return an s2 that gives exactly this squared norm, or None if none is found."""
+        # All coefficients but three are chosen greedily. The exact remainder is then found by a
+        # meet-in-the-middle lookup over all values of the last three.
         order = list(range(self.n))
         self.random.shuffle(order)
         last, free = order[:3], order[3:]
@@ -87,7 +91,8 @@ class Forger:
         spent = 0
         for count, i in enumerate(free):
             left = (target - spent) / (self.n - count)
-            # Near the bound costs scatter as in an honest signature; beyond, they cannot.
+            # Near the bound, costs vary as in an honest signature. Larger targets leave little room
+            # to vary, so each coefficient takes an equal share.
             wish = 3 * left * self.random.random() ** 2 if reach > 60 else left
             best = int(np.abs(table[i] - wish).argmin())
             s2[i] = best - reach
@@ -100,7 +105,7 @@ class Forger:
         hits = np.argwhere(values[found] == wanted)
         if not len(hits):
             return None
-        # Of all that fit, the one whose encoding is shortest.
+        # The smallest coefficients have the shortest encoding, which must fit the padded form.
         picks = np.stack([hits[:, 0], hits[:, 1], at[found[hits[:, 0], hits[:, 1]]]], axis=1) - 500
         s2[last] = picks[np.abs(picks).sum(axis=1).argmin()]
         assert self.norm(c, s2) == target
@@ -118,22 +123,24 @@ class Forger:
         s2: Integers,
         h: Mapping[int, int] | None = None,
     ) -> None:
-        """Add a vector in the algorithm's own form; `h` gives the key's values that are not 0."""
+        """Add a vector in the algorithm's form; `h` maps positions to the key's non-zero values."""
         bits = model.compress([int(value) for value in s2])
         values = [(h or {0: K}).get(i, 0) for i in range(self.n)]
         signature = self.forms.signature(salt, bits)
         self.forms.put(family, probe, expected, message, signature, model.encode_key(values))
 
     def norms(self) -> None:
-        """Add norms: the bound, its neighbours, the second round's, and sums that run over."""
+        """Add norms near the bound, near the second round's, and where 32-bit sums overflow."""
         p, old = self.p, SECOND_ROUND_BOUNDS[self.n]
         wanted = [(f"the bound {delta:+d}", p.bound + delta) for delta in (-2, -1, 0, 1, 2)]
         wanted += [(f"the second round's bound {delta:+d}", old + delta) for delta in (-1, 0, 1)]
         wanted += [("2^31 - 1", 2**31 - 1), ("2^31", 2**31), ("2^32", 2**32)]
+        # A verifier whose sum overflows at 31 or 32 bits sees a norm within the bound here.
         for base, words in ((2**31, "2^31"), (2**32, "2^32"), (2 * 2**32, "2 * 2^32")):
             wanted += [(f"{words} + half the bound", base + p.bound // 2)]
             wanted += [(f"{words} + the bound", base + p.bound)]
         for words, target in wanted:
+            # Not every point has an s2 of this norm with an encoding that fits.
             for _ in range(50):
                 salt, c = self.salted(b"norm")
                 s2 = self.of_norm(c, target)
@@ -145,11 +152,14 @@ class Forger:
             self.put("norm", probe, target <= p.bound, b"norm", salt, s2)
 
     def coefficients_of_s2(self) -> None:
-        """Add s2 with one coefficient given, all others as short as they come."""
+        """Add s2 with one coefficient fixed and all others as short as possible."""
+        # Seven bits are stored directly, the rest in unary, so 127 and 128 differ in form.
+        # The reference code encodes at most 2047.
         for size in (127, 128, 255, 256, 840, 841, 1023, 1024, 2046, 2047):
             for value in (size, -size):
                 for i in (0, self.n // 2, self.n - 1):
                     self._given(value, i, "coefficient", "valid")
+        # The specification's encoding allows these; its reference code rejects them.
         for size in (2048, 2049, 2175, 3000, 4095, 4096, 5000):
             for value in (size, -size):
                 self._given(value, 0, "beyond-encoding", "acceptable")
@@ -164,7 +174,7 @@ class Forger:
         self.put(family, f"s2[{i}] = {value}", expected, b"coefficient", salt, s2)
 
     def coefficients_of_s1(self) -> None:
-        """Add a large coefficient of s1, which Falcon does not bound."""
+        """Add large coefficients of s1, which Falcon does not bound individually."""
         for size in (841, 2047, 2048, 4095, 4096, 5600):
             for value in (size, -size):
                 salt, c = self.salted(b"s1")
@@ -176,7 +186,7 @@ class Forger:
                 self.put("coefficient", probe, True, b"s1", salt, s2)
 
     def messages(self) -> None:
-        """Add lengths of messages, special salts, and samples of the hash at their limit."""
+        """Add message lengths, special salts, and hash samples at the rejection limits."""
         for length in (0, 1, 95, 96, 97, 136, 1000, 100_000):
             message = bytes(i % 253 for i in range(length))
             salt, c = self.salted(message)
@@ -186,6 +196,8 @@ class Forger:
             salt = bytes([byte]) * model.SALT_BYTES
             c = model.hash_to_point(self.n, salt + b"salt")
             self.put("salt", f"salt of bytes {byte}", True, b"salt", salt, self.shortest(c))
+        # Samples below 5 q are reduced modulo q, others are rejected. The salt is incremented until
+        # each value at an edge has occurred.
         wanted, number = {0, Q - 1, Q, 5 * Q - 1, 5 * Q, 65535}, 0
         while wanted:
             salt, number = number.to_bytes(model.SALT_BYTES, "big"), number + 1
@@ -197,7 +209,7 @@ class Forger:
                 self.put("hash-to-point", probe, True, b"sample", salt, self.shortest(c))
 
     def keys(self) -> None:
-        """Add keys with values at both ends, at both ends of the key."""
+        """Add keys with extreme values at the first and the last position."""
         n = self.n
         for probe, h in (
             ("h = 111 x^(n-1)", {n - 1: K}),
@@ -212,9 +224,9 @@ class Forger:
         self.put("key", "h = 0", False, b"key", salt, 0 * c, {0: 0})
 
     def _near(self, c: Integers, h: Mapping[int, int]) -> Integers:
-        """Return a short s2 for a key that is 111 or -111 at one place, and small elsewhere."""
+        """Return a short s2 for a key of 111 or -111 at one position, small elsewhere."""
         place = next(i for i, value in h.items() if value in (K, Q - K))
-        # Divided by x^place, coefficients stand where they do not meet.
+        # Dividing by x^place turns the key into a constant, apart from its small values.
         turned = -model.times(np.eye(self.n, dtype=np.int64)[-place], c) if place else c
         s2 = self.shortest(turned % Q) * (1 if h[place] == K else -1)
         values = np.array([h.get(i, 0) for i in range(self.n)], dtype=np.int64)
@@ -223,7 +235,7 @@ class Forger:
         return s2
 
     def material(self) -> Material:
-        """Return a signature that has zeros and spare bits, for all other encodings of it."""
+        """Return a signature with zeros and unused bits, the base of other encodings."""
         zeros = (0, 3, self.n - 1)
         while True:
             salt, c = self.salted(b"forms")

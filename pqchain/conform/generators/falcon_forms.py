@@ -1,4 +1,4 @@
-"""Other encodings of one Falcon signature: what anyone can make of it without a key."""
+"""Other encodings of one Falcon signature, which can be made without the secret key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pqchain.conform.vector import Collector
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A valid signature in parts."""
+    """Parts of a valid signature."""
 
     message: bytes
     salt: bytes
@@ -21,17 +21,18 @@ class Material:
 
 
 class Forms:
-    """Writes signatures of one algorithm under one key."""
+    """Generator of encodings for one algorithm and one public key."""
 
     def __init__(self, collector: Collector, kind: str, public_key: bytes) -> None:
         self.collector = collector
         self.p = PARAMETER_SETS[collector.algorithm]
         self.kind, self.public_key = kind, public_key
         self.words = "honest key, " if kind == "honest" else ""
+        # Header and salt take 1 + 40 bytes.
         self.room = self.p.padded_bytes - 41
 
     def signature(self, salt: bytes, bits: str, header: int | None = None) -> bytes:
-        """Return the signature in the algorithm's own form."""
+        """Return the signature in the algorithm's form: padded with zeros or not."""
         head = bytes([0x30 + self.p.log_n if header is None else header])
         body = model.to_bytes(bits)
         return head + salt + (body.ljust(self.room, b"\0") if self.p.padded else body)
@@ -45,14 +46,14 @@ class Forms:
         signature: bytes,
         public_key: bytes | None = None,
     ) -> None:
-        """Add a vector."""
+        """Add a vector, under the generator's key unless `public_key` is given."""
         self.collector.add(
             family, self.words + probe, expected, key=self.kind, message=message,
             signature=signature, public_key=self.public_key if public_key is None else public_key,
         )  # fmt: skip
 
     def add_all(self, material: Material) -> None:
-        """Add every other encoding of the signature, of its key, and of what was signed."""
+        """Add all other encodings of the signature, the key, the salt and the message."""
         self.signs_and_bits(material)
         self.padding(material)
         self.truncated(material)
@@ -62,11 +63,13 @@ class Forms:
         self.salts(material)
 
     def signs_and_bits(self, m: Material) -> None:
-        """Add zeros with a sign, and bits behind the last coefficient."""
+        """Add zeros with the sign bit set, and bits after the last coefficient."""
         s2 = [int(value) for value in m.s2]
         bits = model.compress(s2)
         good = self.signature(m.salt, bits)
         self.put("form", "all as it should be", True, m.message, good)
+        # A minus zero or a set unused bit is a second encoding of the same signature; a verifier
+        # that accepts it makes signatures malleable.
         for i in m.zeros:
             at = len(model.compress(s2[:i]))
             other = bits[:at] + "1" + bits[at + 1 :]
@@ -79,7 +82,7 @@ class Forms:
             self.put("unused-bits", probe, False, m.message, self.signature(m.salt, other))
 
     def padding(self, m: Material) -> None:
-        """Add padding that is not zero, partial, or of the other form."""
+        """Add padding that is non-zero, partial, or of the other form."""
         bare = self.signature(m.salt, model.compress(list(m.s2)))[:41] + model.to_bytes(
             model.compress(list(m.s2))
         )
@@ -98,13 +101,14 @@ class Forms:
             self.put("padding", probe, False, m.message, bare + bytes([value]))
             probe = f"byte {value} behind the padding"
             self.put("padding", probe, False, m.message, full + bytes([value]))
+        # The specification defines both forms but leaves it to a verifier which ones it accepts.
         if self.p.padded:
             self.put("form", "no padding", "acceptable", m.message, bare)
         else:
             self.put("form", "padded", "acceptable", m.message, full)
 
     def truncated(self, m: Material) -> None:
-        """Add signatures that end early."""
+        """Add truncated signatures."""
         bits = model.compress(list(m.s2))
         good = self.signature(m.salt, bits)
         body = model.to_bytes(bits)
@@ -124,7 +128,7 @@ class Forms:
         self.put("truncated", "s2 of zero bytes", False, m.message, zeros)
 
     def headers(self, m: Material) -> None:
-        """Add first bytes: each bit changed, other degrees, other forms."""
+        """Add header bytes with each bit flipped, of other degrees and of other forms."""
         right = 0x30 + self.p.log_n
         values = [right ^ 1 << bit for bit in range(8)]
         values += [self.p.log_n, 0x20 + self.p.log_n, 0x50 + self.p.log_n, 0x30, 0x3F, 0xFF]
@@ -133,7 +137,7 @@ class Forms:
             self.put("header", f"signature header {value:02x}", False, m.message, other)
 
     def uncompressed(self, m: Material) -> None:
-        """Add the form with 12 bits for each coefficient, which a verifier need not know."""
+        """Add the form with 12 bits per coefficient, which a verifier need not support."""
         head = bytes([0x50 + self.p.log_n]) + m.salt
         body = model.encode_uncompressed(list(m.s2))
         self.put("form", "uncompressed", "acceptable", m.message, head + body)
@@ -145,9 +149,10 @@ class Forms:
         self.put("form", probe, False, m.message, head + lowest)
 
     def keys(self, m: Material) -> None:
-        """Add other encodings of the public key."""
+        """Add other and invalid encodings of the public key."""
         good = self.signature(m.salt, model.compress(list(m.s2)))
         h = [int(value) for value in model.decode_key(self.public_key[1:])]
+        # Only these values leave room for a second encoding, h + q, in 14 bits.
         small = [i for i, value in enumerate(h) if value + Q < 1 << 14]
         log_n, key = self.p.log_n, self.public_key
         others = [
@@ -166,7 +171,7 @@ class Forms:
             self.put("key", f"public key: {words}", False, m.message, good, other)
 
     def salts(self, m: Material) -> None:
-        """Add salt and message, changed and moved."""
+        """Add changed salts and messages, and a message byte moved into the salt."""
         good = self.signature(m.salt, model.compress(list(m.s2)))
         for i in (0, 1, 20, 38, 39):
             changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]

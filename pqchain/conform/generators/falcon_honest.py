@@ -1,7 +1,8 @@
-"""Vectors for Falcon under a key of liboqs, its signatures moved to the bound with the secret.
+"""Falcon vectors under a key of liboqs, with signatures moved to the bound by the secret key.
 
-Any multiple of (g, -f) may be added to a signature (s1, s2); with the secret key's short f and g,
-single ones and pairs of them reach each squared norm near the bound.
+Adding a multiple of (g, -f) to a signature (s1, s2) gives another solution of the verification
+equation. As f and g are short, adding one or two such vectors reaches any squared norm near the
+bound.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from pqchain.conform.vector import Collector
 from pqchain.crypto import native, open_signer
 
 BUILD = "liboqs-0.13/ref"
-"""Whose key generation and signing is used: portable, whole numbers only, the same everywhere."""
+"""Build that generates keys and signs; integer arithmetic gives the same bytes everywhere."""
 
 SECRET_BITS = {512: 6, 1024: 5}
-"""Bits of each coefficient of f and of g in an encoded secret key (section 3.11.5)."""
+"""Bits per coefficient of f and g in an encoded secret key (section 3.11.5), by n."""
 
 
 def extend(collector: Collector) -> None:
-    """Add the vectors of an algorithm under an honest key."""
+    """Add the vectors of an algorithm under an honest key. Raises Unsupported without BUILD."""
     p = PARAMETER_SETS[collector.algorithm]
     honest = key_and_signatures(p.n)
     forms = Forms(collector, "honest", honest.public_key)
@@ -33,6 +34,8 @@ def extend(collector: Collector) -> None:
         probe = f"squared norm {p.bound + delta}: the bound {delta:+d}"
         signature = forms.signature(salt, model.compress([int(value) for value in s2]))
         forms.put("norm", probe, delta <= 0, message, signature)
+    # at_the_bound() uses the first 16. The other encodings need a signature with unused bits, two
+    # zeros and room for padding.
     for message, signature in honest.signatures[16:]:
         s2 = np.array(model.decompress(p.n, signature[41:]).s2)
         bits = model.compress([int(value) for value in s2])
@@ -46,7 +49,7 @@ def extend(collector: Collector) -> None:
 
 
 class Honest:
-    """A key pair of liboqs, and 48 signatures."""
+    """A key pair of liboqs with 48 signatures, from deterministic randomness."""
 
     def __init__(self, n: int) -> None:
         signer, library = open_signer(f"Falcon-{n}", BUILD), native.library(BUILD)
@@ -66,6 +69,7 @@ class Honest:
         small = [int(bits[width * i : width * (i + 1)], 2) for i in range(2 * n)]
         signed = np.array([v - (1 << width) if v >> (width - 1) else v for v in small])
         self.f, self.g = signed[:n], signed[n:]
+        # f h = g modulo q confirms that the secret key was decoded correctly.
         assert not ((model.times(self.f, self.h) - self.g) % Q).any()
 
 
@@ -74,7 +78,7 @@ key_and_signatures = cache(Honest)
 
 @cache
 def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
-    """Return (difference, message, salt, s2) of signatures with squared norms at the bound."""
+    """Return (difference from the bound, message, salt, s2) for the differences -1, 0, 1 and 2."""
     honest, p = key_and_signatures(n), PARAMETER_SETS[f"Falcon-{n}"]
     mover, found = Mover(honest), []
     for delta in (-1, 0, 1, 2):
@@ -97,7 +101,7 @@ def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
 
 
 class Mover:
-    """Moves signatures by multiples of (g, -f), the rows of a basis and their negatives."""
+    """Moves signatures by (g, -f) times powers of x, and by their negatives."""
 
     def __init__(self, honest: Honest) -> None:
         n = len(honest.f)
@@ -110,21 +114,22 @@ class Mover:
 
     @staticmethod
     def _gram(vectors: Integers) -> Integers:
-        """Return all products of two vectors; doubles hold them exactly."""
+        """Return the Gram matrix of the rows."""
+        # Floating-point products use BLAS and are exact here: the sums stay far below 2^53.
         exact = vectors.astype(float)
         products: Integers = (exact @ exact.T).astype(np.int64)
         return products
 
     def moved(self, point: Integers, target: int) -> Integers | None:
-        """Return the point moved to this squared norm, None if it cannot get there."""
+        """Return the point moved to this squared norm, or None if that fails."""
         n = len(self.vectors) // 2
         missing = target - int(point @ point)
-        # How much longer each vector makes the point, and how much longer its second half.
+        # Increase of the squared norm by each vector, of the point and of its second half, s2.
         gain = 2 * (self.vectors @ point) + self.length
         longer = 2 * (self.vectors[:, n:] @ point[n:]) + int(self.second_products[0, 0])
         for _ in range(1000):
             if missing > 60_000:
-                # Lengthen s1 rather than s2, whose encoding has little room.
+                # Prefer steps that lengthen s1: the encoding of s2 has little room.
                 away = np.abs(gain - min(missing - 30_000, 60_000)) + np.maximum(longer + 5_000, 0)
                 step = int(away.argmin())
             else:
@@ -135,7 +140,7 @@ class Mover:
                             there: Integers = point + self.vectors[i] + self.vectors[j]
                             return there
                 elif self.length % 2 == 0:
-                    return None  # pairs change the norm by an even number, and single ones too
+                    return None  # single vectors and pairs change the norm by even numbers only
                 step = int(self.random.choice(np.argsort(np.abs(gain), kind="stable")[:20]))
             point = point + self.vectors[step]
             missing -= int(gain[step])
@@ -145,5 +150,5 @@ class Mover:
 
 
 def _turned(a: Integers, i: int) -> Integers:
-    """Return a times x^i modulo x^n + 1."""
+    """Return the product of a and x^i modulo x^n + 1."""
     return np.concatenate([-a[len(a) - i :], a[: len(a) - i]])

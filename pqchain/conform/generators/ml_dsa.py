@@ -1,9 +1,9 @@
-"""Vectors for ML-DSA and Dilithium under keys for which anyone can sign.
+"""ML-DSA and Dilithium vectors under crafted keys, which need no secret key to sign.
 
-With t1 = 0 the verifier computes w' = A z, which does not depend on the challenge, so every short z
-and every hint has a valid signature that needs no secret key and no search. That reaches each
-corner of verification on purpose. With t1 of 0 and 1023 the product c t1 2^d stays tiny, because
-1023 times 2^13 is -1 modulo q, and hints repair what it moves.
+With t1 = 0 the verifier computes w' = A z, which does not depend on the challenge. Every short z
+and every hint then has a valid signature, found without a secret key or a search, so each boundary
+of verification can be reached. With coefficients of t1 that are 0 or 1023 the product c t1 2^d
+stays small, because 1023 times 2^13 is -1 modulo q, and hints correct its effect.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pqchain.conform.vector import Collector, Vector
 
 MESSAGE = b"boundary"
 LANES = ((0, 7), (0, 8), (1, 8), (2, 131), (-1, 248))
-"""Rows and coefficients at the ends of vector registers, beside the ends of polynomials."""
+"""(row, coefficient) at the ends of vector registers, in addition to the ends of polynomials."""
 RHO = bytes(range(32))
 
 Rounding = Callable[[ParameterSet, Integers, Integers], Integers]
 
 
 def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector, ...]:
-    """Return the vectors of an algorithm under crafted keys, and those that `more` adds."""
+    """Return the vectors of an algorithm under crafted keys, and those added by `more`."""
     collector = Collector(algorithm)
     forger = Forger(collector)
     forger.bounds_on_z()
@@ -43,7 +43,7 @@ def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector,
 
 
 class Forger:
-    """Makes the vectors of one parameter set, each from its own short z."""
+    """Generator of the vectors of one parameter set."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -52,7 +52,7 @@ class Forger:
         self.no_hints = np.zeros((self.p.rows, N), dtype=np.int64)
 
     def short_z(self) -> Integers:
-        """Return a random z that is just short enough."""
+        """Return a random z (columns x 256), uniform within the bound."""
         shape = (self.p.columns, N)
         return self.random.integers(-self.p.bound + 1, self.p.bound, shape)
 
@@ -69,7 +69,7 @@ class Forger:
         context: bytes = b"",
         rounding: Rounding = model.use_hint,
     ) -> bytes:
-        """Add a vector under t1 = 0 whose challenge agrees with everything else in it."""
+        """Add a vector under t1 = 0 whose challenge matches its z, hints and context."""
         p = self.p
         if hint_bytes is None:
             hint_bytes = model.encode_hints(p, self.no_hints if hints is None else hints)
@@ -91,16 +91,17 @@ class Forger:
         signature: bytes,
         context: bytes = b"",
     ) -> None:
-        """Add a vector under t1 = 0 as it is."""
+        """Add a vector under t1 = 0 with this signature."""
         self.collector.add(
             family, probe, valid, key="t1 = 0", public_key=public_key, message=MESSAGE,
             signature=signature, context=context,
         )  # fmt: skip
 
     def bounds_on_z(self) -> None:
-        """Add the greatest coefficient allowed, the least forbidden, the ends of the encoding."""
+        """Add the greatest allowed and least forbidden coefficients and the encoding's limits."""
         p = self.p
         edges = [sign * (p.bound + step) for step in (-1, 0, 1) for sign in (1, -1)]
+        # A faulty loop may skip the first or last polynomial, or one end of its coefficients.
         for column in range(p.columns):
             for n in (0, N // 2, N - 1):
                 for value in edges:
@@ -120,14 +121,14 @@ class Forger:
         self.add("z-bound", f"z[{column}][{n}] = {value}", abs(value) < self.p.bound, z=z)
 
     def roundings(self) -> None:
-        """Add hints at the edges of rounding intervals, at both ends of the range of high parts."""
+        """Add hints at the edges of rounding intervals and at both ends of the high parts."""
         p, gamma2 = self.p, self.p.gamma2
         targets = [
             2 * gamma2 * high + low
             for high in (0, 1, p.high_parts // 2, p.high_parts - 1)
             for low in (0, 1, -1, 2, gamma2, gamma2 - 1, 1 - gamma2)
         ]
-        # Above q - gamma2 the high part wraps to 0 and the low part loses one.
+        # Above q - gamma2 the high part wraps to 0 and the low part decreases by one.
         targets += [model.Q - 1, model.Q - 2, model.Q - gamma2, model.Q - gamma2 + 1]
         places = ((0, 0), (-1, N - 1), *LANES)
         for index, target in enumerate(target % model.Q for target in targets):
@@ -139,6 +140,7 @@ class Forger:
             name = f"w'[{row}][{n}] = {target}"
             self.add("rounding", f"{name}, no hint", True, z=z, rho=rho)
             self.add("rounding", f"{name}, hint", True, z=z, hints=hint, rho=rho)
+            # Only a verifier that rounds in the same wrong way accepts such a challenge.
             for said, rounding in (
                 ("the wrong way", _wrong_way),
                 ("as if there were no hint", _ignored),
@@ -147,13 +149,13 @@ class Forger:
                 self.add("rounding", said, False, z=z, hints=hint, rho=rho, rounding=rounding)
 
     def written(self, positions: Sequence[int], counters: Sequence[int]) -> bytes:
-        """Return the bytes of hints; the last counter is repeated."""
+        """Return encoded hints; the last counter fills the remaining rows."""
         p = self.p
         filled = [*counters, *[counters[-1]] * (p.rows - len(counters))]
         return bytes([*positions, *[0] * (p.omega - len(positions)), *filled])
 
     def hint_counters(self) -> None:
-        """Add as many hints as allowed, and counters that are none."""
+        """Add the maximum number of hints, and invalid counters."""
         omega, last = self.p.omega, self.p.rows - 1
         for row in range(self.p.rows):
             full = self.no_hints.copy()
@@ -178,7 +180,7 @@ class Forger:
             self.add("hint-counters", probe, False, hint_bytes=hint_bytes)
 
     def hint_order(self) -> None:
-        """Add positions of hints in the one order that is allowed, and in others."""
+        """Add hint positions in ascending order, which is required, and in other orders."""
         last = self.p.rows - 1
         for probe, valid, positions, counters in (
             ("three hints in two rows", True, [3, 5, 4], [2, 3]),
@@ -196,7 +198,7 @@ class Forger:
             self.add("hint-order", probe, valid, hint_bytes=self.written(positions, counters))
 
     def hint_padding(self) -> None:
-        """Add bytes behind the last hint."""
+        """Add non-zero bytes after the last hint."""
         omega, last = self.p.omega, [0] * (self.p.rows - 1) + [1]
         for value in (1, 128, 255):
             for probe, positions, counters in (
@@ -212,7 +214,8 @@ class Forger:
         self.add("hint-padding", "a hint in the last row", True, hint_bytes=self.written([1], last))
 
     def challenges(self) -> None:
-        """Add changes of every byte of the challenge hash, which t1 = 0 makes no other use of."""
+        """Add changes of every byte of the challenge hash."""
+        # With t1 = 0 the challenge has no effect on w', so only the comparison can reject a change.
         good = self.add("challenge", "challenge as it should be", True)
         key = bytes(self.p.public_key_bytes)
         for index in range(self.p.challenge_bytes):
@@ -226,7 +229,7 @@ class Forger:
         self.put("challenge", "challenge of zeros", False, key, zeros)
 
     def challenge_with_a_zero(self, key: bytes) -> None:
-        """Add a challenge that begins with a zero, which ends what C calls a string."""
+        """Add a challenge that begins with a zero byte, where a C string comparison would stop."""
         p = self.p
         prefix = b"\0\0" if p.standard else b""
         mu = model.message_hash(p, key, MESSAGE, prefix)
@@ -244,17 +247,17 @@ class Forger:
             self.put("challenge", probe, False, key, bytes(changed))
 
     def contexts(self) -> None:
-        """Add contexts, each bound to the signature."""
+        """Add contexts, each with a copy of its signature without the context."""
         key = bytes(self.p.public_key_bytes)
         for context in (b"c", b"context", bytes(254), bytes(range(255))):
             probe = f"context of {len(context)} bytes"
             signature = self.add("context", probe, True, context=context)
             self.put("context", f"{probe}, left out", False, key, signature)
 
-    # -- other keys for which anyone can sign ------------------------------------------------------
+    # -- other crafted keys ------------------------------------------------------------------------
 
     def unusual_keys(self) -> None:
-        """Add keys with t1 greatest, of both ends, and with one coefficient; z at its bound."""
+        """Add keys with maximal, mixed and sparse t1, with z at its bound."""
         p = self.p
         full = np.full((p.rows, N), 1023)
         mixed = self.random.integers(0, 2, (p.rows, N)) * 1023
@@ -280,10 +283,11 @@ class Forger:
     def _signed(
         self, family: str, probe: str, valid: bool, kind: str, t1: Integers, z: Integers
     ) -> None:
-        """Add a signature with this z: commit to the high parts of A z, repair with hints."""
+        """Add a signature with this z: commit to the high parts of A z, correct w' with hints."""
         p = self.p
         public_key = RHO + model.pack(t1, 10)
         high, _ = model.decompose(p, model.product(p, RHO, z))
+        # Whether omega hints suffice depends on the challenge, so several messages are tried.
         for number in range(500):
             message = b"key %d" % number
             prefix = b"\0\0" if p.standard else b""
@@ -304,8 +308,8 @@ class Forger:
 
 
 def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: bytes) -> Integers:
-    """Return z with one coefficient changed so that (A z)[row][n] is the value given."""
-    # The coefficient is linear in z; these are its columns x 256 factors.
+    """Return z with one coefficient changed so that (A z)[row][n] equals `value`."""
+    # (A z)[row][n] is linear in z; these are its columns x 256 factors.
     factors = (model.INVERSE[n] * model.expand_a(p, rho)[row] % model.Q) @ model.FORWARD % model.Q
     missing = (value - int((factors * (z % model.Q) % model.Q).sum())) % model.Q
     for column, at in np.argwhere(factors):
@@ -319,11 +323,11 @@ def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: by
 
 
 def _wrong_way(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
-    """Round away from where a hint points."""
+    """Apply hints in the wrong direction."""
     high, low = model.decompose(p, values)
     return (high - hints * np.where(low > 0, 1, -1)) % p.high_parts
 
 
 def _ignored(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
-    """Round as if there were no hints."""
+    """Ignore hints."""
     return model.use_hint(p, 0 * hints, values)

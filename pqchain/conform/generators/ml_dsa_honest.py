@@ -1,6 +1,7 @@
-"""Vectors for ML-DSA under a key as key generation makes it, and signatures put where they hurt.
+"""ML-DSA vectors under a generated key, with signatures at the boundaries of the rules.
 
-Who refuses weak keys never gets as far as a rule with t1 = 0, so the rules are probed here again.
+A verifier that rejects weak keys never applies the other rules under t1 = 0, so they are probed
+here again.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from pqchain.conform.models.ml_dsa import PARAMETER_SETS, N
 from pqchain.conform.vector import Collector
 
 BLOCKS = (0, 1, 69, 70, 71, 205, 206, 207, 1000, 100_000)
-"""Lengths of messages: with 66 bytes before them, they end a block of SHAKE256 or begin one."""
+"""Message lengths in bytes; after a 66-byte prefix, some end or begin a block of SHAKE256."""
 
 
 def extend(collector: Collector) -> None:
-    """Add the vectors of an algorithm of FIPS 204; Dilithium has none under honest keys."""
+    """Add the vectors of a FIPS 204 algorithm; Dilithium has none under honest keys."""
     if PARAMETER_SETS[collector.algorithm].standard:
         honest = Honest(collector)
         honest.bounds_on_z()
@@ -29,7 +30,7 @@ def extend(collector: Collector) -> None:
 
 
 class Honest:
-    """One key pair, and a signer that goes where it is told."""
+    """Generator of vectors under one honest key pair, with a steerable signer."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -49,7 +50,8 @@ class Honest:
         public_key: bytes = b"",
         other_key: bool = False,
     ) -> None:
-        """Add a vector under the honest key, or under `public_key` if that is another."""
+        """Add a vector under the honest key, or under `public_key` if `other_key` is set."""
+        # An empty public key is a case of its own, hence the flag instead of an empty default.
         self.collector.add(
             family, f"honest key, {probe}", valid, key="honest",
             public_key=public_key if other_key else self.key.public_key,
@@ -66,16 +68,16 @@ class Honest:
         value: int | None = None,
         wanted: Callable[[bytes], bool] = lambda signature: True,
     ) -> bytes:
-        """Return a signature with z at `place` as wished, of hints and challenge as wanted.
+        """Return a signature with this `value` of z at `place` that satisfies `wanted`.
 
-        `prefix` is what stands before the message, `public_key` what is hashed with it.
+        `prefix` precedes the message; `public_key` is hashed in place of the honest key.
         """
         key = self.key.public_key if public_key is None else public_key
         mu = model.message_hash(self.p, key, message, prefix)
         return signer.steered(self.key, mu, self.random, place=place, value=value, wanted=wanted)
 
     def bounds_on_z(self) -> None:
-        """Probe the bound on z where a key with t1 = 0 is not even looked at."""
+        """Add z at its bound, for verifiers that reject t1 = 0."""
         bound = self.p.bound
         for column, n in ((0, 0), (0, N - 1), (self.p.columns - 1, 0), (self.p.columns - 1, N - 1)):
             for value in (bound - 1, 1 - bound, bound, -bound, bound + 1, -bound - 1):
@@ -84,10 +86,11 @@ class Honest:
                 self.add("z-bound", probe, abs(value) < bound, signature)
 
     def hints(self) -> None:
-        """Add an honest signature, and other encodings of the same hints that anyone can make."""
+        """Add an honest signature, and other encodings of its hints."""
         p = self.p
         start = p.signature_bytes - p.omega - p.rows
 
+        # Swaps need two hints in the first and in the last row; insertions need free positions.
         def roomy(signature: bytes) -> bool:
             counts = signature[start + p.omega :]
             first_row, last_row = counts[0], counts[-1] - counts[-2]
@@ -118,7 +121,7 @@ class Honest:
             put("hint-padding", f"last byte of padding {value}", last, counts)
 
     def messages_and_contexts(self) -> None:
-        """Add messages of all lengths; contexts up to 255 bytes, and beyond."""
+        """Add message lengths, and contexts of up to 255 bytes and longer."""
         for length in BLOCKS:
             message = bytes(i * 7 % 251 for i in range(length))
             signature = self.sign(message)
@@ -138,6 +141,7 @@ class Honest:
         for length in (256, 257, 511, 512, 65536):
             probe = f"context of {length} bytes, signature without"
             self.add("context", probe, False, plain, context=bytes(length))
+        # Each prefix is what a faulty verifier would hash for a context of 256 bytes.
         long = bytes(range(256))
         for said, prefix in (
             ("length modulo 256", b"\0\0" + long),
@@ -156,7 +160,7 @@ class Honest:
             self.add("context", said, False, self.sign(prefix=prefix))
 
     def lengths(self) -> None:
-        """Add signatures and keys of other lengths, and signatures made for such keys."""
+        """Add signatures and keys of wrong lengths, and signatures made for such keys."""
         p = self.p
         good, key = self.sign(), self.key.public_key
         self.add("length", "all lengths as they should be", True, good)

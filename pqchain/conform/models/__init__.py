@@ -1,1 +1,1 @@
-"""The specifications as programs: slow, written to be read, independent of the C under test."""
+"""Executable models of the specifications: slow, readable, independent of the tested C code."""

@@ -1,4 +1,4 @@
-"""What a model says of one rule: whether it holds, where it stands, and the numbers that decide."""
+"""Results of single verification rules: whether a rule holds, its source and the numbers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule of verification, applied to one case."""
+    """The result of one verification rule for one case."""
 
     name: str
     """A short name of the rule, such as "bound on z"."""
     rule: str
-    """Where it stands, such as "FIPS 204, algorithm 8, line 13"."""
+    """Its source, such as "FIPS 204, algorithm 8, line 13"."""
     holds: bool
     said: str
-    """The numbers that decide."""
+    """The compared numbers, as text."""
     open: bool = False
-    """Whether the specification leaves it to the verifier."""
+    """Whether the specification leaves the rule to the verifier."""
 
 
 class Model(ABC):
-    """A specification's verification with one parameter set."""
+    """Verifier model of a specification with one parameter set."""
 
     @abstractmethod
     def __init__(self, name: str) -> None: ...
@@ -32,17 +32,17 @@ class Model(ABC):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield the rules applied to this case, as far as there is something to apply them to."""
+        """Yield the result of each rule, up to one without which the others cannot be applied."""
 
     def verify(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> bool:
-        """Return whether every rule holds, those that are left open too."""
+        """Return whether every rule holds, including those left to the verifier."""
         return all(each.holds for each in self.checks(message, signature, public_key, context))
 
 
 def expected(checks: Iterable[Check]) -> str:
-    """Return "valid", "invalid", or "acceptable" if only rules that are left open fail."""
+    """Return "valid", "invalid", or "acceptable" if only rules left to the verifier fail."""
     failed = [check for check in checks if not check.holds]
     if not failed:
         return "valid"

@@ -1,6 +1,6 @@
-"""What Falcon (specification 1.2, round 3) is made of: parameter sets, hashing, and its encodings.
+"""Parameter sets, hashing and encodings of Falcon (specification 1.2, round 3).
 
-Written from the specification, independent of the C under test, with whole numbers only.
+Written from the specification, independent of the tested C code, with integers only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Integers = NDArray[np.int64]
 Q = 12289
 SALT_BYTES = 40
 LONGEST = 2047
-"""Greatest coefficient of s2 that the reference code writes and reads."""
+"""Greatest absolute coefficient of s2 that the reference code encodes and decodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
-    """One column of the specification's table 3.3, in one of its two lengths of signatures."""
+    """One column of the specification's table 3.3, with padded or unpadded signatures."""
 
     name: str
     n: int
@@ -31,16 +31,16 @@ class ParameterSet:
     """Greatest squared norm of a signature."""
     padded_bytes: int
     padded: bool
-    """Whether signatures are padded to one length."""
+    """Whether signatures are padded to a fixed length."""
 
     @property
     def log_n(self) -> int:
-        """What stands in the low bits of both header bytes."""
+        """Binary logarithm of n, in the low bits of both header bytes."""
         return self.n.bit_length() - 1
 
     @property
     def public_key_bytes(self) -> int:
-        """Length of the header and n values of 14 bits."""
+        """Length of a public key: a header byte and n values of 14 bits."""
         return 1 + 14 * self.n // 8
 
 
@@ -56,13 +56,14 @@ PARAMETER_SETS = {
 
 
 def centred(values: Integers) -> Integers:
-    """Return representatives modulo q between -q/2 and q/2."""
+    """Return representatives modulo q in (-q/2, q/2)."""
     reduced: Integers = (values + Q // 2) % Q - Q // 2
     return reduced
 
 
 def times(a: Integers, b: Integers) -> Integers:
     """Return the product modulo x^n + 1, over the integers."""
+    # The convolution of int64 arrays is exact; x^n = -1 folds its upper half back with a minus.
     n = len(a)
     full = np.convolve(a, b)
     product: Integers = full[:n] - np.append(full[n:], 0)
@@ -70,7 +71,7 @@ def times(a: Integers, b: Integers) -> Integers:
 
 
 def samples_used(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
-    """Return the samples of 16 bits that are looked at until n are kept (algorithm 3)."""
+    """Return the 16-bit samples drawn until n of them are below `limit` (algorithm 3)."""
     samples = np.frombuffer(shake_256(data).digest(4 * n), ">u2").astype(np.int64)
     kept = np.flatnonzero(samples < limit)
     assert len(kept) >= n, "2n samples hold n that are kept, but for one chance in 2^300"
@@ -79,41 +80,41 @@ def samples_used(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
 
 @lru_cache(maxsize=4096)
 def hash_to_point(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
-    """Return the n coefficients that salt and message hash to (algorithm 3)."""
+    """Return the n coefficients of the hash of `data`: salt and message (algorithm 3)."""
     samples = samples_used(n, data, limit)
     return samples[samples < limit] % Q
 
 
 def to_bytes(bits: str) -> bytes:
-    """Return bits as bytes, highest first, filled with zeros."""
+    """Return bits as bytes, highest bit first, padded with zeros."""
     bits += "0" * (-len(bits) % 8)
     return int(bits or "0", 2).to_bytes(len(bits) // 8, "big")
 
 
 def to_bits(data: bytes) -> str:
-    """Return the bits of bytes, highest first."""
+    """Return the bits of bytes, highest bit first."""
     return f"{int.from_bytes(data, 'big'):0{8 * len(data)}b}" if data else ""
 
 
 def compress(s2: Sequence[int]) -> str:
-    """Return sign, seven low bits, and the rest in unary of each coefficient (algorithm 17)."""
+    """Return the bits of s2: sign, seven low bits, rest in unary (algorithm 17)."""
     return "".join(f"{int(v < 0)}{abs(v) & 127:07b}{'0' * (abs(v) >> 7)}1" for v in map(int, s2))
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the bits behind the salt hold."""
+    """Decoded bits of s2."""
 
     s2: list[int]
-    """All coefficients, or those before the bits ended."""
+    """The coefficients; fewer than n if the bits end early."""
     minus_zeros: list[int]
-    """Positions of zeros with a sign."""
+    """Positions of zeros with the sign bit set."""
     used_bits: int
 
 
 @lru_cache(maxsize=4096)
 def decompress(n: int, data: bytes) -> Decoded:
-    """Read n coefficients (algorithm 18)."""
+    """Decode n coefficients (algorithm 18), without the checks of the algorithm."""
     bits, at = to_bits(data), 0
     s2: list[int] = []
     minus_zeros = []
@@ -130,7 +131,7 @@ def decompress(n: int, data: bytes) -> Decoded:
 
 
 def encode_key(coefficients: Sequence[int], header: int | None = None) -> bytes:
-    """Return a public key: header and 14 bits each (section 3.11.4)."""
+    """Return an encoded public key: header, 14 bits per coefficient (section 3.11.4)."""
     n = len(coefficients)
     head = n.bit_length() - 1 if header is None else header
     return bytes([head]) + to_bytes("".join(f"{int(value):014b}" for value in coefficients))
@@ -138,12 +139,12 @@ def encode_key(coefficients: Sequence[int], header: int | None = None) -> bytes:
 
 @lru_cache(maxsize=256)
 def decode_key(body: bytes) -> Integers:
-    """Return the values of 14 bits each."""
+    """Return the 14-bit values of a public key without its header; they may exceed q."""
     bits = np.unpackbits(np.frombuffer(body, np.uint8)).reshape(-1, 14)
     values: Integers = bits @ (np.int64(1) << np.arange(13, -1, -1))
     return values
 
 
 def encode_uncompressed(s2: Sequence[int]) -> bytes:
-    """Return 12 bits for each coefficient (section 3.11.3, cc = 10)."""
+    """Return 12 bits per coefficient, in two's complement (section 3.11.3, cc = 10)."""
     return to_bytes("".join(f"{int(value) & 4095:012b}" for value in s2))

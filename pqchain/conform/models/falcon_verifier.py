@@ -1,9 +1,9 @@
-"""Verification with Falcon, rule by rule.
+"""Falcon verification, rule by rule.
 
-`Verifier.checks` applies every rule and goes on after one that fails, as far as there is something
-to apply. What the specification leaves to the verifier is marked as open: the form without padding
-or with it, the uncompressed form, coefficients that its reference code does not write. Each rule is
-a method that returns what breaks it; a wrong verifier is a subclass that overrides one.
+`Verifier.checks` continues after a rule that fails, unless the remaining rules cannot be applied.
+Rules that the specification leaves to the verifier are marked as open: the form with or without
+padding, the uncompressed form, and coefficients that the reference code does not encode. Each rule
+is a method, so that a mutant is a subclass that overrides one.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from pqchain.conform.models.falcon import (
 
 @lru_cache(maxsize=4096)
 def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limit: int) -> Integers:
-    """Return s1 = c - s2 h modulo q, centred: what most wrong verifiers compute alike."""
+    """Return s1 = c - s2 h modulo q, centred. Cached, because most mutants share the result."""
     c = hash_to_point(len(s2), salt + message, limit)
+    # Key values from q on are reduced, so that the norm rule can be applied to them too.
     return centred(c - times(np.array(s2, dtype=np.int64), decode_key(h) % Q))
 
 
 class Verifier(Model):
-    """Verification with one parameter set. The methods are its rules, in the order applied."""
+    """Falcon verifier with one parameter set; its methods are the rules, in order of use."""
 
     sample_limit = 5 * Q
-    """Samples of the hash from here on are refused (algorithm 3)."""
+    """Hash samples from this value on are rejected (algorithm 3)."""
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
@@ -49,10 +50,11 @@ class Verifier(Model):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield the rules applied to this case, as far as there is something to apply them to."""
+        """Yield the result of each rule, up to one without which the others cannot be applied."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.4"
         if context:
+            # Without a place for the context in the hash, no other rule can be applied.
             yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon takes no context")
             return
         fits = self.key_fits(len(public_key))
@@ -73,7 +75,7 @@ class Verifier(Model):
         yield from self.signature_checks(message, signature, h)
 
     def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[Check]:
-        """Yield the rules on a signature under a key of the right length."""
+        """Yield the rules on a signature; `h` is a key of the right length without its header."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.3"
         enough = len(signature) > 1 + SALT_BYTES
@@ -102,7 +104,7 @@ class Verifier(Model):
         yield from self.norm_checks(message, salt, decoded.s2, h)
 
     def padding_checks(self, body: bytes, used_bits: int) -> Iterator[Check]:
-        """Yield the rules on what stands behind the last coefficient."""
+        """Yield the rules on the bits and bytes after the last coefficient."""
         p = self.parameters
         used = -(-used_bits // 8)
         spare = to_bits(body[used - 1 : used])[used_bits - 8 * (used - 1) :]
@@ -124,6 +126,8 @@ class Verifier(Model):
         length = 1 + SALT_BYTES + len(body)
         is_full, is_bare = length == p.padded_bytes, not padding
         fits = self.length_fits(length, len(padding))
+        # The specification defines padded and unpadded signatures. A complete one of the other form
+        # is open; any other length is invalid.
         yield Check(
             "form",
             "Falcon 1.2, section 3.11.3",
@@ -136,7 +140,7 @@ class Verifier(Model):
     def uncompressed_checks(
         self, message: bytes, salt: bytes, body: bytes, h: bytes
     ) -> Iterator[Check]:
-        """Yield the rules on the uncompressed form, which a verifier need not know."""
+        """Yield the rules on the uncompressed form, which a verifier need not support."""
         said = "the uncompressed form (cc = 10), where the compressed one is expected"
         form = "Falcon 1.2, section 3.11.3"
         yield Check("form", form, self.uncompressed_fits(), said, open=True)
@@ -150,7 +154,7 @@ class Verifier(Model):
     def norm_checks(
         self, message: bytes, salt: bytes, s2: Sequence[int], h: bytes
     ) -> Iterator[Check]:
-        """Yield the rules on the size of coefficients and of the whole."""
+        """Yield the rules on the size of coefficients and on the norm."""
         p = self.parameters
         longest = max(map(abs, s2))
         yield Check(
@@ -170,50 +174,50 @@ class Verifier(Model):
         )
 
     def key_fits(self, length: int) -> bool:
-        """Return whether a public key can have so many bytes."""
+        """Return whether a public key may have this length in bytes."""
         return length == self.parameters.public_key_bytes
 
     def key_header_fits(self, header: int) -> bool:
-        """Return whether a public key can begin so."""
+        """Return whether a public key may have this header byte."""
         return header == self.parameters.log_n
 
     def large_values(self, h: Integers) -> list[int]:
-        """Return the positions of values that are not below q."""
+        """Return the positions of values of at least q."""
         return [int(i) for i in np.flatnonzero(h >= Q)]
 
     def header_fits(self, header: int) -> bool:
-        """Return whether a compressed signature can begin so."""
+        """Return whether a compressed signature may have this header byte."""
         return header == 0x30 + self.parameters.log_n
 
     def signed_zeros(self, decoded: Decoded) -> list[int]:
-        """Return the positions of zeros with a sign."""
+        """Return the positions of zeros with the sign bit set."""
         return decoded.minus_zeros
 
     def unused_bits_fit(self, spare: str) -> bool:
-        """Return whether the bits between s2 and the end of its last byte are zero."""
+        """Return whether the bits after s2 in its last byte are zero."""
         return "1" not in spare
 
     def padding_faults(self, padding: bytes) -> list[int]:
-        """Return the bytes of padding that are not zero."""
+        """Return the positions of non-zero bytes in the padding."""
         return [i for i, byte in enumerate(padding) if byte]
 
     def length_fits(self, length: int, padding: int) -> bool:
-        """Return whether a signature can have so many bytes, so many of them padding."""
+        """Return whether a signature may have this length and padding, both in bytes."""
         p = self.parameters
         return length == p.padded_bytes if p.padded else not padding
 
     def uncompressed_fits(self) -> bool:
-        """Return whether the uncompressed form is taken."""
+        """Return whether the uncompressed form is accepted."""
         return False
 
     def size_fits(self, longest: int) -> bool:
-        """Return whether a coefficient of s2 can be so large."""
+        """Return whether a coefficient of s2 may have this absolute value."""
         return longest <= LONGEST
 
     def first_half(self, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes) -> Integers:
-        """Return s1."""
+        """Return s1, the first half of the signature."""
         return _first_half(h, s2, salt, message, self.sample_limit)
 
     def norm_fits(self, first: int, second: int) -> bool:
-        """Return whether halves of these squared norms are short enough together."""
+        """Return whether the sum of the squared norms of s1 and s2 is within the bound."""
         return first + second <= self.parameters.bound

@@ -1,8 +1,8 @@
-"""What ML-DSA (FIPS 204) and Dilithium (round 3, version 3.1) are made of: sets, sums, encodings.
+"""Parameter sets, arithmetic and encodings of ML-DSA (FIPS 204) and Dilithium (round 3, v3.1).
 
-Written from the two specifications, independent of the C code under test: products of polynomials
-go through the matrix of all powers of the roots, in exact 64-bit integers. Slow, and
-nothing here is secret.
+Written from the two specifications, independent of the tested C code: polynomials are multiplied
+through the matrix of all powers of the roots, in exact 64-bit integers. Slow; nothing is secret, so
+nothing is constant time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 Q = 8380417
 N = 256
 D = 13
-"""How many low bits of t the public key leaves out."""
+"""Number of low bits of t that the public key omits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class ParameterSet:
     beta: int
     tau: int
     gamma1_bits: int
-    """gamma1 is 2 to this power."""
+    """Binary logarithm of gamma1."""
     gamma2_divisor: int
-    """gamma2 is (q - 1) divided by this."""
+    """(q - 1) / gamma2."""
     omega: int
     challenge_bytes: int
     standard: bool
-    """Whether it is ML-DSA, with its context and longer hashes."""
+    """Whether this is ML-DSA, which has contexts and longer hashes, and not Dilithium."""
 
     @property
     def gamma1(self) -> int:
-        """Bound of the masking vector."""
+        """Bound on the coefficients of the masking vector."""
         return 1 << self.gamma1_bits
 
     @property
@@ -57,22 +57,22 @@ class ParameterSet:
 
     @property
     def bound(self) -> int:
-        """The least size that a coefficient of z must not have."""
+        """Exclusive bound on the absolute value of the coefficients of z."""
         return self.gamma1 - self.beta
 
     @property
     def z_bytes(self) -> int:
-        """Length of z in a signature."""
+        """Length of the encoded z in bytes."""
         return 32 * (self.gamma1_bits + 1) * self.columns
 
     @property
     def public_key_bytes(self) -> int:
-        """Length of rho and t1."""
+        """Length of a public key in bytes: rho and t1."""
         return 32 + 320 * self.rows
 
     @property
     def signature_bytes(self) -> int:
-        """Length of challenge hash, z and hints."""
+        """Length of a signature in bytes: challenge hash, z and hints."""
         return self.challenge_bytes + self.z_bytes + self.omega + self.rows
 
 
@@ -111,31 +111,32 @@ FORWARD, INVERSE = _transform()
 
 
 def transform(polynomials: Integers) -> Integers:
-    """Return the values of polynomials (rows of 256 coefficients) at all roots."""
+    """Return the values at all roots of polynomials, one per row (rows x 256)."""
+    # Exact: 256 products below 2^46 stay below 2^54.
     values: Integers = (FORWARD @ (polynomials % Q).T % Q).T
     return values
 
 
 def inverse(values: Integers) -> Integers:
-    """Return the polynomials with these values at all roots, coefficients in [0, q)."""
+    """Return polynomials from their values at all roots, with coefficients in [0, q)."""
     polynomials: Integers = (INVERSE @ (values % Q).T % Q).T
     return polynomials
 
 
 def centred(values: Integers) -> Integers:
-    """Return representatives modulo q between -q/2 and q/2."""
+    """Return representatives modulo q in (-q/2, q/2)."""
     reduced = values % Q
     return np.where(reduced > Q // 2, reduced - Q, reduced)
 
 
 def pack(values: Integers, bits: int) -> bytes:
-    """Write each value with that many bits, lowest first (FIPS 204, algorithm 16)."""
+    """Encode each value in this number of bits, lowest first (FIPS 204, algorithm 16)."""
     digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
     return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
 
 
 def unpack(data: bytes, bits: int) -> Integers:
-    """Read rows of 256 values of that many bits (FIPS 204, algorithm 18)."""
+    """Decode rows of 256 values of this number of bits (FIPS 204, algorithm 18)."""
     digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
     values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
     return values.reshape(-1, N)
@@ -147,6 +148,7 @@ def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
     matrix = np.empty((parameters.rows, parameters.columns, N), dtype=np.int64)
     for row in range(parameters.rows):
         for column in range(parameters.columns):
+            # 512 candidates for 256 coefficients: each is kept with a probability of q / 2^23.
             stream = shake_128(rho + bytes([column, row])).digest(3 * 512)
             triples = np.frombuffer(stream, np.uint8).reshape(-1, 3).astype(np.int64)
             candidates = triples @ np.array([1, 1 << 8, 1 << 16]) & 0x7FFFFF
@@ -177,23 +179,25 @@ def decompose(parameters: ParameterSet, values: Integers) -> tuple[Integers, Int
 
 
 def use_hint(parameters: ParameterSet, hints: Integers, values: Integers) -> Integers:
-    """Return the high parts that the hints correct (FIPS 204, algorithm 40)."""
+    """Return the high parts corrected by hints (FIPS 204, algorithm 40)."""
     high, low = decompose(parameters, values)
     return (high + hints * np.where(low > 0, 1, -1)) % parameters.high_parts
 
 
 def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
-    """Return positions and counters (FIPS 204, algorithm 20)."""
+    """Return encoded hints: positions and counters (FIPS 204, algorithm 20)."""
     positions = [int(n) for row in hints for n in np.flatnonzero(row)]
     counters = [int(count) for count in np.cumsum(hints.sum(axis=1))]
     return bytes(positions + [0] * (parameters.omega - len(positions)) + counters)
 
 
 def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
-    """Return the hints (rows x 256), also of what is no encoding of hints.
+    """Return the hints (rows x 256), also of an invalid encoding.
 
-    Positions may stand in any order and before any padding; beyond them the counters are read.
+    The order of positions and the padding are not checked. With counters above omega, the bytes of
+    the counters are read as positions.
     """
+    # The model goes on after an invalid encoding to see whether the challenge rule fails too.
     hints = np.zeros((parameters.rows, N), dtype=np.int64)
     index = 0
     for row, count in enumerate(data[parameters.omega :]):
@@ -204,7 +208,7 @@ def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
 
 @lru_cache(maxsize=4096)
 def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
-    """Return the challenge polynomial of a challenge hash (FIPS 204, algorithm 29)."""
+    """Return the challenge polynomial for a challenge hash (FIPS 204, algorithm 29)."""
     stream = iter(shake_256(seed).digest(2048))
     signs = int.from_bytes(bytes(next(stream) for _ in range(8)), "little")
     c = np.zeros(N, dtype=np.int64)
@@ -217,19 +221,19 @@ def sample_in_ball(parameters: ParameterSet, seed: bytes) -> Integers:
 
 
 def prefix(parameters: ParameterSet, context: bytes) -> bytes:
-    """Return what stands before the message (FIPS 204, algorithm 3, line 5); not in Dilithium."""
+    """Return the prefix of the message (FIPS 204, algorithm 3, line 5), empty for Dilithium."""
     return bytes([0, len(context)]) + context if parameters.standard else b""
 
 
 def message_hash(
     parameters: ParameterSet, public_key: bytes, message: bytes, prefix: bytes
 ) -> bytes:
-    """Return mu, from what stands before the message: only ML-DSA has a domain and a context."""
+    """Return the 64-byte mu, the hash of the hashed public key, the prefix and the message."""
     key_hash = shake_256(public_key).digest(64 if parameters.standard else 32)
     return shake_256(key_hash + prefix + message).digest(64)
 
 
 def challenge_hash(parameters: ParameterSet, mu: bytes, high: Integers) -> bytes:
-    """Return the hash that a signature begins with, from the corrected high parts."""
+    """Return the challenge hash, the first part of a signature, for corrected high parts."""
     bits = (parameters.high_parts - 1).bit_length()
     return shake_256(mu + pack(high, bits)).digest(parameters.challenge_bytes)

@@ -1,7 +1,7 @@
-"""Keys and signatures of ML-DSA (FIPS 204), for vectors under keys as key generation makes them.
+"""Key generation and signing of ML-DSA (FIPS 204), for vectors under honest keys.
 
-`sign` is the standard's signer. `respond` is its core without any check, so that `steered` can put
-a signature where no honest signer would leave it. The arithmetic is not constant time.
+`sign` is the standard's signer. `respond` is its core without the rejection checks, so that
+`steered` can make signatures that no honest signer outputs. The arithmetic is not constant time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, N, Parame
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Key:
-    """A key pair in parts; not shown, since it is secret."""
+    """Parts of a key pair; the representation omits them, as they are secret."""
 
     parameters: ParameterSet
     rho: bytes
@@ -30,29 +30,29 @@ class Key:
 
     @property
     def public_key(self) -> bytes:
-        """The encoding (FIPS 204, algorithm 22)."""
+        """The encoded public key (FIPS 204, algorithm 22)."""
         return self.rho + ml_dsa.pack(self.t1, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the signer's core makes of one masking vector."""
+    """The signer's response to one masking vector."""
 
     seed: bytes
     c: Integers
     z: Integers
     hints: Integers
     repaired: bool
-    """Whether the hints lead from w' to the high parts that were committed to."""
+    """Whether at most omega hints correct w' to the committed high parts."""
 
     def encoded(self, parameters: ParameterSet) -> bytes:
-        """Return the signature (FIPS 204, algorithm 26); there must be at most omega hints."""
+        """Return the encoded signature (FIPS 204, algorithm 26) of at most omega hints."""
         z = ml_dsa.pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
         return self.seed + z + ml_dsa.encode_hints(parameters, self.hints)
 
 
 def generate(name: str, seed: bytes) -> Key:
-    """Return the key pair of a 32-byte seed (FIPS 204, algorithm 6)."""
+    """Return the key pair for a 32-byte seed (FIPS 204, algorithm 6)."""
     p = PARAMETER_SETS[name]
     expanded = shake_256(seed + bytes([p.rows, p.columns])).digest(128)
     rho, secret_seed, signing_seed = expanded[:32], expanded[32:96], expanded[96:]
@@ -65,16 +65,18 @@ def generate(name: str, seed: bytes) -> Key:
 
 
 def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
-    """Return 256 coefficients of at most eta (FIPS 204, algorithms 15 and 31)."""
+    """Return 256 coefficients in [-eta, eta] (FIPS 204, algorithms 15 and 31)."""
+    # beta = tau * eta
     eta = p.beta // p.tau
     stream = shake_256(secret_seed + nonce.to_bytes(2, "little")).digest(1024)
     halves = (half for byte in stream for half in (byte & 15, byte >> 4))
+    # Half-bytes from 15 (eta = 2) or 9 (eta = 4) on are rejected, which keeps the rest uniform.
     kept = (2 - half % 5 if eta == 2 else 4 - half for half in halves if half < (15, 9)[eta == 4])
     return [next(kept) for _ in range(N)]
 
 
 def mask(p: ParameterSet, seed: bytes, count: int) -> Integers:
-    """Return the masking vector of a 64-byte seed (FIPS 204, algorithm 34)."""
+    """Return the masking vector (columns x 256) for a 64-byte seed (FIPS 204, algorithm 34)."""
     bits = p.gamma1_bits + 1
     rows = [
         shake_256(seed + (count + row).to_bytes(2, "little")).digest(32 * bits)
@@ -84,7 +86,7 @@ def mask(p: ParameterSet, seed: bytes, count: int) -> Integers:
 
 
 def respond(key: Key, mu: bytes, y: Integers) -> Response:
-    """Answer with z = y + c s1 and the hints that verification needs, whatever their size."""
+    """Return z = y + c s1 and the hints that verification needs, without checking bounds."""
     p = key.parameters
     w1, _ = ml_dsa.decompose(p, ml_dsa.product(p, key.rho, y))
     seed = ml_dsa.challenge_hash(p, mu, w1)
@@ -97,7 +99,7 @@ def respond(key: Key, mu: bytes, y: Integers) -> Response:
 
 
 def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(32)) -> bytes:
-    """Return the standard's signature for 32 random bytes (FIPS 204, algorithms 2 and 7)."""
+    """Return a signature with 32 bytes of randomness `rnd` (FIPS 204, algorithms 2 and 7)."""
     p = key.parameters
     mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
     mask_seed = shake_256(key.signing_seed + rnd + mu).digest(64)
@@ -108,6 +110,7 @@ def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(3
         answer = respond(key, mu, y)
         low = ml_dsa.product(p, key.rho, y) - _times_challenge(answer.c, key.s2)
         _, r0 = ml_dsa.decompose(p, low % Q)
+        # Rejection sampling: a larger z or r0 would depend on the secret key.
         if np.abs(answer.z).max() >= p.bound or np.abs(r0).max() >= p.gamma2 - p.beta:
             continue
         shifted = _times_challenge(answer.c, key.t0)
@@ -124,13 +127,19 @@ def steered(
     value: int | None = None,
     wanted: Callable[[bytes], bool] = lambda signature: True,
 ) -> bytes:
-    """Return a signature with z at `place` of that value, as wanted; all else in it is right."""
+    """Return a signature with this `value` of z at `place`, if given, that satisfies `wanted`.
+
+    All other coefficients of z are within the bound. Raises AssertionError if 20,000 masking
+    vectors give no such signature.
+    """
     p = key.parameters
+    # |c s1| is at most beta, so all other coefficients of z stay within the bound.
     most = p.bound - p.beta
     for _ in range(20_000):
         y: Integers = random.integers(-most + 1, most, (p.columns, N))
         if value is not None:
-            y[place] = value  # it stays where c s1 is 0 there
+            # z = y + c s1 keeps this value if c s1 is 0 at `place`.
+            y[place] = value
         answer = respond(key, mu, y)
         if not answer.repaired or (value is not None and answer.z[place] != value):
             continue
@@ -141,5 +150,5 @@ def steered(
 
 
 def _times_challenge(c: Integers, vector: Integers) -> Integers:
-    """Return c times each row, coefficients between -q/2 and q/2."""
+    """Return the product of c and each row, with coefficients in (-q/2, q/2)."""
     return ml_dsa.centred(ml_dsa.inverse(ml_dsa.transform(c[None]) * ml_dsa.transform(vector) % Q))

@@ -1,8 +1,8 @@
-"""Verification with ML-DSA and Dilithium, rule by rule.
+"""ML-DSA and Dilithium verification, rule by rule.
 
-`Verifier.checks` applies every rule and does not stop at the first that fails, so that it can be
-seen whether one rule alone stands between a signature and acceptance. Each rule is a method that
-returns what breaks it; a wrong verifier is a subclass that overrides one.
+`Verifier.checks` applies every rule and does not stop at the first failure, to show whether a
+single rule rejects a signature. Each rule is a method, so that a mutant is a subclass that
+overrides one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pqchain.conform.models.ml_dsa import (
 
 @lru_cache(maxsize=8192)
 def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: bytes) -> Integers:
-    """Return w' of the encodings: what most wrong verifiers compute alike."""
+    """Return w' for encoded values. Cached, because most mutants share the result."""
     return commitment(
         parameters,
         public_key[:32],
@@ -41,7 +41,7 @@ def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: 
 
 
 def _compared(given: bytes, found: bytes) -> str:
-    """Say whether two hashes are equal, else where they differ first."""
+    """Describe whether two hashes are equal, or where they first differ."""
     if given == found:
         return f"{given[:8].hex()}..., which is what comes"
     at = next(i for i, pair in enumerate(zip(given, found, strict=True)) if pair[0] != pair[1])
@@ -51,7 +51,7 @@ def _compared(given: bytes, found: bytes) -> str:
 
 
 class Verifier(Model):
-    """Verification with one parameter set. The methods are its rules, in the order applied."""
+    """ML-DSA or Dilithium verifier with one parameter set; its methods are the rules."""
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
@@ -59,12 +59,13 @@ class Verifier(Model):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield every rule applied to this case; after a wrong length there is nothing to apply."""
+        """Yield the result of each rule; after a wrong length, the others cannot be applied."""
         p = self.parameters
         lengths = self.lengths(signature, public_key, context)
         yield from lengths
         if not all(check.holds for check in lengths):
             return
+        # Lengths can only exceed the standard's here in a mutant that truncates longer input.
         signature, shortened = signature[: p.signature_bytes], public_key[: p.public_key_bytes]
         seed, rest = signature[: p.challenge_bytes], signature[p.challenge_bytes :]
         z_bytes, hint_bytes = rest[: p.z_bytes], rest[p.z_bytes :]
@@ -116,7 +117,7 @@ class Verifier(Model):
         )
 
     def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[Check]:
-        """Apply the rules on lengths (FIPS 204, section 3.6.2 and algorithm 3, line 1)."""
+        """Return the results of the length rules (FIPS 204, section 3.6.2; algorithm 3, line 1)."""
         p = self.parameters
         most = 255 if p.standard else 0
         section = "FIPS 204, section 3.6.2"
@@ -136,19 +137,19 @@ class Verifier(Model):
         ]  # fmt: skip
 
     def key_fits(self, length: int) -> bool:
-        """Return whether a public key can have so many bytes."""
+        """Return whether a public key may have this length in bytes."""
         return length == self.parameters.public_key_bytes
 
     def signature_fits(self, length: int) -> bool:
-        """Return whether a signature can have so many bytes."""
+        """Return whether a signature may have this length in bytes."""
         return length == self.parameters.signature_bytes
 
     def context_fits(self, length: int) -> bool:
-        """Return whether a context can have so many bytes."""
+        """Return whether a context may have this length in bytes."""
         return length <= (255 if self.parameters.standard else 0)
 
     def counter_faults(self, data: bytes) -> list[tuple[int, int, int]]:
-        """Return (row, counter, the one before) where a counter falls or exceeds omega."""
+        """Return (row, counter, previous counter) where a counter decreases or exceeds omega."""
         counters = list(data[self.parameters.omega :])
         pairs = zip(counters, [0, *counters], strict=False)
         return [
@@ -158,7 +159,7 @@ class Verifier(Model):
         ]
 
     def order_faults(self, data: bytes) -> list[tuple[int, int, int]]:
-        """Return (row, position, the one before it) where positions of a row do not rise."""
+        """Return (row, position, previous position) where positions in a row do not increase."""
         faults, index = [], 0
         for row, count in enumerate(data[self.parameters.omega :]):
             positions = data[index:count]
@@ -168,29 +169,29 @@ class Verifier(Model):
         return faults
 
     def padding_faults(self, data: bytes) -> list[int]:
-        """Return the bytes behind the last hint that are not zero."""
+        """Return the positions of non-zero bytes after the last hint."""
         return [i for i in range(data[-1], self.parameters.omega) if data[i]]
 
     def long_coefficients(self, z: Integers) -> list[tuple[int, int]]:
-        """Return (row, position) of the coefficients of z that are too long."""
+        """Return (row, position) of the coefficients of z that reach the bound."""
         return [(int(row), int(n)) for row, n in np.argwhere(np.abs(z) >= self.parameters.bound)]
 
     def ball_seed(self, seed: bytes) -> bytes:
-        """Return what of the challenge hash the challenge polynomial is made of."""
+        """Return the part of the challenge hash that determines the challenge polynomial."""
         return seed
 
     def corrected(self, hints: Integers, values: Integers) -> Integers:
-        """Return the high parts of w' that the hints correct."""
+        """Return the high parts of w' corrected by hints."""
         return use_hint(self.parameters, hints, values)
 
     def hashed_key(self, public_key: bytes) -> bytes:
-        """Return what of the public key is hashed."""
+        """Return the part of the public key that is hashed."""
         return public_key
 
     def prefix(self, context: bytes) -> bytes:
-        """Return what stands before the message."""
+        """Return the prefix of the message."""
         return prefix(self.parameters, context)
 
     def same_challenge(self, given: bytes, found: bytes) -> bool:
-        """Return whether the challenge hash is the one that the signature holds."""
+        """Return whether the signature's challenge hash equals the computed one."""
         return given == found

@@ -1,4 +1,4 @@
-"""Verifiers with one rule removed or shifted, and which vectors tell them from a right one."""
+"""Mutation tests of the vectors: verifiers with one rule removed or changed."""
 
 from __future__ import annotations
 

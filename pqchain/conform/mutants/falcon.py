@@ -1,4 +1,4 @@
-"""Wrong verifiers of Falcon: each overrides one rule of the model."""
+"""Mutants of the Falcon verifier; each overrides one rule of the model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _norm(fits: Any) -> dict[str, Any]:
 
 
 def _signed(value: int) -> int:
-    """Return what a signed sum of 32 bits holds."""
+    """Return a sum as a signed 32-bit integer."""
     return (value + 2**31) % 2**32 - 2**31
 
 
 def _first_half(**changed: Any) -> dict[str, Any]:
-    """Compute s1 of a changed salt or message."""
+    """Override the computation of s1 with a changed salt or message."""
 
     def first_half(
         self: Verifier, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes
@@ -36,11 +36,12 @@ def _first_half(**changed: Any) -> dict[str, Any]:
 
 
 def _padding(ignored: Callable[[int, int], bool]) -> dict[str, Any]:
-    """Take padded signatures as well, and ignore some bytes of the padding."""
+    """Override the padding rules: accept the padded form, and ignore some bytes of the padding."""
 
     def faults(self: Verifier, padding: bytes) -> list[int]:
         return [i for i, byte in enumerate(padding) if byte and not ignored(i, len(padding))]
 
+    # Without this, a verifier of the bare form would reject padding by its length.
     def fits(self: Verifier, length: int, padding: int) -> bool:
         return not padding or length == self.parameters.padded_bytes
 
@@ -110,4 +111,4 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "hash: salt's last byte left out": _first_half(salt=lambda salt: salt[:-1] + b"\0"),
     "hash: message left out": _first_half(message=lambda message: b""),
 }
-"""What is wrong, and the methods of the model that make it so."""
+"""Overridden methods of the model, by the name of the defect."""

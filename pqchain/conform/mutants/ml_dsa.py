@@ -1,6 +1,6 @@
-"""Wrong verifiers of ML-DSA: each overrides one rule of the model.
+"""Mutants of the ML-DSA verifier; each overrides one rule of the model.
 
-Many are mistakes that were made: in published code, in drafts, or in the tests of others.
+Many reproduce defects of published code, drafts, or other projects' tests.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pqchain.conform.models.ml_dsa_verifier import Verifier
 Places = list[tuple[int, int]]
 
 
+# Sets with a challenge hash of more than 32 bytes. With 32 bytes these mutants equal the model.
 LONG = ("ML-DSA-65", "ML-DSA-87")
-"""Sets with a challenge hash of more than 32 bytes; with 32 the mutant is no mutant."""
 
+# Sets with 44 high parts. With 16, packing into four bits wraps around without an explicit rule.
 UNEVEN = ("ML-DSA-44",)
-"""Sets with 44 high parts; where there are 16, the four bits that are packed wrap by themselves."""
 
 
 def _where(test: Callable[[Verifier, Integers], Any]) -> dict[str, Any]:
-    """Override the bound on z: a place is refused where the test is true."""
+    """Override the bound on z: reject coefficients for which the test is true."""
 
     def long_coefficients(self: Verifier, z: Integers) -> Places:
         return [(int(row), int(n)) for row, n in np.argwhere(test(self, z))]
@@ -33,7 +33,7 @@ def _where(test: Callable[[Verifier, Integers], Any]) -> dict[str, Any]:
 
 
 def _unless(rule: str, ignored: Callable[[Verifier, Any, bytes], bool]) -> dict[str, Any]:
-    """Override a rule on hints: faults for which `ignored` is true are not seen."""
+    """Override a rule on hints: drop faults for which `ignored` is true."""
     right = getattr(Verifier, rule)
 
     def faults(self: Verifier, data: bytes) -> list[Any]:
@@ -49,7 +49,7 @@ def _rounded(high: Callable[[Verifier, Integers, Integers], Integers]) -> dict[s
 def _parts(
     self: Verifier, values: Integers, *, up: bool = False, wrap: bool = True
 ) -> tuple[Integers, Integers]:
-    """Return high and low parts: low ones of gamma2 as they should be or `up`, q - 1 likewise."""
+    """Decompose values; `up` rounds a low part of gamma2 up, `wrap` moves q - 1 to high part 0."""
     p = self.parameters
     width = 2 * p.gamma2
     low = values % width
@@ -67,7 +67,7 @@ def _hinted(
 
 
 def _only_bits(self: Verifier, high: Integers) -> Integers:
-    """Return what is left of high parts that did not wrap, in the bits that they are packed in."""
+    """Return high parts truncated to the number of bits that they are packed in."""
     bits = (self.parameters.high_parts - 1).bit_length()
     kept: Integers = high & ((1 << bits) - 1)
     return kept
@@ -103,7 +103,7 @@ def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
 
 
 def _key_refused(refused: Callable[[bytes], bool]) -> dict[str, Any]:
-    """Override the check of a key's length: keys are refused by their t1 too."""
+    """Override verification: also reject keys by their encoded t1."""
 
     def verify(
         self: Verifier, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
@@ -215,4 +215,4 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "key: t1 = 0 refused": _key_refused(lambda t1: not any(t1)),
     "key: t1 = 1023 refused": _key_refused(lambda t1: set(t1) == {255}),
 }
-"""What is wrong, and the methods of the model that make it so; `only` names the sets concerned."""
+"""Overridden methods of the model, by the name of the defect; `only` restricts parameter sets."""

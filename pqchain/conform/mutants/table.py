@@ -1,4 +1,4 @@
-"""Which family of vectors catches which wrong verifier, and whether the vectors of others would."""
+"""Detection of mutants by families of vectors, of pqchain and of other sources."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CAUGHT = Contract.of(
     ("str", "algorithm mutant source family"),
     ("Int64", "vectors caught"),
 )
-"""A row for each wrong verifier, source of vectors and family: of so many vectors, so many get a
-verdict from it that is not the expected one. Vectors that are left open do not count."""
+"""A row for each mutant, source of vectors and family: number of vectors, and of those with an
+unexpected verdict. Vectors whose expected result is "acceptable" do not count."""
 
 
 def mutants(algorithm: str) -> dict[str, Model]:
-    """Return the wrong verifiers of an algorithm by what is wrong with them."""
+    """Return the mutants of an algorithm by the name of their defect."""
     right = type(model(algorithm))
     made: dict[str, Model] = {}
     known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
@@ -37,7 +37,7 @@ def mutants(algorithm: str) -> dict[str, Model]:
 
 
 def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
-    """Return CAUGHT for vectors of some sources, such as {"ours": vectors}.
+    """Return CAUGHT for vectors by source, such as {"ours": vectors}.
 
     Takes about ten seconds for each algorithm.
     """
@@ -65,24 +65,24 @@ def _counted(
 
 
 def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
-    """Return whether no vector gets another verdict than expected; ends at the first that does."""
+    """Return whether all vectors get the expected verdict; stop at the first that does not."""
     return not any(_differs(verifier, each) for each in vectors if each.expected != "acceptable")
 
 
 def _differs(verifier: Model, vector: Vector) -> bool:
-    """Return whether the verdict is not the expected one."""
+    """Return whether the verdict differs from the expected one."""
     return verifier.verify(*vector.case) != (vector.expected == "valid")
 
 
 def survivors(frame: pd.DataFrame, source: str = "ours") -> list[tuple[str, str]]:
-    """Return (algorithm, mutant) of those that no vector of a source catches."""
+    """Return (algorithm, mutant) of the mutants that no vector of a source detects."""
     own = frame[frame["source"] == source]
     sums = own.groupby(["algorithm", "mutant"], sort=False, as_index=False)["caught"].sum()
     return [(str(row.algorithm), str(row.mutant)) for row in sums.itertuples() if not row.caught]
 
 
 def shown(frame: pd.DataFrame) -> Table:
-    """Return a row for each mutant: who catches it, by which of our families."""
+    """Return a row for each mutant: detections by source, and the detecting families of "ours"."""
     others = [name for name in dict.fromkeys(frame["source"]) if name != "ours"]
     columns = [
         Column("algorithm", key="algorithm"),

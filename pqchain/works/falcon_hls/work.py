@@ -1,4 +1,4 @@
-"""The signing accelerator: Tables 2 and 3 of the paper next to a model and RTL of ours."""
+"""The signing accelerator: Tables 2 and 3 of the paper compared with a model and RTL."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ENGINES = Contract.of(
     ("float64", "cycles_512 cycles_1024 seconds_512 seconds_1024"),
 )
 
+# The cells of an XC7A200T; Table 2's percentages are shares of them.
 _DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740}
-"""The cells of an XC7A200T; Table 2's percentages are shares of them."""
 
+# Rows of the printed implementations.
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
-"""Rows of the printed implementations."""
 
 RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 MODULUS = 12289
@@ -41,12 +41,12 @@ _SOFTWARE = "cortex-m4"
 
 _PRINTED_ENGINE, _OURS = "printed, with software", "RTL of ours"
 
+# The standing of the cells of our engine.
 _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
-"""The standing of the cells of our engine."""
 
 
 class FalconHls(Work):
-    """Rebuilds Table 3 from counted operations; Table 2 next to RTL of ours; none on hardware."""
+    """Table 3 rebuilt from counted operations, and Table 2 next to RTL; nothing on hardware."""
 
     key = "falcon-hls"
     frame_names = ("table3", "engines")
@@ -155,6 +155,7 @@ def _conversions() -> Verdict:
 
 
 def _repeats() -> Verdict:
+    # A signature has 2 n samples.
     means = {n: attempts / (2 * n) for n, attempts in model.MEAN_ATTEMPTS.items()}
     listed = ", ".join(f"{mean:.2f} with Falcon-{n}" for n, mean in means.items())
     evidence = f"attempts per sample, mean of thousands of signatures: {listed}"

@@ -21,6 +21,7 @@ from pqchain.works.work import Bench, Frames, Work
 
 BLOCK_PART = "A block, side by side"
 
+# Columns of a block frame by printed quantity.
 _COUNTS = {
     "wallet_count": "wallets",
     "transaction_count": "transactions",
@@ -28,20 +29,19 @@ _COUNTS = {
     "block_bytes": "block_bytes",
     "transaction_bytes": "transaction_bytes",
 }
-"""Columns of a block frame by printed quantity."""
 
+# By printed quantity: the prefix of a median, the number of its samples, whether it is printed per
+# transaction.
 _MEDIANS = {
     "wallet_generate_keypair_seconds": ("wallet", "wallets", False),
     "transaction_sign_seconds": ("sign", "transactions", False),
     "block_verify_seconds": ("verify", "rounds", False),
     "transaction_verify_seconds": ("verify", "rounds", True),
 }
-"""By printed quantity: the prefix of a median, the number of its samples, whether it is printed per
-transaction."""
 
 
 class MiniBlockchain(Work):
-    """Measures a block of every scheme that the work names."""
+    """A measured block for every scheme that the work names."""
 
     key = "mini-blockchain"
     frame_names = ("blocks", "block-comparison")
@@ -84,6 +84,7 @@ class MiniBlockchain(Work):
         if "blocks" not in frames:
             return {}
         rows = [row for row in _single(frames["blocks"]).values() if row["status"] == "ok"]
+        # Without a block that ran there is no smallest and no quickest scheme.
         if not rows:
             return {}
         smallest = min(rows, key=lambda row: row["transaction_bytes"])
@@ -128,11 +129,11 @@ def _verify_seconds(row: Mapping[Any, Any]) -> float:
     return float(row["verify_median_seconds"] / row["transactions"])
 
 
+# Facts about the block of one scheme, as text.
 _FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
     "bytes": lambda row: figures.integer(row["transaction_bytes"]),
     "verify": lambda row: SECONDS.text(_verify_seconds(row)),
 }
-"""Facts about the block of one scheme, as text."""
 
 
 def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
@@ -179,10 +180,10 @@ def _validated(
     return Verdict(outcome, "; ".join([*wrong, *missing, *good]), Kind.RUN)
 
 
+# Statements that the blocks decide: their schemes (empty: all) and the column.
 _VALIDATIONS: dict[str, tuple[Collection[str], str]] = {
     "tampering-breaks-validation": ((), "tampered"),
     "flipped-bit-breaks-validation": (("Falcon-512",), "tampered"),
     "block-validates": (("Falcon-512",), "valid"),
     "signature-verifies": (("Falcon-512",), "valid"),
 }
-"""Statements that the blocks decide: their schemes (empty: all) and the column."""

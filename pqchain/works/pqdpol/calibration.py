@@ -149,6 +149,7 @@ def forms(cells: pd.DataFrame) -> pd.DataFrame:
         for _, group in cells.groupby("algorithm", sort=False):
             latency = group["latency_seconds"].to_numpy(dtype=float)
             ratio = law(2.0 ** group["n"].to_numpy(dtype=float)) / latency
+            # Least squares of constant * ratio - 1, in closed form.
             constant = ratio.sum() / (ratio**2).sum()
             errors += list(100 * (constant * ratio - 1))
         rows.append([name, _rms(errors), float(np.abs(errors).max())])

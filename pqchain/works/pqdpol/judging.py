@@ -56,6 +56,7 @@ def _kept_share(rows: pd.DataFrame) -> tuple[float, float]:
     first, last = rows.iloc[0], rows.iloc[-1]
     name = "spread_seconds"
     share = 100 * first[name] / last[name]
+    # Relative errors of a quotient add up.
     noise = sum(row[f"{name}_half_width"] / row[name] for row in (first, last))
     return float(share), float(share * noise)
 
@@ -113,6 +114,8 @@ def explain_growth(growth: pd.DataFrame) -> str:
     shared, separate = growth.loc[ONE], growth.loc[EACH]
     least_shared = shared["exponent"] - shared["half_width"]
     most_separate = separate["exponent"] + separate["half_width"]
+    # The intervals of the exponents must not overlap, and with a computer per delegate the growth
+    # must be slower than the printed one.
     if least_shared > most_separate and most_separate < SQUARE:
         return "so the cause is that one computer does the work of all delegates"
     return "which does not decide the cause of the growth"
@@ -129,8 +132,8 @@ def _differ(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
     return bool(abs(first[name] - second[name]) > noise)
 
 
+# Settings in the names of facts.
 _SETTINGS = {TABLES: "tables", ONE: "one", TWO: "two", EACH: "each"}
-"""Settings in the names of facts."""
 
 FACT_NAMES = (
     *(f"{fact}_{name}" for name in _SETTINGS.values() for fact in ("grows", "most")),
@@ -156,6 +159,7 @@ def facts(frames: Frames) -> dict[str, Any]:
         facts |= {"host_worst": errors.abs().max(), "host_median": errors.abs().median()}
     largest = table[table["nodes"] == table["nodes"].max()].sort_values("latency_seconds")
     for rank, rows in (("quickest", largest), ("slowest", largest.iloc[::-1])):
+        # A rank within the intervals could be noise.
         if len(rows) > 1 and _differ(*rows.head(2).to_dict("records")):
             facts |= {rank: rows["algorithm"].iloc[0], "run_nodes": rows["nodes"].iloc[0]}
     percents = results.check(frames["shares"], SHARES).set_index("what")["percent"]

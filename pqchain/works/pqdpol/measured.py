@@ -149,6 +149,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
 def frames(runs: Sequence[tuple[str, Ran]], computer: Computer) -> dict[str, pd.DataFrame]:
     """Return the frames of runs, each with its setting."""
     table = RUN.frame(row(setting, run) for setting, run in runs if setting)
+    # Settings that coincide share a run, which counts once.
     measured = {id(run): run for _, run in runs if run.mode == "loopback"}.values()
     return {"run": table, "growth": growth(runs), "shares": shares(measured, computer.costs)}
 
@@ -167,6 +168,7 @@ def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
         exchange: dict[str, Any] = {} if is_mix else {"exchange": "all-to-all"}
         return Scenario(
             algorithm=algorithm, costs=costs, nodes=nodes, network=network,
+            # One height more in virtual time, where the first is warm-up: see `settled`.
             blocks=plan.heights + (network == SEPARATE), **exchange, **changes,
         )  # fmt: skip
 
@@ -245,6 +247,7 @@ def growth(runs: Sequence[tuple[str, Ran]]) -> pd.DataFrame:
     for setting in (TABLES, ONE, TWO, EACH):
         selected = [run for name, run in runs if name == setting and run.laps]
         sizes = {run.scenario.nodes for run in selected}
+        # An exponent needs at least two sizes.
         if len(sizes) < 2:
             continue
         for name, quantity in GROWING.items():
@@ -267,6 +270,7 @@ def _exponent(runs: list[Ran], quantity: str) -> tuple[float, float]:
         for lap in settled(run):
             matrix.append([math.log(run.scenario.nodes), *constants])
             values.append(math.log(QUANTITIES[quantity](lap)))
+    # A power law is linear in logarithms: log(value) = exponent * log(N) + constant of the scheme.
     coefficients, half = linear(np.array(matrix), np.array(values))
     return float(coefficients[0]), float(half[0])
 
@@ -284,6 +288,7 @@ AMOUNTS = {
 def amounts(scenario: Scenario, lap: Lap, costs: CostTable) -> list[float]:
     """Return the amounts of a height in the order of AMOUNTS; signatures in seconds."""
     cost, count = costs[scenario.algorithm], scenario.delegate_count
+    # With "all-to-all" each delegate verifies the copies of all delegates, otherwise one block.
     blocks = count * (count if scenario.exchange == "all-to-all" else 1)
     verified = blocks * lap.transactions
     votes = scenario.phases * count
@@ -306,10 +311,12 @@ def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
             continue
         amount = np.mean([amounts(scenario, lap, costs) for lap in laps], axis=0)
         seconds = float(np.mean([lap.cpu_seconds for lap in laps]))
+        # Dividing by the time makes the right-hand side 1 and the errors relative.
         rows.append(amount / seconds)
         is_single = scenario.algorithm == SINGLE and scenario.block_bytes == 50_000
         if is_single and scenario.nodes >= most:
             most, largest = scenario.nodes, amount
+    # A fit needs more runs than terms: otherwise no residuals are left for the intervals.
     if len(rows) <= len(AMOUNTS):
         return SHARES.frame([])
     matrix, ones = np.array(rows), np.ones(len(rows))

@@ -73,6 +73,7 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
     rows = []
     pairs = zip(cells(corrected=False).to_dict("records"), cells().to_dict("records"), strict=True)
     for printed, corrected in pairs:
+        # Costs measured here may lack schemes.
         if printed["algorithm"] not in used:
             continue
         scenario = preset(

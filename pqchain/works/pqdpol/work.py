@@ -25,12 +25,12 @@ from pqchain.works.readers import Number, Reader, Undecided, spoken, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
+# Exponents n of the networks in the table of networks.
 _EXPONENTS = (1, 3, 5, 7, 10, 15, 20)
-"""Exponents n of the networks in the table of networks."""
 
 
 class PqDpol(Work):
-    """Models the consensus with the paper's costs and with costs measured here, and runs it."""
+    """The consensus modelled with the paper's costs and with measured ones, and run live."""
 
     key = "pqdpol"
     frame_names = (
@@ -213,6 +213,7 @@ def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> 
                 notes=notes,
                 part=entry["part"],
             )
+            # The notes are shown below the first table only.
             notes = []
 
 
@@ -236,6 +237,7 @@ def _rows(
         at = group.set_index("n")
         marked = {n for n in exponents if (name, n) in misprints}
         for label, (source, show) in sources.items():
+            # Corrected values exist only for misprints.
             filled = marked if "corrected" in label else set(exponents)
             if not filled:
                 continue

@@ -130,6 +130,7 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         fine = frame[frame["status"] == "ok"]
         failed = frame[frame["status"] != "ok"]
         repeats = frame["repeat"].nunique()
+        # Sequential blocks are rows of one repeat.
         blocks = int(frame["blocks"].sum()) // repeats
         sizes = [first["mode"], first["transport"], first["nodes"], blocks, first["block_bytes"]]
         payload = blocks * int(first["block_bytes"])
@@ -147,6 +148,7 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _per_repeat(runs: pd.DataFrame, phase: str, repeats: int) -> float:
     """Return the seconds of a phase in one repeat, NaN without runs."""
+    # min_count=1, because pandas sums no rows to 0 instead of NaN.
     return float(runs[f"{phase}_seconds"].sum(min_count=1)) / repeats
 
 
@@ -219,6 +221,7 @@ def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.Dat
         joined = pd.concat(frames, ignore_index=True)
         for (mode, transport), group in joined.groupby(["mode", "transport"], sort=False):
             fine = group[group["status"] == "ok"]
+            # Without a successful run, the row states why.
             first = fine.iloc[0] if len(fine) else group.iloc[0]
             times = fine["transfer_seconds"]
             means = [fine[f"{name}_seconds"].mean() for name in ("wire_limit", "cpu")]

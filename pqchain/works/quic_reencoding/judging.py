@@ -55,13 +55,13 @@ def _io_negligible(share: pd.Series[float]) -> str:
 LITTLE_PERCENT = 1.0
 """The bound of "little influence". The paper gives none; this one is ours."""
 
+# Statements that the shares of the phases decide.
 _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
     "propagation-large-influence": decisive,
     "transfer-decisive": decisive,
     "coding-small": _coding_small,
     "input-output-negligible": _io_negligible,
 }
-"""Statements that the shares of the phases decide."""
 
 
 def _standing(row: pd.Series[Any], nodes: int) -> Standing:
@@ -101,6 +101,7 @@ def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Ite
     for row in contrast.to_dict("records"):  # empty for a single pair
         mode, group = row["mode"], groups[row["mode"]]
         low, high, claimed = row["low_percent"], row["high_percent"], row["claimed_percent"]
+        # An interval that contains 0 decides nothing.
         outcome = HOLDS if low > 0 else FAILS if high < 0 else OPEN
         if exactly and not low <= claimed <= high:
             outcome = FAILS
@@ -142,6 +143,7 @@ def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
             index="repeat", columns="streams", values="mean_chunk_seconds"
         ).dropna()
         earlier = int((paired["single"] < paired["multiplexed"]).sum())
+        # Only a unanimous result decides; pairs that disagree leave the statement open.
         outcome = {0: FAILS, len(paired): HOLDS}.get(earlier, OPEN)
         single, multiplexed = 1e3 * paired["single"].mean(), 1e3 * paired["multiplexed"].mean()
         evidence = (
@@ -157,6 +159,7 @@ def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
     runs = _compared(impaired, EARLY)
     pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
+    # A single pair has no interval.
     if len(pairs) < 2:
         return
     gained = 1e3 * (pairs["full"] - pairs["0-rtt"])
@@ -169,13 +172,14 @@ def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
 
 
 def _independent(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether loss delays a chunk less on its own stream than behind others on one."""
+    """Judge whether loss delays chunks less on separate streams than on a single stream."""
     runs = _compared(impaired, LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],
         columns=runs["loss"].gt(0).map({True: "with", False: "without"}),
         values="mean_chunk_seconds",
     )
+    # Delay caused by loss, in milliseconds, per pair of runs with the same seeds.
     delays = 1e3 * (means["with"] - means["without"]).unstack("streams").dropna()
     if len(delays) < 2:
         return

@@ -94,16 +94,16 @@ IMPAIRMENT = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss
 SHAPED_BITS_PER_SECOND = 10e6
 """Rate of the links in the comparison of transports: so slow that no processor limits it."""
 
+# Datagrams on loopback; versions of aioquic with a lower limit send their longest.
 _LIVE_DATAGRAM_BYTES = 8952
-"""Datagrams on loopback; versions of aioquic with a lower limit send their longest."""
 
 _LIVE_BLOCKS, _LIVE_BLOCK_BYTES = 10, 200_000
 _SHAPED_BLOCK_BYTES = 640_000
+# Relaxed timeouts for live runs: ten processes share two processors.
 _LIVE_TIMEOUT_SECONDS, _LIVE_STALL_SECONDS = 5.0, 60.0
-"""Relaxed timeouts for live runs: ten processes share two processors."""
 
+# Names of the live runs of Table 1 by transport.
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
-"""Names of the live runs of Table 1 by transport."""
 
 Order = tuple[str, list[str], int]
 """A virtual replay in a process of its own: name, options, first repeat."""
@@ -133,6 +133,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         series = pd.concat([virtual["series"], *_live_pairs(amount.live_pairs, step)])
         shaped = [*_shaped(amount.transport_repeats, step)]
     phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
+    # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
     impaired = [(pair.conditions, virtual[pair.name]) for pair in _comparisons()]
@@ -182,6 +183,7 @@ def _series(amount: Amount) -> Iterator[Order]:
 def _reference(amount: Amount) -> Iterator[Order]:
     """Yield replays over aioquic and, at the same sizes, over the default transport."""
     blocks, size, repeats = amount.reference_series
+    # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
         over = {"transport": transport}
         options = {"block-bytes": amount.reference_block_bytes, "sources": "all"}
@@ -287,12 +289,15 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
                 frame["status"] = "failed"
             else:
                 frame = results.load(file)
+            # Each process counts its repeats from 0.
             frame["repeat"] += first
         frame.attrs = {}
         step()
         return name, frame
 
     results_by_name: dict[str, list[pd.DataFrame]] = {}
+    # Threads suffice, because they only wait for their processes. `map` keeps the order of the
+    # replays, so that the frames do not depend on which process ends first.
     with ThreadPoolExecutor(machine.provenance()["cpu_count"]) as pool:
         for name, frame in pool.map(run, orders):
             results_by_name.setdefault(name, []).append(frame)
@@ -346,6 +351,7 @@ def shaped_scenario(transport: str) -> Scenario:
 
 def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(repeats):
+        # Interleaved, so that a drift of the machine affects all transports.
         for transport in registry.TRANSPORTS:
             yield _attempt(shaped_scenario(transport)).assign(repeat=repeat)
             step()

@@ -31,7 +31,7 @@ from pqchain.works.work import Bench, Frames, Work
 
 
 class QuicReencoding(Work):
-    """Replays a failure and its repair, and the exchange of chunks over one stream or many."""
+    """Replays of a failure with its repair, and of the exchange of chunks over streams."""
 
     key = KEY
     frame_names = ("table1", "figure1", "transports")

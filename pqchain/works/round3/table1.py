@@ -54,6 +54,7 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
         if published["table"] not in HALVES:
             continue
         measured = chosen(published["algorithm"], published["implementation"])
+        # The size of the implementation that was measured, not of the scheme's current version.
         if published["quantity"].endswith("_bytes") and measured:
             implementation = next(iter(measured.values()))["implementation"]
             size = registry_size(published, implementation)
@@ -99,6 +100,7 @@ def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for algorithm, operation, library, variant in seconds:
         times = [get(algorithm, operation, version, variant) for version in VERSIONS]
+        # One row for each operation that both versions have.
         if library != VERSIONS[0] or math.isnan(times[1]):
             continue
         gains = [math.nan, math.nan]

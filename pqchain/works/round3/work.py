@@ -26,7 +26,7 @@ from pqchain.works.work import Bench, Frames, Work
 
 
 class Round3(Work):
-    """Compares fourteen implementations, and two versions of liboqs."""
+    """A comparison of fourteen implementations, and of two versions of liboqs."""
 
     key = "round3"
     frame_names = ("table1", "cross-check", "algorithms", *OPERATIONS)
@@ -53,6 +53,7 @@ class Round3(Work):
         gains = table.assign(gain=speedups(table, "ours")).dropna(subset=["gain"])
         facts: dict[str, float] = {}
         for name, rows in gains.groupby("printed_name"):
+            # Least and greatest gain need all three operations.
             if len(rows) == 3:
                 by_quantity = rows.set_index("quantity")["gain"]
                 named = {"least": by_quantity.min(), "most": by_quantity.max(), **by_quantity}
