@@ -318,12 +318,12 @@ def serve() -> None:
     """Answer requests of `call` until stdin ends."""
     global is_child
     is_child = True
+    # Programs that user code starts do not inherit these copies and cannot keep the pipes open.
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         # The pipes are moved away from descriptors 0 and 1: user code has an empty stdin, and its
         # output goes to stderr.
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
-        # (os.dup: programs that user code starts do not inherit these copies.)
         faulthandler.enable()  # on a crash, the traceback on stderr has the line for the parent
         exit_at_once = os._exit
 

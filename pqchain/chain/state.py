@@ -49,8 +49,7 @@ class Reason(Enum):
     BAD_NONCE = "bad nonce"
     OVERSPEND = "overspend"
     BAD_SIGNATURE = "bad signature"
-    """An invalid or missing signature, or keys that do not match the sender's or proposer's
-    address."""
+    """Also keys that do not match the sender's or proposer's address, or a missing seal."""
 
 
 class BlockRejected(PqchainError):
@@ -78,10 +77,7 @@ class Rules:
     algorithms: frozenset[str] | None = None
     """Names of the schemes that may sign; None allows all of the registry."""
     sealed: bool = True
-    """Whether the proposer must sign the block.
-
-    Without a seal only the next block confirms the proposer and the time.
-    """
+    """Whether proposers must sign; otherwise only the next block confirms proposer and time."""
 
     def __post_init__(self) -> None:
         whole("chain", self.chain, least=0, most=2**32 - 1)
@@ -98,11 +94,8 @@ class Rules:
             object.__setattr__(self, "algorithms", named)
 
     def encode(self) -> bytes:
-        """Return the encoded rules, for the hash of the genesis.
-
-        The encoding is self-delimiting: different rules never have the same bytes, whatever
-        balances follow.
-        """
+        """Return the encoded rules, for the hash of the genesis."""
+        # Self-delimiting, so that different rules differ whatever balances follow.
         numbers = pack(">IQ?", self.chain, self.limit_bytes, self.sealed)
         if self.algorithms is None:
             return numbers + b"\0"
@@ -178,10 +171,7 @@ class State:
         timestamp: int,
         threads: int = 1,
     ) -> Block:
-        """Return a block on top of this state, without validating it; `apply` does that.
-
-        `timestamp` is in seconds since 1970. A proposer given as a wallet seals the block.
-        """
+        """Return an unvalidated block on top of this state; see `make_block`."""
         return make_block(
             transactions,
             height=self.height + 1,
@@ -275,10 +265,8 @@ class State:
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
-        """Return the decoded block; bytes longer than the limit are rejected without decoding.
-
-        Raises BlockRejected, and BadType for a value that is neither a block nor bytes.
-        """
+        """Return the decoded block. Raises BlockRejected, and BadType if it is not bytes."""
+        # The limit comes first: longer bytes are not decoded.
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
@@ -305,10 +293,7 @@ class State:
             raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
     def _algorithms(self, block: Block) -> dict[int, str]:
-        """Return the names of all algorithms in the block by identifier.
-
-        Raises BlockRejected if one is not allowed.
-        """
+        """Return the names of the block's algorithms by identifier. Raises BlockRejected."""
         first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
             first[block.seal.identifier] = ()
